@@ -1,11 +1,11 @@
-//! Nanoseconds per question to the history, beside the same questions to SQLite, in one process and one run; and what a
-//! transaction costs to put in and to keep.
+//! Nanoseconds per history lookup, compared with the same queries in SQLite in one process and run, and the cost of
+//! inserting and keeping a transaction.
 //!
-//! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [duckdb] [ROWS…]]`; without words, all of
-//! it but DuckDB, which wants a Python with its package: `duckdb` asks that too.
+//! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [duckdb] [ROWS…]]`; without words,
+//! everything except DuckDB, which requires a Python with its package.
 //!
-//! A *warm* figure is of one key asked again and again, the median over some such keys: what a burst on one account costs.
-//! The others ask about another key each time, so that the way to it costs cache misses, as in mixed traffic.
+//! A *warm* figure repeats a lookup of one key, and is the median over several keys: the cost of a burst on one
+//! account. The other figures use a different key each time and include cache misses, as in mixed traffic.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 #[path = "history/limit.rs"]
@@ -29,23 +29,23 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-/// Rows of history, unless the command line says otherwise.
+/// Default numbers of rows in the history.
 const N_ROWS: [usize; 2] = [1_000_000, 10_000_000];
-/// Different transactions under evaluation of one figure.
+/// Number of transactions evaluated per figure.
 const N_ASKED: usize = 4_096;
-/// Batches of one figure; the median counts.
+/// Batches per figure; the result is their median.
 const N_BATCHES: usize = 9;
-/// Keys of a warm figure, and how often each is asked in a row.
+/// Number of keys of a warm figure, and consecutive lookups of each.
 const N_WARM_KEYS: usize = 32;
 const N_IN_A_ROW: usize = 1_024;
-/// SQLite is asked until this is over.
+/// Time limit for SQLite per figure.
 const SQLITE_PATIENCE: Duration = Duration::from_millis(100);
-/// Questions of one figure of DuckDB; the median counts.
+/// DuckDB queries per figure; the result is their median.
 const N_ASKED_OF_DUCKDB: usize = 5;
 const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
-/// Transactions put in to measure what that costs.
+/// Number of insertions measured.
 const N_INSERTED: usize = 100_000;
-/// So many of them are one batch.
+/// Insertions per batch.
 const N_INSERTED_AT_ONCE: usize = 500;
 
 fn main() -> anyhow::Result<()> {
@@ -77,7 +77,7 @@ fn two_questions(history: &History) -> anyhow::Result<[Arc<AggregateQuery>; 2]> 
     ])
 }
 
-/// Which keys a figure is about.
+/// The keys of a figure.
 struct Subject {
     name: &'static str,
     column: &'static str,
@@ -120,7 +120,7 @@ fn spec(function: AggregateFunction, fields: &[&str], window: &str) -> anyhow::R
 fn measure_lookups(n_rows: usize, with_duckdb: bool) -> anyhow::Result<()> {
     let history = History::new();
     let kept = ["source", "destination"].map(|field| {
-        // The series live as long as somebody asks them.
+        // Holding the aggregates keeps their series alive.
         anyhow::Ok(history.aggregate(&spec(AggregateFunction::Count, &[field], "P7D")?, Semantics::CURRENT)?)
     });
     let (before, started) = (resident_bytes(), Instant::now());
@@ -175,7 +175,7 @@ fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str
     Ok(())
 }
 
-/// Nanoseconds per question: of each warm key, or of each batch of questions about new keys.
+/// Returns nanoseconds per lookup: for each warm key, or for each batch of lookups of new keys.
 fn figures(aggregate: &AggregateQuery, subject: &Subject, as_of: Sequence) -> Vec<f64> {
     let lists: HashMap<String, NamedList> = HashMap::new();
     let batch = |asked: &[Transaction]| {
@@ -198,7 +198,7 @@ fn figures(aggregate: &AggregateQuery, subject: &Subject, as_of: Sequence) -> Ve
     subject.asked.chunks(1).map(|asked| nth(&batches(asked), N_BATCHES / 2)).collect()
 }
 
-/// Every transaction asked about once: the total of the answers.
+/// Evaluates each transaction once and returns the sum of the results.
 fn total(aggregate: &AggregateQuery, asked: &[Transaction], as_of: Sequence) -> f64 {
     let lists: HashMap<String, NamedList> = HashMap::new();
     asked.iter().map(|asked| aggregate.answer(black_box(asked), as_of, &lists).unwrap_or(f64::NAN)).sum()
@@ -208,7 +208,7 @@ fn nth(figures: &[f64], n: usize) -> f64 {
     figures.get(n).copied().unwrap_or(f64::NAN)
 }
 
-/// The same questions to DuckDB, a few of each kind, one by one.
+/// Runs the same queries in DuckDB, a few of each kind, one at a time.
 fn compare_with_duckdb(history: &History, n_rows: usize) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let mut duckdb = DuckDb::fill(directory.path(), Traffic::of(n_rows))?;
@@ -251,7 +251,7 @@ fn question(subject: &Subject, asked: &Transaction, window_micros: i64) -> Quest
     Question { key: key.as_deref().unwrap_or_default().to_owned(), from: to - window_micros, to }
 }
 
-/// Nanoseconds per question, and what count and sum are in total, were all asked. As many questions as patience allows.
+/// Returns nanoseconds per query, and the totals of count and sum extrapolated to all queries. Stops at the time limit.
 fn sqlite_ns(table: &mut Table, subject: &Subject, window_micros: i64) -> anyhow::Result<(f64, [f64; 2])> {
     let questions: Vec<Question> =
         subject.asked.iter().map(|asked| question(subject, asked, window_micros)).collect();
@@ -272,7 +272,7 @@ fn sqlite_ns(table: &mut Table, subject: &Subject, window_micros: i64) -> anyhow
     Ok((nanoseconds(&started.elapsed()) / count(n_asked), [counts, cents / 100.0]))
 }
 
-/// Sets of fields, each a series of its own.
+/// Returns sets of fields, each of which needs a separate series.
 fn keys(n_series: usize) -> Vec<Vec<&'static str>> {
     const FIELDS: [&str; 10] = [
         "source",

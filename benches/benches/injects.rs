@@ -1,9 +1,9 @@
-//! Durable injects a second over HTTP, beside bare durable commits of the same store, in one run.
+//! Durable injects per second over HTTP, compared with bare durable commits of the same store in one run.
 //!
 //! `cargo bench -p tollgate-benches --bench injects [-- [clients=N,…] [rules=N,…]]`
 //!
-//! A handler that does nothing but commit stands beside the service, and the service without rules: what evaluation costs, and
-//! all the rest. Closed loop: it measures what the service can take, not how late its answers are at a given load.
+//! The baselines are a handler that only commits, and the service without rules. They separate the cost of evaluation
+//! from the rest. The load is a closed loop: it measures throughput, not latency at a given load.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::io::Write as _;
@@ -25,7 +25,7 @@ use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
 const SECONDS: u64 = 5;
-/// And how many rules match a transaction.
+/// Traffic, and how many rules match a transaction.
 const KINDS: [(Traffic, &str); 2] = [(Traffic::Ordinary, "few"), (Traffic::Suspicious, "many")];
 
 fn main() -> anyhow::Result<()> {
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
         let bare = bare(n_clients)?;
         print("handler that only commits", n_clients, bare, bare, None);
         for &n_rules in &rules {
-            // Without rules it makes no difference.
+            // Without rules the kind of traffic makes no difference.
             let n_kinds = if n_rules == 0 { 1 } else { KINDS.len() };
             for (traffic, matches) in KINDS.into_iter().take(n_kinds) {
                 let (load, group) = injects(n_rules, traffic, n_clients)?;
@@ -55,7 +55,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line of the table; `group` is how many transactions shared a commit on average.
+/// Prints a row of the table; `group` is the average number of transactions per commit.
 fn print(what: &str, n_clients: usize, load: Load, bare: Load, group: Option<f64>) {
     let name = format!("{what}, {n_clients} clients");
     let (p50, p99) = (load.p50.as_secs_f64() * 1e3, load.p99.as_secs_f64() * 1e3);
@@ -64,7 +64,7 @@ fn print(what: &str, n_clients: usize, load: Load, bare: Load, group: Option<f64
     println!("{name:<48} {:>16.0} {p50:>9.2} {p99:>9.2} {share:>7.0} % {group:>9}", load.per_second);
 }
 
-/// The median of writing 4 KiB to a file and waiting for the disk, in milliseconds.
+/// Returns the median time to write 4 KiB to a file and sync it, in milliseconds.
 fn fdatasync_p50_ms() -> anyhow::Result<f64> {
     let mut file = tempfile::tempfile()?;
     let mut times = Vec::new();
@@ -84,7 +84,7 @@ fn bare(n_clients: usize) -> anyhow::Result<Load> {
     closed_loop(&bare.address.to_string(), Traffic::Ordinary, n_clients, Duration::from_secs(SECONDS))
 }
 
-/// The same store, one thread, no HTTP, no rules.
+/// Measures commits of the same store: one thread, no HTTP, no rules.
 fn bare_commits(group: usize) -> anyhow::Result<f64> {
     let directory = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,10 +1,10 @@
-//! Payments at `SERVICE_LOG=debug`, a line each, with a log that is read and with logs that are not: how many are refused (none may
-//! be), and how much slower or faster they are.
+//! Rate and errors of payments at `SERVICE_LOG=debug`, one line each, with a log that is read and with logs that are
+//! not. No payment may be rejected.
 //!
 //! `cargo bench -p tollgate-benches --bench log [-- [payments=N] [clients=N] [rules=N]]`
 //!
-//! Four services, each with a store of its own, take equal parts by turns: what the machine does to one it does to all. A small
-//! run, as CI can afford it, is `payments=4000`.
+//! Four services with separate stores take equal shares in turn, so that noise of the machine affects all alike.
+//! `payments=4000` is a short run for CI.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::fs::OpenOptions;
@@ -20,14 +20,14 @@ use tollgate_history::History;
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
-/// Payments of each service.
+/// Number of payments for each service.
 const PAYMENTS: usize = 2_000_000;
-/// Turns, over which the payments are spread.
+/// Number of turns over which the payments are spread.
 const TURNS: usize = 40;
-/// Below this share of the rate with a log that is read, something is wrong.
+/// Minimum rate relative to the service whose log is read.
 const SHARE_MIN: f64 = 0.97;
 
-/// Where the log of a service goes.
+/// Destination of a service's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Log {
     Read,
@@ -48,7 +48,7 @@ impl Log {
         }
     }
 
-    /// Opens the standard error of the service, and the end of a pipe that has to stay open on this side.
+    /// Opens the standard error of the service, and the end of a pipe that must stay open on this side.
     fn open(self) -> anyhow::Result<(Stdio, Option<PipeReader>)> {
         if self == Self::FullDisk {
             return Ok((OpenOptions::new().write(true).open("/dev/full")?.into(), None));
@@ -89,7 +89,7 @@ fn main() -> anyhow::Result<()> {
     let n_each = n_payments.div_ceil(TURNS).max(n_clients);
     for turn in 0..n_payments.div_ceil(n_each) {
         let n_subjects = subjects.len();
-        // The service that is first in one turn is last in the next.
+        // Rotate the order from turn to turn.
         subjects.rotate_left(turn % n_subjects);
         for subject in &mut subjects {
             let numbers = turn * n_each..((turn + 1) * n_each).min(n_payments);
@@ -140,7 +140,7 @@ fn report(subjects: &[Subject], n_payments: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Verdicts that the service has given.
+/// Returns the number of verdicts the service has given.
 fn judged(service: &Service) -> usize {
     let verdicts = ["approve", "alert", "review", "block"];
     let of = |verdict: &&str| {

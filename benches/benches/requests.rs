@@ -1,10 +1,9 @@
-//! Nanoseconds from the body of a request to a transaction, and from there to the text that the store keeps, beside the same
-//! bodies read into a tree by `serde_json` and written from it.
+//! Nanoseconds to parse a request body to a transaction, and to serialise it to its stored text. The baseline reads the
+//! same bodies into a `serde_json` tree and writes them from it.
 //!
 //! `cargo bench -p tollgate-benches --bench requests`
 //!
-//! The tree is less than what a transaction is: numbers have lost their digits, keys may come twice, nothing is checked, and
-//! there is no fingerprint.
+//! The baseline does less: it loses digits, accepts duplicate keys, and does no validation or fingerprint.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::hint::black_box;
@@ -15,7 +14,7 @@ use tollgate_benches::random::Random;
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_model::transaction::Transaction;
 
-/// Bodies of a batch.
+/// Number of bodies per batch.
 const N_BODIES: usize = 1_024;
 const N_BATCHES: usize = 101;
 
@@ -50,7 +49,7 @@ fn each<'a, T, R>(name: &'static str, of: &'a [T], make: impl Fn(&T) -> R + 'a) 
     (name, Box::new(move || of.iter().for_each(|one| drop(black_box(make(black_box(one)))))))
 }
 
-/// As payment back ends send them: a dozen fields, six of them metadata.
+/// Returns a typical body of a payment back end: a dozen fields, six of them metadata.
 fn body(number: usize, random: &mut Random) -> String {
     let mut account = || format!("acc-{:06}", random.below(20_000));
     let (source, destination) = (account(), account());

@@ -1,10 +1,11 @@
-//! How long a start takes until the history is exact, without a snapshot and with one; and what a snapshot takes.
+//! Time from a start until the history is exact, with and without a snapshot, and the cost of a snapshot.
 //!
 //! `cargo bench -p tollgate-benches --bench restart [-- [two] [ROWS]]`
 //!
-//! A store is filled with so many transactions, the shipped example rules are brought into force (with `two`: a count by
-//! source and a sum by destination over seven days, and nothing else), and everything is brought back three times: read from the store, from a snapshot, and from a snapshot that lacks the last hundredth. The
-//! same questions must get the same answers each time, or the run fails.
+//! The benchmark fills a store with transactions and installs the shipped example rules. With `two`, it installs only a
+//! count by source and a sum by destination over seven days. It restores the history three times: from the store, from
+//! a snapshot, and from a snapshot that lacks the last hundredth. The run fails if any lookup returns different
+//! results.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::collections::HashMap;
@@ -28,14 +29,14 @@ use tollgate_store::{Store, StoredPast, TransactionRecord};
 use tollgate_tests::repository;
 
 const N_ROWS: usize = 1_000_000;
-/// Rows of one commit.
+/// Rows per commit.
 const GROUP: usize = 4_096;
-/// Transactions that ask every question, to compare answers.
+/// Number of transactions for which all lookups are compared.
 const N_ASKED: usize = 200;
-/// Rows read alone, to see what reading costs.
+/// Rows read on their own, to measure reading.
 const N_READ: u64 = 200_000;
 
-/// Nobody watches, nobody stops it.
+/// An observer that does nothing and never stops the restoration.
 struct Unwatched;
 
 impl RestorationObserver for Unwatched {
@@ -44,7 +45,7 @@ impl RestorationObserver for Unwatched {
     }
 }
 
-/// What is asked.
+/// The rules whose lookups are restored.
 #[derive(Debug, Clone, Copy)]
 enum Rules {
     Examples,
@@ -52,7 +53,7 @@ enum Rules {
 }
 
 impl Rules {
-    /// A transaction as these rules want it.
+    /// Adds the fields these rules need to a transaction.
     fn dress(self, transaction: Transaction, random: &mut Random) -> Transaction {
         match self {
             Rules::Examples => traffic::with_metadata(transaction, random),
@@ -61,7 +62,7 @@ impl Rules {
     }
 }
 
-/// The questions of the rules; their series live as long as these.
+/// The lookups of the rules; holding them keeps their series alive.
 struct Questions {
     aggregates: Vec<Arc<AggregateQuery>>,
     previous: Vec<Arc<PreviousQuery>>,
@@ -178,13 +179,13 @@ fn measure(past: &Arc<StoredPast>, n_rows: usize, rules: Rules, file: &Path) -> 
     Ok(())
 }
 
-/// What something took, of time and of both cores.
+/// Wall time, and CPU time of all threads.
 struct Taken {
     wall: Duration,
     cpu: Duration,
 }
 
-/// When something was begun.
+/// The start of a measurement.
 struct Begun {
     at: Instant,
     cpu: Duration,
@@ -229,7 +230,7 @@ impl Bench {
         Ok((restored, started.until_now()))
     }
 
-    /// To every question, of some transactions of the kind that are in the store.
+    /// Returns the results of every lookup for some transactions like those in the store.
     fn answers(&self) -> anyhow::Result<Vec<u64>> {
         let lists: HashMap<String, NamedList> = HashMap::new();
         let mut random = Random::seeded(29);
@@ -248,7 +249,7 @@ impl Bench {
     }
 }
 
-/// How often per source, and how much per destination, in seven days.
+/// Returns a count by source and a sum by destination over seven days.
 fn two_questions(history: &History) -> anyhow::Result<Questions> {
     let spec = |function, field: &str| {
         let filter = Condition::Compare {

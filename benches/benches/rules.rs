@@ -1,4 +1,4 @@
-//! Nanoseconds per rule: fused modules and a module per rule, warm, beside hand-written Rust closures, in one process and one
+//! Nanoseconds per rule, warm: fused modules, a module per rule, and hand-written Rust closures, in one process and
 //! run.
 //!
 //! `cargo bench -p tollgate-benches --bench rules [-- [ordinary] [only=VARIANT] [batches=N] [RULES…]]`
@@ -24,7 +24,7 @@ use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-/// Transactions the history holds, and how many of them a batch judges again.
+/// Number of transactions in the history, and how many of them each batch evaluates again.
 const N_HISTORY: usize = 20_000;
 const N_JUDGED: usize = 1_024;
 const N_BATCHES: usize = 31;
@@ -54,10 +54,10 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is measured.
+/// The selected measurements.
 struct Course {
     sizes: Vec<usize>,
-    /// How the name of the only variant begins.
+    /// Prefix of the only variant to run.
     only: Option<String>,
     n_batches: usize,
     traffic: Traffic,
@@ -144,7 +144,7 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
     Ok(RuleSet::new(1, bound.collect::<anyhow::Result<_>>()?, lists.clone()))
 }
 
-/// The same rules, put together as the service does.
+/// Fuses the rules as the service does.
 fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fusion::bodies(sandbox, &[], &rules);
@@ -153,7 +153,7 @@ fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     fused
 }
 
-/// The same bodies, each run on every transaction.
+/// Returns the same bodies without selection, so that each runs on every transaction.
 fn without_selection(fused: &RuleSet) -> RuleSet {
     let rules: Vec<_> = fused.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fused.bodies.iter().map(|in_force| {
@@ -164,7 +164,7 @@ fn without_selection(fused: &RuleSet) -> RuleSet {
     RuleSet::fused(1, rules, &bodies.collect::<Vec<_>>(), fused.lists.clone())
 }
 
-/// A figure counts only when both say the same.
+/// Checks that both variants match the same rules; otherwise the figures are not comparable.
 fn agree(
     rules: &[TwinRule],
     rule_set: &Arc<RuleSet>,

@@ -1,9 +1,9 @@
-//! Durable commits of the store, empty and behind rows that it holds already, with ids in order and ids by chance.
+//! Durable commits of the store, empty or prefilled, with ordered and with random ids.
 //!
 //! `cargo bench -p tollgate-benches --bench store [-- [rows=N,…] [group=N]]`
 //!
-//! The store has one index, by id. An id by chance, as most payment back ends give, falls anywhere in it: each transaction
-//! changes a page of its own, which goes to the disk twice, with the log and with the database.
+//! The store has one index, by id. Random ids, as most payment back ends use, fall anywhere in it. Each transaction
+//! then changes a separate page, which is written twice, to the log and to the database.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::path::Path;
@@ -19,19 +19,19 @@ use tollgate_model::transaction::Fingerprint;
 use tollgate_store::{Store, TransactionRecord};
 
 const SECONDS: u64 = 10;
-/// A commit while the store is filled.
+/// Rows per commit while the store is filled.
 const FILLING: usize = 5_000;
-/// Slower commits are seen as a pause by who waits for them.
+/// Commits slower than this count as a pause.
 const PAUSE: Duration = Duration::from_millis(10);
-/// About what the service answers with, and keeps.
+/// A typical assessment.
 const ANSWER: &str = r#"{"transaction_id":"bench-1","verdict":"approve","score":0.0,"reason":"no rule matched","triggered":[],"rule_set_version":1,"evaluated_at":"2026-01-01T00:00:00.000000Z"}"#;
 
-/// What ids are like.
+/// Kind of ids.
 #[derive(Debug, Clone, Copy)]
 enum Ids {
-    /// One behind the other.
+    /// Ascending numbers.
     InOrder,
-    /// 128 bits, as hexadecimal digits.
+    /// Random 128-bit numbers in hexadecimal.
     ByChance,
 }
 
@@ -57,7 +57,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How long each commit took, behind so many rows.
+/// Returns the duration of each commit to a store with this many rows.
 async fn commits(directory: &Path, rows: usize, ids: Ids, group: usize) -> anyhow::Result<Vec<Duration>> {
     let store = Store::open(directory).await?;
     let (mut random, mut n_kept, mut took) = (Random::seeded(5), 0, Vec::new());
@@ -100,7 +100,7 @@ fn record(number: usize, ids: Ids, random: &mut Random) -> anyhow::Result<Transa
     })
 }
 
-/// A line of the table. Durable a second is of the time in commits alone: making records is not the store's.
+/// Prints a row of the table. The durable rate counts only time in commits, not the creation of records.
 fn print(what: &str, group: usize, mut took: Vec<Duration>) -> anyhow::Result<()> {
     took.sort();
     let all: Duration = took.iter().sum();

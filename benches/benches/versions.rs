@@ -1,11 +1,12 @@
-//! Injects of this version beside those of another one: the rate, and what the service computes for a payment.
+//! Compares this version with another one: injects per second, and CPU time per payment.
 //!
-//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N] [events]`
+//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N]
+//! [events]`
 //!
-//! With `events` they are the events of a ledger, two for each payment.
+//! With `events` the requests are ledger events, two for each payment.
 //!
-//! Both services run at once, each with a store of its own, and take equal parts by turns: what the machine does to one it does
-//! to the other. Whoever is first in one pair is second in the next. What counts is the median of the ratios of the pairs.
+//! Both services run at once with separate stores and take equal shares in turn, so that noise of the machine affects
+//! both alike. The order alternates from pair to pair. The result is the median of the ratios of the pairs.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::env;
@@ -19,9 +20,9 @@ use tollgate_history::History;
 use tollgate_tests::{Home, Service};
 
 const PAIRS: usize = 60;
-/// Payments of each service in each pair.
+/// Payments for each service in each pair.
 const PAYMENTS: usize = 10_000;
-/// Before anything counts.
+/// Pairs that are not counted.
 const WARM_UP_PAIRS: usize = 4;
 
 /// The figures of one service in one pair.
@@ -90,7 +91,7 @@ fn take(
     Ok(Taken { per_second: load.per_second, cpu_micros: cpu.as_secs_f64() * 1e6 / f64::from(n_payments) })
 }
 
-/// A line of the table. The interval is that of order statistics: it holds the median of all pairs there could be with 95 %.
+/// Prints a row of the table. The interval, from order statistics, contains the true median with 95 % confidence.
 fn report(name: &str, pairs: &[(Taken, Taken)], figure: impl Fn(&Taken) -> f64) -> anyhow::Result<()> {
     let sorted = |of: &dyn Fn(&(Taken, Taken)) -> f64| {
         let mut values: Vec<f64> = pairs.iter().map(of).collect();
@@ -109,9 +110,9 @@ fn report(name: &str, pairs: &[(Taken, Taken)], figure: impl Fn(&Taken) -> f64) 
     Ok(())
 }
 
-/// The places of the bounds among so many sorted values.
+/// Returns the indices of the interval bounds among this many sorted values.
 const fn interval(n: usize) -> (usize, usize) {
-    // How many of n lie below their median has a standard deviation of √n / 2.
+    // The number of n values below their median has a standard deviation of √n / 2.
     let low = (n.saturating_sub((4 * n).isqrt()) / 2).saturating_sub(1);
     (low, n.saturating_sub(low + 1))
 }

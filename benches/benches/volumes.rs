@@ -1,11 +1,11 @@
-//! How late injects are while the rules are swapped on a volume of Kubernetes, beside the same load without a swap, and with
-//! swaps on a volume that the service does not follow.
+//! Latency of injects while the rules are swapped on a Kubernetes volume. The baselines are the same load without
+//! swaps, and with swaps on a volume that the service does not watch.
 //!
 //! `cargo bench -p tollgate-benches --bench volumes [-- [swaps=N] [rules=N] [clients=N] [interval=MILLISECONDS]]`
 //!
-//! The load is a quarter of what a closed loop takes, and a latency counts from when the request was due. The rules lie on a
-//! volume as the kubelet lays it out, below `TOLLGATE_VOLUMES` or, where that is not set, beside the data directory. Each swap
-//! brings a new folder in which two rules and a list are other ones.
+//! The load is a quarter of the closed-loop rate, and latency counts from the due time of a request. The rules lie on a
+//! volume in the kubelet's layout, below `TOLLGATE_VOLUMES` or else beside the data directory. Each swap installs a new
+//! folder with two changed rules and a changed list.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::env;
@@ -20,22 +20,22 @@ use tollgate_benches::report::{machine, numbers};
 use tollgate_history::History;
 use tollgate_tests::{Home, Service, Volume, sample};
 
-/// Between two swaps, in milliseconds.
+/// Interval between two swaps, in milliseconds.
 const INTERVAL: usize = 1_000;
-/// How often the three are measured in turn.
+/// Number of rounds of the three measurements.
 const ROUNDS: usize = 10;
-/// Later is late.
+/// Latency above which a response counts as late.
 const LATE: Duration = Duration::from_millis(5);
-/// How long the peak is looked for.
+/// Duration of the search for the peak rate.
 const PEAK: Duration = Duration::from_secs(5);
 
-/// The activity beside the load.
+/// Activity during the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
-    /// Swaps on the volume that the service follows.
+    /// Swaps on the volume that the service watches.
     Swaps,
-    /// The same on another volume: what making and removing the files takes without the service.
+    /// Swaps on another volume: the cost of creating and removing the files alone.
     SwapsElsewhere,
 }
 
@@ -104,7 +104,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The latencies of a load beside so many swaps, each of which is told its number from 1 on.
+/// Returns the latencies of a load during this many swaps. `swap` receives the number of the swap, from 1.
 fn with_swaps(
     n_swaps: usize,
     interval: Duration,
@@ -121,14 +121,14 @@ fn with_swaps(
             swap(n);
             due += interval;
         }
-        // The effects of the last swap count as well.
+        // Include the effects of the last swap.
         thread::sleep(interval);
         is_over.store(true, Ordering::Relaxed);
         loading.join().ok().context("the load panicked")?
     })
 }
 
-/// Two rules and a list that say of which version they are.
+/// Returns two rules and a list that contain their version.
 fn changed(version: usize) -> [(String, String); 3] {
     let rule = |name: &str| {
         sample::rule(name, "currency in $stopped and amount < 0")
@@ -155,7 +155,7 @@ fn report(name: &str, rounds: &[Vec<Duration>]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// In percent.
+/// Returns the share of late responses in percent.
 fn share_of_late(latencies: &[Duration]) -> f64 {
     let n_late = latencies.iter().filter(|latency| **latency > LATE).count();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]

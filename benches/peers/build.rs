@@ -1,4 +1,4 @@
-//! Writes the rules of the corpus as Rust functions, one for each size, for `native.rs` to take in.
+//! Generates the rules of the corpus as Rust functions, one per size, for `native.rs` to include.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ mod random;
 #[path = "../src/shape.rs"]
 mod shape;
 
-/// As many rules as a function holds.
+/// Number of rules per function.
 const SIZES: [usize; 3] = [10, 100, 1_000];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Texts become masks once: bit `n` says that the text is the `n`th that rules name.
+/// Texts are converted to masks once: bit `n` means that the text is the `n`th one that rules name.
 fn write_function(source: &mut String, size: usize) -> std::fmt::Result {
     writeln!(
         source,
@@ -74,7 +74,7 @@ fn condition(rule: Shape) -> String {
     }
 }
 
-/// A bit for each of these texts.
+/// Returns a mask with a bit for each of these texts.
 fn mask(texts: &[&str], named: &[&str]) -> u32 {
     let bits = texts.iter().enumerate().map(|(bit, text)| u32::from(named.contains(text)) << bit);
     bits.fold(0, |mask, bit| mask | bit)

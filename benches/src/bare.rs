@@ -1,5 +1,5 @@
-//! The least that could answer durably: an HTTP handler that reads a transaction and waits until the same store has it.
-//! No history, no rules, no second look at ids, no bounds: what the service adds to this is what it costs.
+//! A minimal durable service: an HTTP handler that reads a transaction and waits until the same store has committed it.
+//! It has no history, rules, duplicate check or limits. The difference to the real service is the cost of those.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,9 +19,9 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::{Store, TransactionRecord};
 
-/// As the service's committer.
+/// Maximum group size, as in the service's committer.
 const GROUP_MAX: usize = 512;
-/// About what the service answers with.
+/// A typical assessment.
 const ANSWER: &str = r#"{"transaction_id":"bench-1","verdict":"approve","score":0.0,"reason":"no rule matched","triggered":[],"rule_set_version":1,"evaluated_at":"2026-01-01T00:00:00.000000Z"}"#;
 
 struct Arrived {
@@ -29,19 +29,19 @@ struct Arrived {
     done: oneshot::Sender<()>,
 }
 
-/// Such a handler, until it is dropped.
+/// A running minimal service. Stops when dropped.
 #[derive(Debug)]
 pub struct Bare {
-    /// Where it listens.
+    /// Address of the listener.
     pub address: SocketAddr,
     _runtime: Runtime,
 }
 
 impl Bare {
-    /// Listens on a free port; the store is in this directory.
+    /// Starts the service on a free port with its store in this directory.
     ///
     /// # Errors
-    /// When the store cannot be opened, or no port is free.
+    /// Returns an error if the store cannot be opened or no port is free.
     pub fn start(directory: &Path) -> anyhow::Result<Self> {
         let runtime = Runtime::new()?;
         let address = runtime.block_on(async {
@@ -83,7 +83,7 @@ fn record(body: &[u8]) -> anyhow::Result<TransactionRecord> {
     })
 }
 
-/// Whatever arrives during one commit makes up the next.
+/// Commits in groups: requests that arrive during one commit form the next.
 async fn commit(store: Store, mut arriving: mpsc::UnboundedReceiver<Arrived>) {
     let (mut arrived, mut last) = (Vec::with_capacity(GROUP_MAX), Sequence::default());
     while arriving.recv_many(&mut arrived, GROUP_MAX).await > 0 {
@@ -97,7 +97,7 @@ async fn commit(store: Store, mut arriving: mpsc::UnboundedReceiver<Arrived>) {
             return;
         }
         for done in waiting {
-            // Whoever does not wait any more does not hear of it.
+            // The receiver may be gone.
             done.send(()).ok();
         }
     }

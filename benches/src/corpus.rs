@@ -1,7 +1,7 @@
-//! Rules and transactions to measure with: seeded, so everybody measures the same.
+//! Seeded rules and transactions, the same on every run.
 //!
-//! Of the rules, six in ten compare numbers and texts, two look into lists, one searches a pattern, one asks the
-//! history. Each comes as its [`Shape`], as a script, and as the closure a Rust programmer would write for it.
+//! Six in ten rules compare numbers and texts, two search lists, one searches a pattern, and one uses the history. Each
+//! rule exists as a [`Shape`], as a script, and as the closure a Rust programmer would write.
 
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
@@ -20,32 +20,32 @@ use tollgate_model::transaction::{Transaction, Value};
 use crate::random::Random;
 use crate::shape::{COUNTRIES, CURRENCIES, STATUSES, Shape, WINDOWS, WORDS, shapes};
 
-/// One rule, three times.
+/// One rule in three forms.
 pub struct TwinRule {
-    /// What it asks.
+    /// Content of the rule.
     pub shape: Shape,
-    /// As an author writes it.
+    /// The rule as a script.
     pub script: String,
-    /// As a Rust programmer writes it.
+    /// The rule as a closure.
     pub native: Native,
 }
 
 /// A rule as native code.
 pub type Native = Box<dyn for<'t> Fn(&Context<'t>) -> bool>;
 
-/// What native rules see: the fields they use, read once per transaction, and aggregates asked at most once.
+/// The inputs of native rules: fields read once per transaction, and aggregates evaluated at most once.
 pub struct Context<'t> {
-    /// As rules compare it.
+    /// Amount, as rules compare it.
     pub amount: f64,
-    /// Of the amount.
+    /// Currency of the amount.
     pub currency: &'t str,
-    /// Empty when there is none.
+    /// Status; empty if missing.
     pub status: &'t str,
-    /// Empty when there is none.
+    /// Description; empty if missing.
     pub description: &'t str,
-    /// Empty when there is none.
+    /// Country; empty if missing.
     pub country: &'t str,
-    /// No number when there is none.
+    /// Risk; NaN if missing.
     pub risk: f64,
     transaction: &'t Transaction,
     as_of: Sequence,
@@ -55,7 +55,7 @@ pub struct Context<'t> {
 const PHRASES: [&str; 6] =
     ["gift card purchase", "rent march", "salary", "crypto exchange top-up", "invoice 4711", "groceries"];
 
-/// Where the two fields of a caller's own lie.
+/// Paths of the two metadata fields.
 static METADATA: LazyLock<[FieldPath; 2]> =
     LazyLock::new(|| ["country", "risk"].map(|key| FieldPath::new(["metadata", key])));
 
@@ -77,7 +77,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// How many the source has sent within one of [`WINDOWS`].
+    /// Returns the number of transactions of the source within one of [`WINDOWS`].
     pub fn count(&self, window: usize, aggregate: &AggregateQuery) -> f64 {
         let answer = || aggregate.answer(self.transaction, self.as_of, &Lists::default()).unwrap_or(f64::NAN);
         let Some(cell) = self.counts.get(window) else { return answer() };
@@ -87,10 +87,10 @@ impl<'t> Context<'t> {
     }
 }
 
-/// `n_rules` rules, always the same.
+/// Returns the first `n_rules` rules.
 ///
 /// # Errors
-/// When a pattern or a window of the corpus is none.
+/// Returns an error if a pattern or window of the corpus is invalid.
 pub fn rules(n_rules: usize, history: &History) -> anyhow::Result<Vec<TwinRule>> {
     let counts = counts_by_source(history)?;
     let twins = shapes(n_rules).into_iter().enumerate().map(|(number, shape)| {
@@ -101,7 +101,7 @@ pub fn rules(n_rules: usize, history: &History) -> anyhow::Result<Vec<TwinRule>>
     twins.collect()
 }
 
-/// As the rule language says it.
+/// Returns the condition in the rule language.
 fn condition(shape: Shape) -> String {
     match shape {
         Shape::Comparison { limit, risk, currency } => {
@@ -119,7 +119,7 @@ fn condition(shape: Shape) -> String {
     }
 }
 
-/// As Rust says it.
+/// Returns the condition as a closure.
 fn native(shape: Shape, counts: &[Arc<AggregateQuery>]) -> anyhow::Result<Native> {
     Ok(match shape {
         Shape::Comparison { limit, risk, currency } => {
@@ -144,16 +144,16 @@ fn native(shape: Shape, counts: &[Arc<AggregateQuery>]) -> anyhow::Result<Native
     })
 }
 
-/// The pattern that finds one of [`WORDS`] in any case.
+/// Returns the case-insensitive pattern for one of [`WORDS`].
 #[must_use]
 pub fn pattern(word: usize) -> String {
     format!("(?i)({})", WORDS.get(word).copied().unwrap_or_default())
 }
 
-/// How many the source has sent, over each of [`WINDOWS`].
+/// Returns the aggregates that count by source, one for each of [`WINDOWS`].
 ///
 /// # Errors
-/// When a window of the corpus is none.
+/// Returns an error if a window of the corpus is invalid.
 pub fn counts_by_source(history: &History) -> anyhow::Result<Vec<Arc<AggregateQuery>>> {
     WINDOWS.iter().map(|window| count_by_source(window, history)).collect()
 }
@@ -173,22 +173,22 @@ fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggreg
     Ok(history.aggregate(&spec, tollgate_guest_abi::Semantics::CURRENT)?)
 }
 
-/// What transactions are like.
+/// Kind of traffic.
 #[derive(Debug, Clone, Copy)]
 pub enum Traffic {
-    /// Each matches many rules of the corpus.
+    /// Transactions that match many rules of the corpus.
     Suspicious,
-    /// Hardly one does.
+    /// Transactions that match almost no rules.
     Ordinary,
-    /// The same, told by a ledger: two events for each, one when it is pending and one when it is applied.
+    /// `Ordinary` payments reported by a ledger: one pending and one applied event each.
     Reported,
 }
 
-/// When the first payment that is reported was created, in seconds since 1970 UTC.
+/// Creation time of the first reported payment, in seconds since 1970 UTC.
 const REPORTED_FROM: i64 = 1_790_000_000;
 
 impl Traffic {
-    /// The body of one request.
+    /// Returns the body of one request.
     #[must_use]
     pub fn body(self, random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
         match self {
@@ -198,7 +198,7 @@ impl Traffic {
         }
     }
 
-    /// Where it is sent.
+    /// Returns the path of the request.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -208,7 +208,7 @@ impl Traffic {
     }
 }
 
-/// One of the two events of a payment. Both bring it to the letter, its status apart.
+/// Returns one of the two events of a payment. They differ only in the status.
 fn event(number: usize) -> Json {
     let payment = number / 2;
     let seconds = REPORTED_FROM.saturating_add(i64::try_from(payment).unwrap_or(i64::MAX));
@@ -221,10 +221,10 @@ fn event(number: usize) -> Json {
     json!({"event": format!("transaction.{status}"), "data": data})
 }
 
-/// `n_transactions` transactions, always the same, a second apart, over a thousand sources.
+/// Returns `n_transactions` transactions, one second apart, from a thousand sources.
 ///
 /// # Errors
-/// When the corpus makes one that is none.
+/// Returns an error if a transaction of the corpus is invalid.
 pub fn transactions(n_transactions: usize, traffic: Traffic) -> anyhow::Result<Vec<Arc<Transaction>>> {
     let mut random = Random::seeded(11);
     let start: DateTime<Utc> = "2026-03-01T00:00:00Z".parse()?;
@@ -253,7 +253,7 @@ fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     })
 }
 
-/// Of a hundred, ninety-nine match hardly a rule of the corpus, and one is like those of [`body`].
+/// Returns a body that matches almost no rule in 99 of 100 cases, and one like those of [`body`] otherwise.
 fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     let mut body = body(random, number, created_at);
     let ordinary = json!({

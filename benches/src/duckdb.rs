@@ -1,4 +1,5 @@
-//! The same transactions in DuckDB, which runs in a child process: as a library it would be most of this crate's build.
+//! The same transactions in DuckDB. It runs in a child process, because as a library it would dominate the build of
+//! this crate.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
@@ -12,12 +13,12 @@ use tollgate_model::transaction::Transaction;
 
 use crate::sqlite::{Question, cents};
 
-/// The program of the child.
+/// Path of the child's program.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ask_duckdb.py");
-/// A variable with the Python to run it by, one that has the package `duckdb`.
+/// Environment variable with the Python to use; it must have the package `duckdb`.
 const PYTHON: &str = "DUCKDB_PYTHON";
 
-/// A DuckDB with all transactions in one table, in the order of their arrival, by which it can skip what no window needs.
+/// A DuckDB with all transactions in one table in arrival order, which lets it skip data outside a window.
 #[derive(Debug)]
 pub struct DuckDb {
     child: Child,
@@ -26,22 +27,22 @@ pub struct DuckDb {
     version: String,
 }
 
-/// What DuckDB says of one question.
+/// The result of one query.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// How many transactions.
+    /// Number of transactions.
     pub count: i64,
-    /// The sum of their amounts, in cents.
+    /// Sum of their amounts, in cents.
     pub cents: i64,
-    /// How long it took, by the clock of the child.
+    /// Duration, measured in the child.
     pub took: Duration,
 }
 
 impl DuckDb {
-    /// Starts one and loads it, through a file in this directory.
+    /// Starts DuckDB and loads it through a file in this directory.
     ///
     /// # Errors
-    /// When there is no Python with DuckDB, or the file cannot be written.
+    /// Returns an error if no Python with DuckDB is available or the file cannot be written.
     pub fn fill(directory: &Path, transactions: impl Iterator<Item = Transaction>) -> anyhow::Result<Self> {
         let path = directory.join("transactions.csv");
         write(&path, transactions)?;
@@ -56,16 +57,16 @@ impl DuckDb {
         Ok(duckdb)
     }
 
-    /// Its version, and how many rows it holds.
+    /// Returns the version and the number of rows.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Counts and sums what the question is about.
+    /// Counts and sums the rows of a query.
     ///
     /// # Errors
-    /// When the child does not answer.
+    /// Returns an error if the child does not respond.
     pub fn ask(&mut self, column: &str, question: &Question) -> anyhow::Result<Answer> {
         writeln!(self.questions, "{column}\t{}\t{}\t{}", question.key, question.from, question.to)?;
         let line = self.line()?;
@@ -84,7 +85,7 @@ impl DuckDb {
 
 impl Drop for DuckDb {
     fn drop(&mut self) {
-        // It may be gone already; nothing is lost with it.
+        // The child may have exited already.
         self.child.kill().ok();
         self.child.wait().ok();
     }

@@ -1,6 +1,6 @@
-//! The benchmark harness: fixed, seeded work, measured beside an alternative in the same run.
+//! The benchmark harness: fixed, seeded work, measured against an alternative in the same run.
 //!
-//! `benches/README.md` says how to run it, what it showed last, and what each comparison leaves out.
+//! `benches/README.md` describes usage, the latest results, and what each comparison omits.
 
 use tikv_jemallocator::Jemalloc;
 
@@ -14,6 +14,6 @@ pub mod shape;
 pub mod sqlite;
 pub mod traffic;
 
-/// The service's, in every benchmark that is linked with this crate.
+/// The service's allocator, for every benchmark linked with this crate.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;

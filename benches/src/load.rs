@@ -1,4 +1,4 @@
-//! Clients that keep a service busy, at as little cost as they can.
+//! Load generators with minimal overhead.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,22 +13,22 @@ use chrono::Utc;
 use crate::corpus::Traffic;
 use crate::random::Random;
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// Answers a second.
+    /// Responses per second.
     pub per_second: f64,
-    /// What half of the answers took at most.
+    /// Median latency.
     pub p50: Duration,
-    /// What 99 of 100 took at most.
+    /// 99th percentile of the latency.
     pub p99: Duration,
 }
 
-/// Sends transactions of the corpus to the service at this address, by so many clients with a connection each. Each client
-/// sends its next one when the last is answered, so a slow service is asked less.
+/// Sends transactions of the corpus over this many connections for `duration`. Each client waits for the response
+/// before it sends the next transaction, so a slow service receives fewer.
 ///
 /// # Errors
-/// When a connection breaks, or an answer is not 200.
+/// Returns an error if a connection breaks or a response is not 200.
 pub fn closed_loop(
     address: &str,
     traffic: Traffic,
@@ -39,10 +39,10 @@ pub fn closed_loop(
     send(address, traffic, n_clients, 0, |_| Instant::now() < until)
 }
 
-/// The same, for the transactions of these numbers.
+/// Sends the transactions of these numbers in the same way.
 ///
 /// # Errors
-/// When a connection breaks, or an answer is not 200.
+/// Returns an error if a connection breaks or a response is not 200.
 pub fn closed_loop_of(
     address: &str,
     traffic: Traffic,
@@ -94,11 +94,11 @@ fn keep_sending(
     }
 }
 
-/// Sends transactions of the corpus, from this number on, so many a second for as long as `goes_on`, by so many clients that take
-/// turns. How long each answer took counts from when its request was due, so that what waits for a slow answer counts as well.
+/// Sends transactions of the corpus from `first` on at a fixed rate while `goes_on` holds, over several connections in
+/// turn. Latencies count from the due time of a request, so that queueing behind a slow response is included.
 ///
 /// # Errors
-/// When a connection breaks, or an answer is not 200.
+/// Returns an error if a connection breaks or a response is not 200.
 pub fn open_loop(
     address: &str,
     traffic: Traffic,
@@ -144,7 +144,7 @@ impl<'a> Client<'a> {
         Ok(Self { address, traffic, writer: stream.try_clone()?, reader: BufReader::new(stream) })
     }
 
-    /// Sends the transaction of a number and waits for its verdict; when it was sent.
+    /// Sends a transaction and waits for its verdict. Returns the time of sending.
     fn inject(&mut self, number: usize) -> anyhow::Result<Instant> {
         let random = &mut Random::seeded(number as u64 * 2 + 1);
         let body = self.traffic.body(random, number, Utc::now()).to_string();
@@ -161,7 +161,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Reads one answer, which must be 200 and tell its length.
+/// Reads one response, which must be 200 with a content length.
 fn read_answer(reader: &mut BufReader<TcpStream>) -> anyhow::Result<()> {
     let mut line = String::new();
     reader.read_line(&mut line)?;

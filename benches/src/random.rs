@@ -1,17 +1,17 @@
-//! Numbers that are the same on every machine.
+//! Random numbers that are the same on every machine.
 
-/// A small generator (xorshift64*); good enough to spread a corpus, and nothing else.
+/// A small generator (xorshift64*), sufficient only to vary a corpus.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     #[must_use]
     pub const fn seeded(seed: u64) -> Self {
         Self(seed | 1)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -19,16 +19,16 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(1);
         usize::try_from(self.next() % bound).unwrap_or_default()
     }
 
-    /// One of some things.
+    /// Returns one of some values, or the default if there are none.
     ///
     /// # Panics
-    /// Never: an empty slice gives its default.
+    /// Never panics.
     pub fn pick<T: Copy + Default>(&mut self, things: &[T]) -> T {
         things.get(self.below(things.len())).copied().unwrap_or_default()
     }

@@ -1,27 +1,27 @@
-//! Minimum and median of many batches, interleaved so that every variant meets the same weather.
+//! Minimum and median of many batches, interleaved so that noise of the machine affects all variants alike.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-/// What one variant took, batch by batch.
+/// Batch durations of one variant.
 #[derive(Debug, Clone)]
 pub struct Samples {
-    /// As the table names it.
+    /// Name in the table.
     pub name: &'static str,
-    /// In the order in which they were taken.
+    /// Durations in measurement order.
     pub taken: Vec<Duration>,
     sorted: Vec<Duration>,
 }
 
 impl Samples {
-    /// The fastest batch, in nanoseconds per item.
+    /// Returns the fastest batch in nanoseconds per item.
     #[must_use]
     pub fn minimum_ns(&self, n_items: usize) -> f64 {
         per_item(self.sorted.first(), n_items)
     }
 
-    /// The middle batch, in nanoseconds per item.
+    /// Returns the median batch in nanoseconds per item.
     #[must_use]
     pub fn median_ns(&self, n_items: usize) -> f64 {
         per_item(self.sorted.get(self.sorted.len() / 2), n_items)
@@ -35,10 +35,10 @@ fn per_item(duration: Option<&Duration>, n_items: usize) -> f64 {
     nanoseconds / n_items
 }
 
-/// A variant and what one batch of it does.
+/// A variant: its name and the function that runs one batch.
 pub type Variant<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
-/// Runs every variant `n_batches` times, in turn, after one batch each to warm up.
+/// Runs every variant `n_batches` times in turn, after one warm-up batch each.
 pub fn interleave(n_batches: usize, mut variants: Vec<Variant<'_>>) -> Vec<Samples> {
     variants.iter_mut().for_each(|(_, batch)| batch());
     let mut taken: Vec<Vec<Duration>> = variants.iter().map(|_| Vec::with_capacity(n_batches)).collect();
@@ -57,17 +57,17 @@ pub fn interleave(n_batches: usize, mut variants: Vec<Variant<'_>>) -> Vec<Sampl
     samples.collect()
 }
 
-/// The numbers behind this word of the command line, or these.
+/// Returns the comma-separated numbers after this word of the command line, or a default.
 ///
 /// # Errors
-/// When something else stands there.
+/// Returns an error if the value is not a list of numbers.
 pub fn numbers(word: &str, otherwise: &[usize]) -> anyhow::Result<Vec<usize>> {
     let said = std::env::args().find_map(|argument| Some(argument.strip_prefix(word)?.to_owned()));
     let Some(said) = said else { return Ok(otherwise.to_vec()) };
     said.split(',').map(|number| number.parse().with_context(|| format!("no number: {number}"))).collect()
 }
 
-/// The machine, as far as a reader needs it to judge a figure.
+/// Describes the machine.
 #[must_use]
 pub fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -76,7 +76,7 @@ pub fn machine() -> String {
     format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
 }
 
-/// The memory of this process that is in use, in bytes; 0 where the system does not say.
+/// Returns the resident memory of this process in bytes, or 0 if unavailable.
 #[must_use]
 pub fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -85,17 +85,17 @@ pub fn resident_bytes() -> usize {
     kibibytes.unwrap_or(0) * 1_024
 }
 
-/// What this process has computed so far, all threads together: on a busy machine it says more than the clock. Zero where
-/// the system does not say.
+/// Returns the CPU time of all threads of this process, which is more precise than wall time on a busy machine. Zero if
+/// unavailable.
 #[must_use]
 pub fn cpu_time() -> Duration {
     cpu_time_of("self")
 }
 
-/// The same of the process with this number.
+/// Returns the CPU time of another process.
 #[must_use]
 pub fn cpu_time_of(process: &str) -> Duration {
-    /// Of a second, on every Linux.
+    /// Clock tick of every Linux.
     const TICK: Duration = Duration::from_millis(10);
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);

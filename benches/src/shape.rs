@@ -1,55 +1,55 @@
-//! What the rules of the corpus ask, drawn by chance, in no language yet.
+//! Random contents of the corpus rules, independent of a language.
 //!
-//! Knows nothing but [`random`](crate::random): a build script reads it too.
+//! INVARIANT: depends only on [`random`](crate::random), because a build script includes it.
 
 use crate::random::Random;
 
-/// What one rule asks.
+/// Content of one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// More than `limit`, at least of this risk, in this currency.
+    /// More than `limit`, with at least this risk, in this currency.
     Comparison {
-        /// Of the amount.
+        /// Exclusive lower bound of the amount.
         limit: u32,
-        /// At least.
+        /// Minimum risk.
         risk: u32,
         /// One of [`CURRENCIES`].
         currency: &'static str,
     },
-    /// Any status but this, from one of these countries.
+    /// Any status except this one, in one of these countries.
     List {
         /// One of [`STATUSES`].
         status: &'static str,
-        /// Of [`COUNTRIES`], some perhaps twice.
+        /// Five of [`COUNTRIES`], possibly with duplicates.
         countries: [&'static str; 5],
     },
     /// A word in the description, in any case.
     Pattern {
-        /// Which of [`WORDS`].
+        /// Index into [`WORDS`].
         word: usize,
     },
     /// More than `limit` transactions of the same source.
     Aggregate {
-        /// In which of [`WINDOWS`].
+        /// Index into [`WINDOWS`].
         window: usize,
-        /// Of their number.
+        /// Exclusive lower bound of the count.
         limit: u32,
     },
 }
 
 /// Currencies of transactions and rules.
 pub const CURRENCIES: [&str; 4] = ["EUR", "USD", "NGN", "KES"];
-/// Their statuses.
+/// Statuses of transactions and rules.
 pub const STATUSES: [&str; 4] = ["pending", "applied", "failed", "declined"];
-/// Their countries.
+/// Countries of transactions and rules.
 pub const COUNTRIES: [&str; 12] = ["DE", "FR", "NG", "KE", "US", "GB", "IR", "KP", "BR", "IN", "ZA", "SE"];
-/// What patterns look for.
+/// Words that patterns search for.
 pub const WORDS: [&str; 5] = ["gift ?card", "crypto", "loan", "casino|poker", "wire"];
-/// What counts look back over.
+/// Windows of the aggregates.
 pub const WINDOWS: [&str; 4] = ["PT15M", "PT1H", "P1D", "P7D"];
 
-/// Of `n_rules` rules, always the same: of ten, six compare numbers and texts, two look into lists, one searches a pattern,
-/// one asks the history.
+/// Returns the first `n_rules` shapes. In ten, six compare numbers and texts, two search lists, one searches a pattern,
+/// one uses the history.
 #[must_use]
 pub fn shapes(n_rules: usize) -> Vec<Shape> {
     let mut random = Random::seeded(7);

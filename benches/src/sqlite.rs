@@ -1,4 +1,4 @@
-//! The same transactions in SQLite, with an index that covers each question.
+//! The same transactions in SQLite, with a covering index for each query.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use tollgate_model::transaction::Transaction;
 
-/// Rows of one statement.
+/// Rows per statement.
 const ROWS_PER_INSERT: usize = 4_000;
 
-/// A table of transactions in a file of its own.
+/// A table of transactions in a separate file.
 #[derive(Debug)]
 pub struct Table {
     runtime: tokio::runtime::Runtime,
     connection: SqliteConnection,
 }
 
-/// What is asked about one key.
+/// A query about one key.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The value of the column.
+    /// Value of the column.
     pub key: String,
-    /// The first microsecond of the window.
+    /// First microsecond of the window.
     pub from: i64,
-    /// The last microsecond of the window.
+    /// Last microsecond of the window.
     pub to: i64,
 }
 
 impl Table {
-    /// All of these transactions, indexed.
+    /// Creates and indexes a table of these transactions.
     ///
     /// # Errors
-    /// When SQLite does not take them.
+    /// Returns an error if SQLite fails.
     pub fn fill(file: &Path, transactions: impl Iterator<Item = Transaction>) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let options = SqliteConnectOptions::new()
@@ -49,11 +49,11 @@ impl Table {
         Ok(Self { runtime, connection })
     }
 
-    /// Counts and sums, in cents, what the questions are about. One statement asks them all, so that the way to the
-    /// database and back weighs nothing.
+    /// Counts and sums, in cents, the rows of all queries. A single statement answers all of them, so that the round
+    /// trip is negligible.
     ///
     /// # Errors
-    /// When SQLite does not answer.
+    /// Returns an error if SQLite fails.
     pub fn ask(&mut self, column: &'static str, questions: &[Question]) -> anyhow::Result<(i64, i64)> {
         let connection = &mut self.connection;
         self.runtime.block_on(async {
@@ -70,10 +70,10 @@ impl Table {
         self.ask_again(column)
     }
 
-    /// Asks the last questions once more.
+    /// Repeats the last queries.
     ///
     /// # Errors
-    /// When SQLite does not answer.
+    /// Returns an error if SQLite fails.
     pub fn ask_again(&mut self, column: &'static str) -> anyhow::Result<(i64, i64)> {
         let text = match column {
             "source" => {
@@ -126,7 +126,7 @@ async fn insert_all(
     Ok(())
 }
 
-/// The amount in cents.
+/// Returns the amount in cents.
 pub(crate) fn cents(transaction: &Transaction) -> anyhow::Result<i64> {
     let amount = transaction.amount.value();
     let power = 10_i128.pow(2_u32.saturating_sub(amount.scale().into()));

@@ -1,7 +1,7 @@
-//! Much traffic, cheaply made: a week of it, whatever its volume.
+//! Large volumes of cheaply generated traffic, always spread over one week.
 //!
-//! Sources are spread by Zipf's law over [`N_SOURCES`]; two destinations get a twentieth of everything each, the others
-//! are even. One transaction in fifty comes up to a minute late.
+//! Sources follow Zipf's law over [`N_SOURCES`]. Two destinations receive a twentieth of all traffic each; the others
+//! are uniform. One transaction in fifty arrives up to a minute late.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use tollgate_model::transaction::{EventTime, Json, Transaction};
 
 use crate::random::Random;
 
-/// How many accounts send.
+/// Number of source accounts.
 pub const N_SOURCES: usize = 100_000;
-/// The span of event time, in microseconds: seven days.
+/// Span of event time in microseconds: seven days.
 pub const SPAN_MICROS: i64 = 7 * 86_400 * 1_000_000;
-/// Where it begins: 2026-03-01, in microseconds since 1970 UTC.
+/// Start of event time: 2026-03-01, in microseconds since 1970 UTC.
 pub const START_MICROS: i64 = 1_772_323_200_000_000;
-/// How late a late one is at most, in microseconds.
+/// Maximum lateness, in microseconds.
 const LATE_MICROS_MAX: usize = 60_000_000;
 
-/// The traffic of one week, from its first transaction on.
+/// The traffic of one week.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     random: Random,
-    /// The share of all traffic of the sources up to each.
+    /// Cumulative share of the traffic by source.
     cumulated: Arc<[f64]>,
     n_transactions: usize,
     number: usize,
 }
 
 impl Traffic {
-    /// So many transactions over the week, always the same.
+    /// Creates this many transactions over the week.
     #[must_use]
     pub fn of(n_transactions: usize) -> Self {
         let mut total = 0.0;
@@ -46,14 +46,14 @@ impl Traffic {
         Self { random: Random::seeded(23), cumulated, n_transactions, number: 0 }
     }
 
-    /// The rank of a source, 0 the busiest, by its share of the traffic.
+    /// Draws the rank of a source; 0 is the busiest.
     pub fn source(&mut self) -> usize {
         #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
         let share = (self.random.next() >> 11) as f64 / (1_u64 << 53) as f64;
         self.cumulated.partition_point(|sum| *sum < share).min(N_SOURCES - 1)
     }
 
-    /// The number of a destination; 0 and 1 are the busy two.
+    /// Draws a destination; 0 and 1 are the busy ones.
     pub fn destination(&mut self) -> usize {
         match self.random.below(20) {
             busy @ 0..2 => busy,
@@ -81,7 +81,7 @@ impl Iterator for Traffic {
     }
 }
 
-/// One transaction of the traffic's kind.
+/// Creates one transaction.
 #[must_use]
 pub fn transaction(
     number: usize,
@@ -115,8 +115,7 @@ pub fn transaction(
     }
 }
 
-/// The same with what else a caller may know: every transaction has a device and an address, two in five are payments by
-/// card at some merchant.
+/// Adds metadata to a transaction: a device and an address for all, a card merchant for two in five.
 #[must_use]
 pub fn with_metadata(transaction: Transaction, random: &mut Random) -> Transaction {
     let text = |text: String| Json::Text(text.into());

@@ -1,8 +1,10 @@
-//! The second form of a script: what was written, before anyone asks whether it makes sense.
+//! The abstract syntax tree: the parsed form of a script, before any semantic check.
 //!
-//! Conditions and values share one kind of node, because `(` may open either. Nodes lie in one vector and name each
-//! other by number; a node stands behind all nodes it is made of. So whoever works through the vector from its
-//! beginning has seen the parts before the whole, and no stage recurses over a tree an author has drawn.
+//! Conditions and values share one node type, because `(` may open either. Nodes are stored in one vector and refer to
+//! each other by index.
+//!
+//! INVARIANT: a node comes after all nodes it contains. A stage that processes the vector in order sees the parts
+//! before the whole and needs no recursion over a tree of arbitrary depth.
 
 #[cfg(test)]
 pub(crate) mod outline;
@@ -11,14 +13,13 @@ use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, Comparison, Numb
 
 use crate::span::Span;
 
-/// What the parser understood. What is missing was reported.
+/// The parsed rule. Missing parts have been reported.
 #[derive(Debug, Default)]
 pub(crate) struct Rule {
     pub(crate) name: Option<Spanned<String>>,
     pub(crate) description: Option<Spanned<String>>,
     pub(crate) when: Option<NodeId>,
     pub(crate) then: Then,
-    /// The parts of all conditions.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -30,26 +31,26 @@ pub(crate) struct Then {
     pub(crate) reason: Option<Spanned<String>>,
 }
 
-/// Something and where it stands.
+/// A value with its location in the script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) span: Span,
 }
 
-/// The number of a node in [`Rule::nodes`].
+/// The index of a node in [`Rule::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NodeId(pub(crate) usize);
 
-/// A condition, a value, or something that could not be read.
+/// A condition, a value, or an unreadable part.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
-    /// With the parentheses around it, if there are any.
+    /// The location, including any enclosing parentheses.
     pub(crate) span: Span,
-    /// Whether it stands in parentheses of its own.
+    /// Whether the node has its own parentheses.
     pub(crate) grouped: bool,
-    /// Whether it is part of the filter of an aggregate.
+    /// Whether the node is part of an aggregate's filter.
     pub(crate) in_filter: bool,
 }
 
@@ -89,23 +90,23 @@ pub(crate) enum NodeKind {
     Text(String),
     Boolean(bool),
     Field(Path),
-    /// `$current.` and the path behind it.
+    /// `$current.` followed by a path.
     Current(Path),
     Aggregate(AggregateExpr),
     Time(TimeExpr),
-    /// Reported already; fits everywhere.
+    /// An already reported error; accepted in any context.
     Invalid,
 }
 
 impl NodeKind {
-    /// Whether it asks something of values, rather than joining what others ask.
+    /// Returns whether the node is a test of values rather than a combination of other conditions.
     pub(crate) const fn is_test(&self) -> bool {
         matches!(self, Self::Compare { .. } | Self::Between { .. } | Self::In { .. } | Self::Matches { .. })
     }
 }
 
 impl NodeKind {
-    /// The nodes it is made of, in the order of the script.
+    /// Returns the child nodes, in script order.
     pub(crate) fn parts(&self) -> Vec<NodeId> {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.clone(),
@@ -128,13 +129,13 @@ impl NodeKind {
     }
 }
 
-/// Keys with dots between them.
+/// Dotted keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) keys: Vec<String>,
 }
 
-/// What stands behind `in`.
+/// The list operand of `in`.
 #[derive(Debug)]
 pub(crate) enum ListExpr {
     Items(Vec<Spanned<ListItem>>),

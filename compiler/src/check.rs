@@ -1,12 +1,13 @@
-//! The third stage: an AST becomes a rule in which nothing can be wrong any more.
+//! The third stage: checks an AST and lowers it to a valid rule.
 //!
 //! ```text
 //!  … parse ──▶ AST ──▶ [check] ──▶ checked rule ──emit──▶ module
 //! ```
 //!
-//! Nodes are lowered in the order in which they lie, so the parts of a condition are there before the condition, and
-//! nothing recurses. What was reported once is [`Lowered::Invalid`] and fits everywhere without another word. Here too
-//! the author is told what compiles but cannot be meant: that is the business of [`foregone`] and [`junction`].
+//! Nodes are lowered in vector order, so the parts of a condition are lowered before the condition and nothing
+//! recurses. A node with a reported error becomes [`Lowered::Invalid`], which is accepted everywhere without another
+//! diagnostic. This stage also warns about tests that compile but are probably mistakes; see [`foregone`] and
+//! [`junction`].
 
 mod aggregate;
 mod arithmetic;
@@ -38,7 +39,7 @@ use crate::diagnostic::{Diagnostics, quote};
 use crate::span::Span;
 use field::UnknownField;
 
-/// The rule, if nothing at all is wrong with the script; what is wrong is among the findings.
+/// Returns the rule if the script has no error. Errors and warnings are added to `findings`.
 pub(crate) fn check(
     script: &str,
     rule: &Rule,
@@ -64,37 +65,34 @@ pub(crate) fn check(
     checker.rule(rule)
 }
 
-/// The work on one rule.
 struct Checker<'c, 's> {
     script: &'c str,
     nodes: &'c [Node],
     named_lists: Option<&'c BTreeSet<String>>,
     zones: Option<&'c BTreeSet<String>>,
-    /// What became of each node so far; the whole takes its parts out.
+    /// The lowered form of each node so far. A parent takes its children out.
     lowered: Vec<Lowered>,
     unknown_fields: Vec<UnknownField>,
-    /// The different questions and patterns of the rule.
+    /// The distinct history lookups and patterns of the rule.
     aggregates: Vec<AggregateSpec>,
     previous: Vec<PreviousSpec>,
     patterns: Vec<String>,
     findings: &'c mut Diagnostics<'s>,
 }
 
-/// What a node became.
 enum Lowered {
     Condition(PartialCondition),
     Value(CheckedValue),
-    /// Reported, or taken by the node it is part of.
+    /// Already reported, or taken by the parent node.
     Invalid,
 }
 
-/// A condition that may yet become part of one of its own kind.
+/// A condition that may still be merged into an enclosing junction of its kind.
 enum PartialCondition {
     Joined(Junction, Vec<ConditionPart>),
     One(ConditionPart),
 }
 
-/// How conditions are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Junction {
     /// `and`
@@ -103,18 +101,16 @@ enum Junction {
     Any,
 }
 
-/// A condition and where it was written.
 struct ConditionPart {
     condition: Condition,
     span: Span,
     depth: usize,
-    /// Whether it stands in the script as it is, and may be called a repetition.
+    /// Whether the script contains it in this form; only then can it be reported as a repetition.
     written: bool,
-    /// Where its tests stand, as [`CheckedRule::tests`].
+    /// Locations of its tests; see [`CheckedRule::tests`].
     tests: Vec<Span>,
 }
 
-/// Something to compare.
 struct CheckedValue {
     operand: Operand,
     span: Span,
@@ -122,7 +118,6 @@ struct CheckedValue {
 }
 
 impl ConditionPart {
-    /// A condition that is one test.
     fn test(mut condition: Condition, span: Span, depth: usize) -> Self {
         status::in_small_letters(&mut condition);
         Self { condition, span, depth, written: true, tests: vec![span] }
@@ -165,7 +160,7 @@ impl Checker<'_, '_> {
         lowered.unwrap_or(Lowered::Invalid)
     }
 
-    /// Takes a part that must be a condition; `None` when it is none, which has been said.
+    /// Takes a child that must be a condition. Returns `None` after reporting that it is not.
     fn take_condition(&mut self, id: NodeId) -> Option<PartialCondition> {
         match self.take(id) {
             Lowered::Condition(draft) => Some(draft),
@@ -177,7 +172,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Takes a part that must be a value; `None` when it is none, which has been said.
+    /// Takes a child that must be a value. Returns `None` after reporting that it is not.
     fn take_value(&mut self, id: NodeId) -> Option<CheckedValue> {
         match self.take(id) {
             Lowered::Value(value) => Some(value),
@@ -214,7 +209,8 @@ impl Checker<'_, '_> {
             .help(|| format!("compare it with something: {}", quote(&format!("{text} {example}"))));
     }
 
-    /// One level above parts of this depth; `None` after a complaint when that is too deep.
+    /// Returns the depth one level above children of this depth. Returns `None` after reporting that the limit is
+    /// exceeded.
     fn above(&mut self, depth: usize, span: Span) -> Option<usize> {
         if depth < CONDITION_DEPTH_MAX {
             return Some(depth + 1);

@@ -1,20 +1,20 @@
-//! A rule after checking: the last form before it becomes a module, and the form the API shows.
+//! Checked rules: the input of emission, and the form shown by the API.
 
 use std::ops::Range;
 
 use serde::Serialize;
 use tollgate_guest_abi::{Condition, RuleEntry};
 
-/// A rule whose names are resolved and whose types are settled; nothing in it can still be wrong.
+/// A valid rule: its names are resolved and its types are settled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckedRule {
-    /// Name, description, verdict, score, reason.
+    /// Name, description, verdict, score and reason.
     #[serde(flatten)]
     pub entry: RuleEntry,
-    /// When it matches.
+    /// The condition.
     pub when: Condition,
-    /// Where each test of `when` stands in the script, in bytes, in the order in which they are made: whatever of `when` is not
-    /// `all`, `any` or `not`. Both halves of a `between` stand in the same place. Empty when there is no script.
+    /// Byte range of each test of `when` in the script, in evaluation order. A test is any condition other than `all`,
+    /// `any` and `not`. Both halves of a `between` share one range. Empty when there is no script.
     #[serde(skip)]
     pub tests: Vec<Range<usize>>,
 }

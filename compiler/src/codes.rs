@@ -1,26 +1,28 @@
 //! The register of diagnostic codes.
 //!
-//! A code is for ever: it is never given another meaning and never given again. A new one takes the next free number of
-//! its hundred and a section in `docs/diagnostics.md`; a test holds register and page together. `E` is an error, `W` a
-//! warning; 1 is about characters, 2 about the shape of a rule, 3 about conditions, 4 about functions, 5 about sense.
+//! INVARIANT: a code never changes its meaning and is never reused.
+//!
+//! A new code takes the next free number of its hundred and a section in `docs/diagnostics.md`; a test compares the
+//! two. `E` marks errors, `W` warnings. The first digit is the topic: 1 characters, 2 rule structure, 3 conditions, 4
+//! functions, 5 warnings.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Whether a complaint keeps the rule from being saved.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// There is no rule.
+    /// The rule cannot be saved.
     Error,
-    /// There is one, but it may not say what its author means.
+    /// The rule can be saved, but may not do what its author intends.
     Warning,
 }
 
 macro_rules! register {
     ($($(#[doc = $meaning:literal])+ $name:ident = $code:literal,)+) => {
-        /// What is wrong, as a machine may ask for it.
+        /// A diagnostic code, for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -28,10 +30,10 @@ macro_rules! register {
         }
 
         impl Code {
-            /// Every code, in the order of the register.
+            /// Every code, in register order.
             pub const ALL: &[Code] = &[$(Code::$name,)+];
 
-            /// As answers and `docs/diagnostics.md` write it.
+            /// Returns the code as written in responses and `docs/diagnostics.md`.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -43,57 +45,57 @@ macro_rules! register {
 }
 
 register! {
-    /// The script is longer than a script may be.
+    /// The script exceeds the size limit.
     ScriptTooLong = "E101",
-    /// A control character, or one that turns the direction of writing.
+    /// A control character, or one that changes the text direction.
     ForbiddenCharacter = "E102",
-    /// A character no token begins with.
+    /// A character that begins no token.
     UnexpectedCharacter = "E103",
     /// A string without its closing quote.
     UnterminatedString = "E104",
-    /// A number in a form the language does not have.
+    /// A number in an unsupported format.
     MalformedNumber = "E105",
-    /// A number with more digits than are kept.
+    /// A number with too many digits.
     NumberTooLong = "E106",
     /// An operator of another language.
     ForeignOperator = "E107",
-    /// The rest of the errors is not shown.
+    /// Further errors are not shown.
     TooManyErrors = "E108",
 
-    /// A script begins with `rule`.
+    /// The script does not begin with `rule`.
     ExpectedRule = "E201",
-    /// `rule` is followed by a name.
+    /// `rule` is not followed by a name.
     ExpectedRuleName = "E202",
-    /// The name is followed by a brace.
+    /// The name is not followed by a brace.
     ExpectedOpeningBrace = "E203",
     /// The rule is not closed.
     MissingClosingBrace = "E204",
-    /// One rule per script, and nothing after it.
+    /// Text after the end of the rule; a script contains one rule.
     TextAfterRule = "E205",
-    /// Neither `description`, `when` nor `then`, or in the wrong place.
+    /// Not a `description`, `when` or `then` clause, or a clause in the wrong position.
     UnexpectedClause = "E206",
     /// A clause given twice.
     RepeatedClause = "E207",
     /// A rule without `when` or without `then`.
     MissingClause = "E208",
-    /// `description` is followed by a string in double quotes.
+    /// `description` is not followed by a string in double quotes.
     ExpectedDescription = "E209",
-    /// `then` is followed by a verdict.
+    /// `then` is not followed by a verdict.
     ExpectedVerdict = "E210",
-    /// `score` is followed by a number.
+    /// `score` is not followed by a number.
     ExpectedScore = "E211",
-    /// `reason` is followed by a string in double quotes.
+    /// `reason` is not followed by a string in double quotes.
     ExpectedReason = "E212",
-    /// Only `score` and `reason` follow the verdict.
+    /// Something other than `score` and `reason` after the verdict.
     UnexpectedInThen = "E213",
     /// A score or a reason given twice.
     RepeatedInThen = "E214",
     /// A score outside 0 to 1.
     ScoreOutOfRange = "E215",
-    /// A name, description or reason over its limit.
+    /// A name, description or reason that exceeds its limit.
     TextTooLong = "E216",
 
-    /// A value or a condition should stand here.
+    /// A value or a condition is missing.
     ExpectedOperand = "E301",
     /// Two tests without `and` or `or` between them.
     ExpectedConnective = "E302",
@@ -101,83 +103,83 @@ register! {
     MissingClosingParenthesis = "E303",
     /// `a < b < c`
     ChainedComparison = "E304",
-    /// Parentheses, `not` and signs within one another beyond the limit.
+    /// Parentheses, `not` and signs nested beyond the limit.
     NestedTooDeeply = "E305",
-    /// A condition with too many parts.
+    /// A condition with too many nodes.
     ConditionTooLarge = "E306",
-    /// A dot without a key behind it, or a malformed path.
+    /// A dot without a key after it, or a malformed path.
     ExpectedKey = "E307",
-    /// A `$` that names nothing.
+    /// A `$` without a valid name.
     MalformedReference = "E308",
     /// A path with too many keys.
     PathTooLong = "E309",
-    /// `in` and `not_in` are followed by a list.
+    /// `in` or `not_in` without a list.
     ExpectedList = "E310",
-    /// A list without an item.
+    /// A list without items.
     EmptyList = "E311",
-    /// A list or a match pair takes literals and `$current` fields.
+    /// An item of a list or a match pair that is neither a literal nor a `$current` field.
     ExpectedItem = "E312",
     /// A list with too many items.
     ListTooLong = "E313",
-    /// `regex` and `not_regex` are followed by a string.
+    /// `regex` or `not_regex` without a string.
     ExpectedPattern = "E314",
-    /// A pattern that the engine does not take.
+    /// A pattern that the engine refuses.
     PatternRefused = "E315",
     /// A rule with too many different patterns.
     TooManyPatterns = "E316",
-    /// `between` needs two bounds with `and` between them.
+    /// `between` without two bounds joined by `and`.
     IncompleteBetween = "E317",
-    /// A value where a condition should stand.
+    /// A value in place of a condition.
     NotACondition = "E318",
-    /// A condition where a value should stand.
+    /// A condition in place of a value.
     NotAValue = "E319",
-    /// A test whose answer is in the script already.
+    /// A test that compares only literals.
     LiteralsCompared = "E320",
-    /// Arithmetic with something that is no number.
+    /// Arithmetic with a non-number.
     NotANumber = "E321",
-    /// A named list where a value should stand.
+    /// A named list in place of a value.
     ListAsValue = "E322",
 
-    /// No function has this name.
+    /// An unknown function.
     UnknownFunction = "E401",
-    /// A question to the history inside the filter of another one.
+    /// A history lookup inside the filter of another one.
     HistoryInsideFilter = "E402",
-    /// An aggregate is not written as aggregates are.
+    /// A malformed aggregate call.
     MalformedAggregate = "E403",
-    /// `distinct` needs to be told of what.
+    /// `distinct` without a field.
     MissingValueField = "E404",
-    /// A window is a text such as `"PT1H"`.
+    /// A malformed window; a window is a text such as `"PT1H"`.
     MalformedWindow = "E405",
-    /// A time function takes a field, and perhaps a time zone.
+    /// A malformed call of a time function; it takes a field and optionally a time zone.
     MalformedTimeCall = "E406",
-    /// No time zone has this name.
+    /// An unknown time zone.
     UnknownTimeZone = "E407",
-    /// `previous_transaction` is not written as it is.
+    /// A malformed call of `previous_transaction`.
     MalformedPrevious = "E408",
-    /// `previous_transaction` needs `within` and `match`.
+    /// `previous_transaction` without `within` or `match`.
     MissingArgument = "E409",
-    /// `previous_transaction` has no such argument.
+    /// An unknown argument of `previous_transaction`.
     UnknownArgument = "E410",
     /// An argument given twice.
     RepeatedArgument = "E411",
     /// A `match` without a pair.
     EmptyMatch = "E412",
-    /// `previous_transaction` compared with something but `true` and `false`.
+    /// `previous_transaction` compared with something other than `true` and `false`.
     PreviousCompared = "E413",
-    /// A rule with too many different questions to the history.
+    /// A rule with too many distinct history lookups.
     TooManyLookups = "E414",
 
-    /// `and` and `or` side by side without parentheses.
+    /// `and` and `or` mixed without parentheses.
     MixedConnectives = "W501",
-    /// A bare name on the right that is no field.
+    /// An unquoted name on the right side that is not a field.
     BareName = "W502",
-    /// A named list nobody has set.
+    /// A named list that is not set.
     UnknownList = "W503",
     /// A condition that cannot hold.
     NeverTrue = "W504",
     /// A condition that always holds.
     AlwaysTrue = "W505",
-    /// The same condition twice.
+    /// A repeated condition.
     RepeatedCondition = "W506",
     /// A field that transactions do not have.
     UnknownField = "W507",
@@ -186,7 +188,7 @@ register! {
 }
 
 impl Code {
-    /// Whether it keeps the rule from being saved.
+    /// Returns whether this code is an error or a warning.
     #[must_use]
     pub fn severity(self) -> Severity {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }

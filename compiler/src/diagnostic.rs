@@ -1,4 +1,4 @@
-//! A complaint to a script's author, with a place. Data, never an error of ours.
+//! Diagnostics: errors and warnings about a script, with their locations.
 
 mod findings;
 mod quote;
@@ -16,33 +16,33 @@ pub(crate) use findings::{DiagnosticBuilder, Diagnostics};
 pub(crate) use quote::{is_forbidden, quote};
 pub(crate) use spelling::nearest;
 
-/// Most errors of a script that are shown, and most warnings.
+/// Most errors shown per script, and most warnings.
 pub const DIAGNOSTICS_MAX: usize = 50;
 
-/// One complaint about a script.
+/// An error or a warning about a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// What is wrong, for machines; stable.
+    /// The stable code, for programs.
     pub code: Code,
-    /// Whether it keeps the rule from being saved.
+    /// Whether this is an error or a warning.
     pub severity: Severity,
-    /// Where the offending text begins: the line, from 1.
+    /// Start line, from 1.
     pub line: usize,
-    /// And the column, from 1, in characters.
+    /// Start column, from 1, in characters.
     pub column: usize,
-    /// The place behind its last character.
+    /// Position after the last character.
     pub end: Position,
-    /// The same stretch in bytes of the script.
+    /// The same range in bytes of the script.
     #[serde(skip)]
     pub span: Range<usize>,
-    /// What is wrong, for people; one line.
+    /// Description of the problem, on one line.
     pub message: String,
-    /// How it could be cured, where that is known.
+    /// How to fix the problem, where known.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// The fixed form of errors: `parse error at line <n>, column <n>: <description>`.
+    /// Returns the fixed form of errors: `parse error at line <n>, column <n>: <description>`.
     #[must_use]
     pub fn headline(&self) -> String {
         let kind = match self.severity {
@@ -53,7 +53,7 @@ impl Diagnostic {
     }
 }
 
-/// The headline of the first error among these; empty when there is none.
+/// Returns the headline of the first error; empty when there is none.
 #[must_use]
 pub fn headline(diagnostics: &[Diagnostic]) -> String {
     let mut errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);

@@ -1,17 +1,18 @@
-//! Checked rules to one module: the last stage of the script river.
+//! The last stage: turns checked rules into one WebAssembly module.
 //!
 //! ```text
-//!  &[CheckedRule] ──condition──▶ steps + slots ──alone, fused──▶ instructions, cost ──module──▶ bytes
+//!  &[CheckedRule] ──condition──▶ steps + slots ──single, fused──▶ instructions, cost ──module──▶ bytes
 //!                                     └────────────────────── manifest ────────────────────────────┘
 //! ```
 //!
-//! One slice of 1 to 64 rules becomes one module with one function that answers a bit per rule. The module has no
-//! memory, no table, no global and no start: it cannot remember anything, so its instances may be reused. It calls
-//! nothing but rows of the import table, and only those it needs. A rule alone is what is stored, digested and read back;
-//! several rules are fused for the hot path, and ask together no more than each would ask alone.
+//! A slice of 1 to 64 rules becomes one module with one function that returns one bit per rule. The module has no
+//! memory, no table, no global and no start function. It keeps no state, so its instances can be reused. It imports
+//! only the rows of the import table that it calls. Single-rule modules are stored, hashed and read back. On the hot
+//! path several rules are fused into one module, which makes each host call at most once.
 //!
-//! Inside the function a test is an `i32` of 0 or 1, and a number is an `f64` with NaN for "missing or no number": no
-//! order holds of NaN, and `!=` is written as "less or greater", so a missing value fails every test by itself.
+//! Inside the function a test is an `i32` of 0 or 1, and a number is an `f64`. NaN represents a missing value or a
+//! non-number. NaN has no order, and `!=` is compiled as "less or greater", so a missing value fails every test without
+//! extra code.
 
 mod body;
 mod comparison;
@@ -35,56 +36,56 @@ use crate::CheckedRule;
 use crate::emit::body::{FunctionCode, Unsupported};
 pub use selection::{NumberRange, Selection};
 
-/// A module and what it says of itself.
+/// A module and its manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmittedModule {
-    /// WebAssembly, at most [`MODULE_BYTES_MAX`] bytes; the manifest is in it.
+    /// WebAssembly, at most [`MODULE_BYTES_MAX`] bytes, including the manifest.
     pub bytes: Vec<u8>,
-    /// The same manifest, read.
+    /// The decoded form of the same manifest.
     pub manifest: Manifest,
 }
 
-/// Why no module could be made of these rules.
+/// An error in emitting a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmitError {
-    /// An empty slice.
+    /// The slice is empty.
     NoRules,
     /// More rules than `evaluate` has bits.
     TooManyRules {
-        /// How many were given.
+        /// Number of rules given.
         n_rules: usize,
     },
-    /// The module would be larger than the host admits. A slice of several rules can be split.
+    /// The module would exceed the size that the host admits. A slice of several rules can be split.
     TooLarge {
-        /// How large it would be.
+        /// Size it would have.
         bytes: usize,
     },
-    /// The function of several rules would be slow to compile. The slice can be split; a rule alone is always taken.
+    /// The fused function would be slow to compile. The slice can be split; a single rule is never refused for this.
     TooComplex {
-        /// What there is too much of.
+        /// The limited quantity.
         what: &'static str,
-        /// How much there would be.
+        /// The amount there would be.
         n: usize,
-        /// How much there may be.
+        /// The limit.
         n_max: usize,
     },
-    /// A rule has a form that no script can have.
+    /// A rule has a form that no script can produce.
     Unsupported {
-        /// The rule's name.
+        /// Name of the rule.
         rule: String,
-        /// The form.
+        /// Description of the form.
         form: &'static str,
     },
 }
 
-/// Makes one module of a slice of rules; rule `n` answers with bit `n`.
+/// Emits one module for a slice of rules; rule `n` reports through bit `n`.
 ///
-/// Equal needs share a slot across the rules of the slice, and several rules ask each question at most once between them.
-/// The same slice always gives the same bytes.
+/// Equal needs share a slot across the slice, and a fused module makes each host call at most once. The output is
+/// deterministic.
 ///
 /// # Errors
-/// When there are no rules, more than [`RULES_PER_MODULE_MAX`], more than fit into [`MODULE_BYTES_MAX`] or one
-/// function, or one that the language cannot say.
+/// Returns an error for an empty slice, for more than [`RULES_PER_MODULE_MAX`] rules, and for a rule that no script can
+/// express. Also fails when the module exceeds [`MODULE_BYTES_MAX`] or the limits of a function.
 pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     if rules.is_empty() {
         return Err(EmitError::NoRules);
@@ -107,8 +108,8 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     Ok(EmittedModule { bytes, manifest })
 }
 
-/// In how many places of a rule's own module one question to the history stands, at most: so often it is asked there, and paid
-/// for, where a module of several rules asks once. 0 when the rule asks the history nothing.
+/// Returns how often a rule's own module contains its most frequent history lookup; 0 when it has none. The single-rule
+/// module makes and pays for each occurrence, a fused module only for one.
 ///
 /// # Errors
 /// [`EmitError::Unsupported`], as [`emit`].

@@ -1,14 +1,14 @@
-//! Rules of Watch, the service whose rule language this one grew out of: what is read otherwise here, and the rule that
-//! means here what the carried over one meant there.
+//! Migrates rules from Watch, the predecessor of this service. It reports differences and rewrites rules so that they
+//! keep their meaning here.
 //!
 //! ```text
-//!  script ──lex, parse──▶ AST ──┬──▶ remarks: what Watch did otherwise
-//!                               └──▶ edits by span ──▶ the rewritten rule ──compile──▶ accepted, or left to a person
+//!  script ──lex, parse──▶ AST ──┬──▶ remarks on differences from Watch
+//!                               └──▶ edits by span ──▶ rewritten rule ──compile──▶ accepted, or left to the author
 //! ```
 //!
-//! Two things are rewritten. An aggregate of Watch includes the payment under evaluation, here it does not
-//! ([`aggregate`]). And Watch reads `and` and `or` from left to right, here `and` binds tighter ([`order`]). All else is
-//! told ([`differences`]) and left as it stands.
+//! Two things are rewritten. Aggregates in Watch include the payment under evaluation; here they do not
+//! ([`aggregate`]). Watch evaluates `and` and `or` from left to right; here `and` binds tighter ([`order`]). Everything
+//! else is reported ([`differences`]) and left unchanged.
 
 mod aggregate;
 mod differences;
@@ -29,33 +29,32 @@ use crate::span::{LineIndex, Position, Span};
 use crate::{CompileOptions, compile, lex, parse};
 use edit::Edits;
 
-/// A rule of Watch, looked at from here.
+/// The result of migrating a rule from Watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedOver {
-    /// The differences from Watch, in the order of the script.
+    /// The differences from Watch, in script order.
     pub remarks: Vec<WatchDifference>,
-    /// The whole script so that it means here what it meant there, as far as [`WatchDifference::needs_a_person`] does not say
-    /// otherwise; `None` when it can stay as it is.
+    /// The whole script, rewritten to keep its Watch meaning, except where [`WatchDifference::needs_a_person`] is set.
+    /// `None` when no change is needed.
     pub script: Option<String>,
 }
 
-/// One thing that Watch did otherwise.
+/// One difference from Watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchDifference {
-    /// Where it stands.
+    /// Start of the affected text.
     pub position: Position,
-    /// The same in bytes of the script.
+    /// The affected range in bytes of the script.
     pub span: Range<usize>,
-    /// The behaviour of Watch, and that of this service.
+    /// The behaviour of Watch and of this service.
     pub message: String,
     /// The consequence for the rule.
     pub help: String,
-    /// Whether the author has to decide: nothing was rewritten for it.
+    /// Whether the author has to decide; nothing was rewritten for this difference.
     pub needs_a_person: bool,
 }
 
-/// Looks at a rule as one that ran in Watch. `None` when it does not compile: then the diagnostics of [`compile`] come
-/// first.
+/// Migrates a rule that ran in Watch. Returns `None` when the rule does not compile; [`compile`] reports why.
 #[must_use]
 pub fn carry_over(script: &str, options: &CompileOptions<'_>) -> Option<CarriedOver> {
     compile(script, options).rule?;
@@ -69,8 +68,8 @@ pub fn carry_over(script: &str, options: &CompileOptions<'_>) -> Option<CarriedO
     Some(work.finish(script, options))
 }
 
-/// The remarks of a script as a text for people; `path` is what they know the script by. With `styled`, colours for a
-/// terminal.
+/// Renders the differences as text for people. `path` is the script's name in the output; `styled` adds terminal
+/// colours.
 #[must_use]
 pub fn render_remarks(script: &str, path: &str, remarks: &[WatchDifference], styled: bool) -> String {
     let drawings: Vec<String> =
@@ -88,7 +87,6 @@ fn drawing(remark: &WatchDifference) -> MarkedText<'_> {
     }
 }
 
-/// The AST of a script and its text.
 #[derive(Clone, Copy)]
 struct ParsedScript<'a> {
     script: &'a str,
@@ -100,7 +98,7 @@ impl<'a> ParsedScript<'a> {
         self.rule.nodes.get(id.0)
     }
 
-    /// The nodes that a node is made of, itself included.
+    /// Returns a node and all nodes below it.
     fn below(self, id: NodeId) -> Vec<(NodeId, &'a Node)> {
         let mut below = Vec::new();
         let mut open = vec![id];
@@ -112,13 +110,11 @@ impl<'a> ParsedScript<'a> {
         below
     }
 
-    /// A node as it is written, its parentheses included.
     fn text(self, id: NodeId) -> &'a str {
         self.node(id).map(|node| node.span.text(self.script)).unwrap_or_default()
     }
 }
 
-/// The differences found so far.
 struct DifferenceCollector {
     remarks: Vec<FoundDifference>,
     edits: Edits,
@@ -132,12 +128,12 @@ struct FoundDifference {
 }
 
 impl DifferenceCollector {
-    /// Something that was rewritten, or that needs nothing.
+    /// Adds a difference that was rewritten, or that needs no change.
     fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.add(span, message.into(), help.into(), false);
     }
 
-    /// Something that only the author can decide.
+    /// Adds a difference that only the author can resolve.
     fn ask(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.add(span, message.into(), help.into(), true);
     }
@@ -154,7 +150,7 @@ impl DifferenceCollector {
         let changed = (rewritten != script).then_some(rewritten);
         let accepted = changed.filter(|script| compile(script, options).rule.is_some());
         if accepted.is_none() && !self.edits.is_empty() {
-            // Over a limit: the parts that had to be written twice made it too large.
+            // The rewritten script exceeds a limit, because some parts occur twice in it.
             self.ask(
                 Span::new(0, 0),
                 "the rule rewritten to mean the same here is over a limit of the compiler",

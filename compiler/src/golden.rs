@@ -1,10 +1,10 @@
-//! Golden files: one script, and beside it what a stage makes of it. `UPDATE_GOLDEN=1` writes them anew.
+//! Golden files: a script and the recorded output of a stage for it. `UPDATE_GOLDEN=1` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs a stage on every `tests/golden/<stage>/*.ws` and compares with the file of the same name and this extension.
-/// A script without such a file is an input of another extension of the same folder, and skipped.
+/// Runs a stage on every `tests/golden/<stage>/*.ws` and compares the output with the file of the same name and this
+/// extension.
 #[track_caller]
 pub(crate) fn check_all(stage: &str, extension: &str, run: impl Fn(&str) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(stage);
@@ -23,7 +23,7 @@ pub(crate) fn check_all(stage: &str, extension: &str, run: impl Fn(&str) -> Stri
     assert!(wrong.is_empty(), "not as recorded:\n{}", wrong.join("\n"));
 }
 
-/// Every script of a folder, by name; there is at least one.
+/// Returns every script of a folder, sorted by name; panics if there is none.
 pub(crate) fn scripts(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()

@@ -1,11 +1,11 @@
-//! The first stage: a script becomes tokens.
+//! The first stage: splits a script into tokens.
 //!
 //! ```text
 //!  script ──▶ [lex] ──▶ tokens ──▶ parse …
 //! ```
 //!
-//! Lexing cannot fail. What is no token is reported here and stays in the stream as [`TokenKind::Invalid`], so that the
-//! parser neither trips over it nor complains again.
+//! Lexing cannot fail. Text that is not a token is reported here and becomes [`TokenKind::Invalid`]. The parser accepts
+//! that token and does not report it again.
 
 mod forbidden;
 mod foreign;
@@ -23,7 +23,7 @@ pub(crate) use string::unescape;
 use token::{LexError, Raw};
 pub(crate) use token::{Token, TokenKind};
 
-/// The tokens of a script; the last one is [`TokenKind::End`], and there is no other of that kind.
+/// Returns the tokens of a script; the last one, and only that one, is [`TokenKind::End`].
 pub(crate) fn lex(script: &str, findings: &mut Diagnostics<'_>) -> Vec<Token> {
     forbidden::report_all(script, findings);
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
@@ -49,13 +49,13 @@ pub(crate) fn lex(script: &str, findings: &mut Diagnostics<'_>) -> Vec<Token> {
         let reported = !matches!(raw, Ok(Raw::Token(_) | Raw::Number)) || kind == Some(TokenKind::Invalid);
         tokens.extend(kind.map(|kind| Token { kind, span, reported }));
     }
-    // The end is where the author sees it: behind the last character that is not a blank.
+    // The end position excludes trailing blanks.
     let end = script.trim_end_matches([' ', '\t', '\r', '\n']).len().max(n_skipped);
     tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), reported: false });
     tokens
 }
 
-/// What a well-formed lexeme is; `None` when nothing of it is worth keeping.
+/// Returns the token kind of a well-formed lexeme; `None` when it is dropped.
 fn settle(
     raw: Raw,
     script: &str,
@@ -73,7 +73,7 @@ fn settle(
     }
 }
 
-/// Characters that belong to no token. Neighbours are one complaint; forbidden ones have been reported already.
+/// Handles characters that belong to no token. Adjacent ones give one diagnostic; forbidden ones are already reported.
 fn stray(
     script: &str,
     span: Span,
@@ -98,7 +98,7 @@ fn stray(
     Some(TokenKind::Invalid)
 }
 
-/// Blanks of other kinds, and characters without width.
+/// Unusual blanks and zero-width characters.
 const INVISIBLE: &str = "\u{a0}\u{ad}\u{200b}\u{200c}\u{200d}\u{202f}\u{2060}\u{3000}\u{feff}";
 
 fn show(character: &str) -> String {

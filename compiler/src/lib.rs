@@ -1,12 +1,13 @@
-//! Rule scripts to WebAssembly modules.
+//! Compiles rule scripts to WebAssembly modules.
 //!
 //! ```text
 //!  script ──lex──▶ tokens ──parse──▶ AST ──check──▶ checked rule ──emit──▶ module + manifest
 //!                     └────────────────┴──────────────┴──▶ diagnostics
 //! ```
 //!
-//! Pure: text in; modules, manifest and diagnostics out. No IO, no clock, no environment. Lexing, parsing and checking
-//! cannot fail: they give what they understood and list what they did not.
+//! The compiler is pure: it takes text and returns modules, manifests and diagnostics. It has no IO, no clock and no
+//! access to the environment. Lexing, parsing and checking cannot fail: they return what they understood and report the
+//! rest.
 
 mod ast;
 mod check;
@@ -37,25 +38,25 @@ pub use stated_time::StatedTime;
 use diagnostic::Diagnostics;
 use span::Span;
 
-/// What is known of the world around a script.
+/// The environment of a compilation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompileOptions<'a> {
-    /// The named lists there are; `None` when that is not known, and then no list is called unknown.
+    /// The existing named lists; `None` when unknown, which disables the warning about unknown lists.
     pub named_lists: Option<&'a BTreeSet<String>>,
-    /// The names of time zones there are; `None` for those of the data that is compiled in.
+    /// The available time zone names; `None` for those of the compiled-in database.
     pub zones: Option<&'a BTreeSet<String>>,
 }
 
-/// What became of a script.
+/// The result of compiling a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compilation {
-    /// The rule; there is one exactly when no diagnostic is an error.
+    /// The rule; present exactly when no diagnostic is an error.
     pub rule: Option<CheckedRule>,
-    /// What there is to say about the script, in its order.
+    /// Errors and warnings, in script order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Understands a script. Never fails and never panics, whatever the text; the work is bounded by its length, and the
+/// Compiles a script. Never fails and never panics on any text. The work is bounded by the length of the text, and the
 /// stack by [`NESTING_MAX`](tollgate_guest_abi::limits::NESTING_MAX).
 #[must_use]
 pub fn compile(script: &str, options: &CompileOptions<'_>) -> Compilation {
@@ -71,7 +72,7 @@ pub fn compile(script: &str, options: &CompileOptions<'_>) -> Compilation {
     Compilation { rule, diagnostics: findings.into_diagnostics() }
 }
 
-/// The one complaint about a script over its limit, of which no more is looked at than the limit allows.
+/// Returns the diagnostic for a script over its limit; only text up to the limit is read.
 fn too_long(script: &str) -> Vec<Diagnostic> {
     let limit = script.floor_char_boundary(SCRIPT_BYTES_MAX);
     let mut findings = Diagnostics::new(script.get(..limit).unwrap_or_default());

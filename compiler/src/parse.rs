@@ -1,12 +1,12 @@
-//! The second stage: tokens become an AST.
+//! The second stage: parses tokens into an AST.
 //!
 //! ```text
 //!  script ──lex──▶ tokens ──▶ [parse] ──▶ AST ──▶ check …
 //! ```
 //!
-//! Parsing cannot fail: what was not understood is reported, and reading goes on at the next place that can be trusted.
-//! There is one complaint per mistake: nothing is said at a token that was complained about already. Depth and size are
-//! bounded here, so that no later stage meets a tree it could drown in.
+//! Parsing cannot fail: an error is reported, and parsing resumes at the next safe position. Each mistake is reported
+//! once; a token that has been reported is not reported again. Depth and size are bounded here, which protects all
+//! later stages.
 
 mod aggregate;
 mod call;
@@ -29,7 +29,6 @@ use crate::diagnostic::Diagnostics;
 use crate::lex::Token;
 use crate::span::Span;
 
-/// What the tokens of a script say.
 pub(crate) fn parse(script: &str, tokens: &[Token], findings: &mut Diagnostics<'_>) -> Rule {
     let mut parser = Parser {
         script,
@@ -48,29 +47,28 @@ pub(crate) fn parse(script: &str, tokens: &[Token], findings: &mut Diagnostics<'
     parser.rule
 }
 
-/// A reader of tokens with one place it stands at.
 struct Parser<'p, 's> {
     script: &'p str,
     tokens: &'p [Token],
-    /// The number of the token to be read next.
+    /// Index of the next token.
     next: usize,
     rule: Rule,
     /// Nodes and list items so far.
     n_nodes: usize,
-    /// Parentheses, `not`, signs and filters around the place.
+    /// Number of enclosing parentheses, `not`, signs and filters.
     depth: usize,
     in_filter: bool,
-    /// Calls around the place.
+    /// Number of enclosing calls.
     n_calls: usize,
-    /// The token complained about last, by its number.
+    /// Index of the token reported last.
     complained_at: Option<usize>,
-    /// A limit was passed: the rest of the script is not read, and nothing more is said.
+    /// Whether a limit was exceeded. The rest of the script is then neither parsed nor reported.
     abandoned: bool,
     findings: &'p mut Diagnostics<'s>,
 }
 
 impl Parser<'_, '_> {
-    /// A new node. Its parts must be nodes already.
+    /// Adds a node. Its parts must exist already.
     fn add(&mut self, kind: NodeKind, span: Span) -> NodeId {
         self.count_node(span);
         self.rule.nodes.push(Node { kind, span, grouped: false, in_filter: self.in_filter });
@@ -81,7 +79,7 @@ impl Parser<'_, '_> {
         self.add(NodeKind::Invalid, span)
     }
 
-    /// Counts a node, or a list item, which weighs as much; gives up at the limit.
+    /// Counts a node or a list item; abandons parsing at the limit.
     fn count_node(&mut self, span: Span) {
         self.n_nodes += 1;
         if self.n_nodes > NODES_MAX && !self.abandoned {
@@ -94,7 +92,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// One level deeper, for `n_levels` levels; gives up at the limit and answers whether it did not.
+    /// Enters `n_levels` levels of nesting; abandons parsing at the limit. Returns `false` if parsing was abandoned.
     fn enter(&mut self, n_levels: usize, span: Span) -> bool {
         self.depth += n_levels;
         if self.depth > NESTING_MAX && !self.abandoned {

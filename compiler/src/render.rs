@@ -1,4 +1,4 @@
-//! Diagnostics drawn as a compiler draws them: the line, the place, the cure.
+//! Renders diagnostics in the style of a compiler: the source line, the marked text, and the help.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use crate::codes::Severity;
 use crate::diagnostic::Diagnostic;
 use crate::span::BYTE_ORDER_MARK;
 
-/// The diagnostics of a script as a text for people; `path` is what they know the script by. With `styled`, colours for
-/// a terminal. Empty when there is nothing to say.
+/// Renders the diagnostics of a script as text for people. `path` is the script's name in the output; `styled` adds
+/// terminal colours. Returns an empty text when there are no diagnostics.
 #[must_use]
 pub fn render(script: &str, path: &str, diagnostics: &[Diagnostic], styled: bool) -> String {
     let drawings: Vec<String> = diagnostics
@@ -19,11 +19,10 @@ pub fn render(script: &str, path: &str, diagnostics: &[Diagnostic], styled: bool
     drawings.join("\n")
 }
 
-/// Something to say about a stretch of a script.
 pub(crate) struct MarkedText<'a> {
     pub(crate) level: Level<'a>,
     pub(crate) id: &'a str,
-    /// In bytes of the script.
+    /// Byte range in the script.
     pub(crate) span: Range<usize>,
     pub(crate) message: &'a str,
     pub(crate) help: Option<&'a str>,
@@ -45,10 +44,10 @@ impl<'a> MarkedText<'a> {
     }
 }
 
-/// One drawing, with a line feed at its end.
+/// Renders one message, ending with a line feed.
 pub(crate) fn draw(script: &str, path: &str, drawing: &MarkedText<'_>, styled: bool) -> String {
     let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
-    // The mark has no column, so it must not be in the picture.
+    // The byte order mark has no column, so it is not shown.
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let shown = script.get(n_skipped..).unwrap_or_default();
     let place = |byte: usize| shown.floor_char_boundary(byte.saturating_sub(n_skipped));

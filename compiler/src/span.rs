@@ -1,8 +1,8 @@
-//! A stretch of the script, in bytes, and what it is called by people: a line and a column.
+//! Byte ranges of a script, and their line and column.
 
 use serde::Serialize;
 
-/// From the first byte to the one behind the last. Always on borders of characters.
+/// A half-open byte range, always on character boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -14,35 +14,33 @@ impl Span {
         Self { start, end }
     }
 
-    /// From the beginning of this one to the end of that one.
+    /// Returns the span from the start of this one to the end of `that`.
     pub(crate) const fn to(self, that: Span) -> Self {
         Self { start: self.start, end: that.end }
     }
 
-    /// The text that stands there.
     pub(crate) fn text(self, script: &str) -> &str {
         script.get(self.start..self.end).unwrap_or_default()
     }
 }
 
-/// A place as an author finds it: both numbers count from 1, columns in characters, and a tab is one of them.
+/// A position for people. Both numbers start at 1; columns count characters, and a tab is one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Position {
-    /// Lines end with a line feed.
+    /// The line; lines end with a line feed.
     pub line: usize,
-    /// A byte order mark at the start of the script has none.
+    /// The column; a byte order mark at the start of the script has none.
     pub column: usize,
 }
 
-/// Where the lines of a script begin, to find the place of a byte.
+/// Line starts of a script, to convert byte offsets to positions.
 #[derive(Debug)]
 pub(crate) struct LineIndex<'s> {
     script: &'s str,
-    /// The bytes at which the lines begin, the first one included.
     starts: Vec<usize>,
 }
 
-/// The place of a byte of a script. A byte beyond the end stands at the end.
+/// Returns the position of a byte of a script. A byte beyond the end has the position of the end.
 #[must_use]
 pub fn position(script: &str, byte: usize) -> Position {
     LineIndex::of(script).position(byte)
@@ -55,7 +53,7 @@ impl<'s> LineIndex<'s> {
         Self { script, starts: std::iter::once(first).chain(further).collect() }
     }
 
-    /// The place of a byte of the script. A byte beyond the end stands at the end.
+    /// Returns the position of a byte of the script. A byte beyond the end has the position of the end.
     pub(crate) fn position(&self, byte: usize) -> Position {
         let byte = byte.min(self.script.len());
         let line = self.starts.partition_point(|&start| start <= byte).max(1);
@@ -65,7 +63,7 @@ impl<'s> LineIndex<'s> {
     }
 }
 
-/// Skipped at the very start of a script, and nowhere else.
+/// Skipped at the start of a script, and only there.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! Times as texts state them: in metadata, in scripts, in lists.
+//! Times written as text in metadata, scripts and lists.
 //!
-//! | text | what it states |
+//! | text | meaning |
 //! |---|---|
 //! | RFC 3339, such as `2026-01-31T10:15:00+01:00` | a point in time |
 //! | the same without an offset, or without seconds | a point in time, in UTC where there is no offset |
 //! | `2026-01-31` | that whole day in UTC |
 //!
-//! Under the first semantics only RFC 3339 states a time.
+//! Under the first semantics only RFC 3339 is a time.
 
 use std::cmp::Ordering;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use tollgate_guest_abi::Semantics;
 
-/// The last microsecond of a day, counted from its first.
+/// The last microsecond of a day, relative to its first.
 const DAY_END_MICROS: i64 = 86_400_000_000 - 1;
 
-/// A point in time, or a day: from its first microsecond to its last, since 1970 UTC.
+/// A point in time or a whole day, as the first and last microsecond since 1970 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatedTime {
     first: i64,
@@ -24,7 +24,7 @@ pub struct StatedTime {
 }
 
 impl StatedTime {
-    /// Reads a text; `None` when it states no time.
+    /// Parses a text; returns `None` when it is not a time.
     #[must_use]
     pub fn read(text: &str, semantics: Semantics) -> Option<Self> {
         if !begins_with_a_date(text) {
@@ -45,7 +45,7 @@ impl StatedTime {
         }
     }
 
-    /// A point in time, in microseconds since 1970 UTC.
+    /// Creates a point in time, in microseconds since 1970 UTC.
     #[must_use]
     pub const fn at(micros: i64) -> Self {
         Self { first: micros, last: micros }
@@ -56,19 +56,19 @@ impl StatedTime {
         Some(Self { first, last: first + DAY_END_MICROS })
     }
 
-    /// The point in time, or the beginning of the day, in microseconds since 1970 UTC.
+    /// Returns the point in time, or the start of the day, in microseconds since 1970 UTC.
     #[must_use]
     pub const fn start(self) -> i64 {
         self.first
     }
 
-    /// Whether it is a whole day.
+    /// Returns whether this is a whole day.
     #[must_use]
     pub const fn is_day(self) -> bool {
         self.last > self.first
     }
 
-    /// Before the other when it is over by then; equal when one is within the other.
+    /// Orders by time: less when this ends before `other` starts, and equal when the two overlap.
     #[must_use]
     pub fn order(self, other: Self) -> Ordering {
         if self.last < other.first {
@@ -81,17 +81,16 @@ impl StatedTime {
     }
 }
 
-/// The point in time of a text in RFC 3339.
 fn rfc_3339_micros(text: &str) -> Option<i64> {
     DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_micros())
 }
 
-/// Most texts state no time, and this tells it of nearly all.
+/// Quickly rejects most texts that are not times.
 fn begins_with_a_date(text: &str) -> bool {
     matches!(text.as_bytes(), [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, ..])
 }
 
-/// A time without offset or without seconds; strict in everything else.
+/// Parses a time without offset or without seconds; strict in everything else.
 fn lenient_micros(text: &str) -> Option<i64> {
     let (date, time) = text.split_at_checked(10)?;
     let time = time.get(1..)?;
@@ -105,7 +104,7 @@ fn lenient_micros(text: &str) -> Option<i64> {
         _ => "",
     };
     let whole = format!("{date}T{time}{seconds}{}", if offset.is_empty() { "Z" } else { offset });
-    // One reader decides what a time is; what was left out has been put in.
+    // RFC 3339 parsing validates the completed text.
     let point = DateTime::parse_from_rfc3339(&whole).ok()?;
     NaiveDateTime::parse_from_str(&format!("{date}T{time}{seconds}"), "%Y-%m-%dT%H:%M:%S%.f").ok()?;
     Some(point.timestamp_micros())

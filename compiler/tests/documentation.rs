@@ -1,4 +1,4 @@
-//! The pages for rule authors and the compiler say the same: every example is compiled.
+//! Checks the pages for rule authors against the compiler: every example is compiled.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -15,7 +15,7 @@ fn read(page: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The code blocks of a page that hold scripts, each with the heading it stands under.
+/// Returns the scripts in the code blocks of a page, each with its heading.
 fn scripts(page: &str) -> Vec<(String, String)> {
     let mut scripts = Vec::new();
     let mut heading = String::new();
@@ -42,7 +42,7 @@ fn scripts(page: &str) -> Vec<(String, String)> {
     scripts
 }
 
-/// What the page writes shorter: `⟨`text` × 65⟩` and `⟨U+202E⟩`.
+/// Expands the shorthand of the page: `⟨`text` × 65⟩` and `⟨U+202E⟩`.
 fn expand(script: &str) -> String {
     let mut expanded = String::new();
     let mut rest = script;

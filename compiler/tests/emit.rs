@@ -1,4 +1,5 @@
-//! Every emitted module is small, valid under the narrowest features, and says in its manifest what it asks about.
+//! Checks that every emitted module is small and valid under a minimal feature set, and that its manifest lists its
+//! needs.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -12,7 +13,7 @@ use tollgate_guest_abi::{
 };
 use wasmparser::{ExternalKind, Parser, Payload, Validator, WasmFeatures};
 
-/// What a compiled module may use, and nothing newer.
+/// The only WebAssembly features that a compiled module may use.
 const FEATURES: WasmFeatures = WasmFeatures::WASM1
     .union(WasmFeatures::SIGN_EXTENSION)
     .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
@@ -46,7 +47,7 @@ fn count(window: &str) -> Value {
     json!({"aggregate": {"function": "count", "value": "amount", "filter": filter, "window": window}})
 }
 
-/// Emits, validates, and checks what holds of every module.
+/// Emits and validates a module, and checks the properties of every module.
 #[track_caller]
 fn check(rules: &[CheckedRule]) -> EmittedModule {
     let module = emit(rules).unwrap();

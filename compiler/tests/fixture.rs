@@ -1,4 +1,4 @@
-//! Modules stored under an ABI version are still understood.
+//! Checks that modules stored under an ABI version are still readable.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -8,7 +8,6 @@ use tollgate_guest_abi::imports::{Call, IMPORTS, MODULE, ValueType};
 use tollgate_guest_abi::{ABI_VERSION, MANIFEST_SECTION, Manifest, Semantics};
 use wasmparser::{CompositeInnerType, FuncType, Parser, Payload, TypeRef, ValType};
 
-/// What a module asks of its host.
 #[derive(Debug, Default)]
 struct Passport {
     manifest: Option<Manifest>,
@@ -54,7 +53,7 @@ const fn val_type(value_type: ValueType) -> ValType {
     }
 }
 
-/// Every import is still a row of the table.
+/// Asserts that every import is still a row of the import table.
 #[track_caller]
 fn check_imports(passport: &Passport) {
     for (name, function) in &passport.imports {

@@ -1,5 +1,5 @@
-//! Several rules in one module say what each says alone, and ask each question at most once: none that no rule alone
-//! would have asked, and of the dear ones every one that some rule alone would have asked.
+//! Checks fused modules against single-rule modules. The results are equal, and no host call is made twice. A fused
+//! module makes no call that no single rule makes, and every expensive call that some single rule makes.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -45,7 +45,7 @@ fn rule(when: &Value) -> CheckedRule {
     }
 }
 
-/// What a module answers, and what it asked, in order. Neither exceeds what its manifest says of its cost.
+/// Returns the result of a module and its host calls, in order. Asserts that neither exceeds the cost in the manifest.
 fn run(module: &EmittedModule, world: World) -> (u64, Vec<Asked>) {
     let manifest = &module.manifest;
     let mut all_asked = Vec::new();
@@ -62,7 +62,7 @@ fn run(module: &EmittedModule, world: World) -> (u64, Vec<Asked>) {
     (bits, all_asked)
 }
 
-/// Every list and every pattern with what is looked for in it, or what it is looked for in.
+/// Collects every list and every pattern with the value that is looked up or searched.
 fn gather_tests(condition: &Value, tests: &mut BTreeSet<String>) {
     match condition {
         Value::Array(parts) => parts.iter().for_each(|part| gather_tests(part, tests)),
@@ -98,7 +98,7 @@ fn check(conditions: &[Value], seeds: impl IntoIterator<Item = u64>) {
         let world = World { seed };
         let (bits, asked) = run(&fused, world);
         let once: BTreeSet<&Asked> = asked.iter().collect();
-        // Two numbers that are computed may turn out equal, so those questions are counted.
+        // Two computed numbers may be equal, so calls with computed numbers are only counted.
         let (of_numbers, of_slots): (Vec<&Asked>, Vec<&Asked>) =
             asked.iter().partition(|asked| asked.import.ends_with("_number"));
         assert!(of_numbers.len() <= n_of_numbers, "asked twice: {of_numbers:#?}");
@@ -116,7 +116,7 @@ fn check(conditions: &[Value], seeds: impl IntoIterator<Item = u64>) {
         for asked in once.iter().filter(|asked| !asked.is_read()) {
             assert!(asked_alone.contains(*asked), "no rule alone asks this: {asked:?}, seed {seed}");
         }
-        // Written lists are not asked about, as far as they are sets of symbols.
+        // Literal lists that became symbol sets need no host call.
         for asked in asked_alone.iter().filter(|asked| !asked.is_read() && asked.import != "member") {
             assert!(once.contains(asked), "a rule alone asks this: {asked:?}, seed {seed}");
         }

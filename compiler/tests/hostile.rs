@@ -1,4 +1,4 @@
-//! Scripts that were written to do harm: each gets a diagnostic with a place, soon, on a small stack.
+//! Hostile scripts: each gets a diagnostic with a location, within a time limit and on a small stack.
 #![expect(clippy::unwrap_used, reason = "a test says by panicking what is wrong")]
 
 use std::fmt::Write as _;
@@ -10,9 +10,10 @@ use tollgate_guest_abi::limits::{
 };
 use tollgate_guest_abi::{ABI_VERSION, Condition, Cost, Manifest, Needs, Operand, Semantics};
 
-/// What the promise is.
+/// The documented stack size.
 const STACK_BYTES: usize = 256 * 1024;
-/// Of a release build; one for tests is slower. The least of several runs counts: the machine may be busy with other things.
+/// Time limit for a release build; debug builds get more. The fastest of several runs counts, because the machine may
+/// be busy.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 50 });
 const N_RUNS: usize = 8;
 
@@ -37,7 +38,7 @@ fn compile_on_small_stack(script: String) -> (Compilation, Duration) {
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap()
 }
 
-/// The script is refused, and its errors are exactly these.
+/// Asserts that the script is refused with exactly these errors.
 #[track_caller]
 fn check(name: &str, script: String, codes: &[Code]) {
     let (compilation, elapsed) = compile_on_small_stack(script);
@@ -181,7 +182,7 @@ fn patterns_are_bounded_before_they_are_searched_with() {
         let condition = format!("description regex \"{pattern}\"");
         check(name, with_condition(&condition), &[Code::PatternRefused]);
     }
-    // Exponential for an engine that backtracks; this one is linear.
+    // Exponential for a backtracking engine; this one is linear.
     check("catastrophic", with_condition("description regex \"(a+)+$\""), &[]);
     let many: Vec<String> =
         (0..=PATTERNS_MAX).map(|i| format!("description regex \"x{{{}}}\"", 100 + i)).collect();
@@ -215,7 +216,7 @@ fn direction_and_control_characters_are_refused_everywhere() {
 
 #[test]
 fn look_alike_letters_are_no_letters() {
-    // Cyrillic а in place of the Latin one.
+    // Contains a Cyrillic а in place of the Latin one.
     check(
         "look-alike field",
         with_condition("\u{430}mount > 5"),
@@ -324,7 +325,7 @@ fn hostile_names_are_data() {
     check("10 KiB", with_condition(&format!("metadata.{long} == 1")), &[]);
 }
 
-/// The manifest carries filters as JSON, and readers of JSON stop at a depth: what compiles must come through.
+/// The manifest contains filters as JSON, and JSON readers limit the depth: every rule that compiles must be readable.
 #[test]
 fn the_deepest_filter_that_compiles_can_be_read_back() {
     let junctions = |n: usize| {

@@ -1,12 +1,12 @@
-//! What holds of every text: compiling and drawing end without a panic, places lie inside the script, and there is a
-//! rule exactly when there is no error.
+//! Properties of every text: compiling and rendering do not panic, positions are inside the script, and there is a rule
+//! exactly when there is no error.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use tollgate_compiler::{CheckedRule, Code, CompileOptions, DIAGNOSTICS_MAX, Severity, compile, render};
 use tollgate_guest_abi::Condition;
 
-/// The words and signs of the language, some that are nearly so, and some that are not at all.
+/// Tokens of the language, near misses, and text that is not a token.
 const WORDS: &[&str] = &[
     "rule",
     "RULE",
@@ -106,12 +106,12 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|words| words.into_iter().flat_map(|(word, blank)| [word, blank]).collect())
 }
 
-/// A rule with soup where its condition should be.
+/// A rule with random tokens as its condition.
 fn rule_around(soup: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     soup.prop_map(|soup| format!("rule R {{ when {soup} then review score 0.5 reason \"r\" }}"))
 }
 
-/// A good rule with one stretch of it replaced.
+/// A valid rule with one range replaced.
 fn broken() -> impl Strategy<Value = String> {
     const GOOD: &str = "rule Velocity {\n  description \"many\"\n  when amount > 10 and (currency == \"USD\" or \
         count(when source == $current.source, \"PT1H\") >= 5)\n    and previous_transaction(within: \"P1D\", match: { \
@@ -148,7 +148,7 @@ fn holds(script: &str) -> Result<(), TestCaseError> {
     let drawn = render(script, "r.ws", diagnostics, true);
     prop_assert_eq!(drawn.is_empty(), diagnostics.is_empty());
 
-    // Two errors at one place are one mistake reported twice.
+    // Two errors at one position would be one mistake reported twice.
     let mut starts: Vec<usize> = diagnostics
         .iter()
         .filter(|diagnostic| diagnostic.severity == Severity::Error && diagnostic.code != Code::TooManyErrors)
@@ -164,7 +164,7 @@ fn holds(script: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The condition as a reader of its JSON would have it; readers stop at a depth.
+/// Reads the condition back through a JSON parser with a depth limit.
 fn read_back(rule: &CheckedRule) -> Option<Condition> {
     let json = serde_json::to_string(rule).ok()?;
     let read: serde_json::Value = serde_json::from_str(&json).ok()?;

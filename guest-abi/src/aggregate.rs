@@ -1,41 +1,41 @@
-//! One number over past transactions.
+//! Aggregates: one number over past transactions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, FieldPath, Window};
 
-/// What is asked of the history: a function of one field over the transactions of a window that satisfy a filter.
+/// A function of one field over the transactions of a window that satisfy a filter.
 ///
-/// Two equal specs have one answer per transaction, whoever asks.
+/// Equal specs have the same value for a given transaction, in every rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AggregateSpec {
-    /// How the values become one number.
+    /// The function applied to the values.
     pub function: AggregateFunction,
-    /// The field of the historical transactions it is computed over; `count` does not look at it.
+    /// The field of the historical transactions to aggregate; `count` ignores it.
     pub value: FieldPath,
-    /// Which historical transactions take part.
+    /// The condition that selects historical transactions.
     pub filter: Condition,
-    /// How far back, from the event time of the transaction under evaluation, both ends included.
+    /// Time range before the event time of the transaction under evaluation, both ends included.
     pub window: Window,
 }
 
-/// How many values become one. Without a transaction in the window every function gives 0.
+/// An aggregate function. Every function returns 0 when no transaction qualifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AggregateFunction {
-    /// How many transactions.
+    /// The number of transactions.
     Count,
-    /// Exact in decimal, rounded once.
+    /// The sum, computed exactly in decimal and rounded once.
     Sum,
-    /// Exact in decimal, rounded once.
+    /// The mean, computed exactly in decimal and rounded once.
     Avg,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// How many different values.
+    /// The number of distinct values.
     Distinct,
-    /// Sample standard deviation; 0 for fewer than two values.
+    /// The sample standard deviation; 0 for fewer than two values.
     Stddev,
 }
 
@@ -51,7 +51,7 @@ impl AggregateFunction {
         AggregateFunction::Stddev,
     ];
 
-    /// As scripts write it.
+    /// Returns the name used in scripts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
-//! A condition after checking: names resolved, types settled, values in place.
+//! Conditions after checking: names are resolved and types are settled.
 //!
-//! The same tree says when a rule matches and which past transactions an aggregate counts. In a rule, a
-//! [`Operand::Field`] is read from the transaction under evaluation, and [`Operand::Current`] does not occur. In a
-//! filter, a [`Operand::Field`] is read from the historical transaction and [`Operand::Current`] from the one under
-//! evaluation, and there is no aggregate and no previous transaction.
+//! Rules and the filters of aggregates share this tree. In a rule, [`Operand::Field`] reads the transaction under
+//! evaluation, and [`Operand::Current`] does not occur. In a filter, [`Operand::Field`] reads the historical
+//! transaction and [`Operand::Current`] the one under evaluation. A filter contains no aggregate and no
+//! previous-transaction lookup.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -14,48 +14,48 @@ use serde::{Deserialize, Serialize};
 use crate::imports::relation;
 use crate::{AggregateSpec, FieldPath, Number, PreviousSpec, TimeSpec};
 
-/// Something true or false of a transaction.
+/// A boolean test of a transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Every one holds; read left to right, the rest is skipped once one does not.
+    /// True when every part holds; evaluated left to right, stopping at the first that does not.
     All(Vec<Condition>),
-    /// At least one holds; read left to right, the rest is skipped once one does.
+    /// True when at least one part holds; evaluated left to right, stopping at the first that does.
     Any(Vec<Condition>),
-    /// It does not hold.
+    /// True when the inner condition does not hold.
     Not(Box<Condition>),
-    /// Two values stand in this relation. False when either is missing.
+    /// Compares two values. False when either is missing.
     Compare {
-        /// What stands left of the operator.
+        /// The left operand.
         left: Operand,
-        /// The relation.
+        /// The comparison operator.
         operator: Comparison,
-        /// What stands right of it.
+        /// The right operand.
         right: Operand,
     },
-    /// A value is in a list (`negated`: is there and in it nowhere). False when the value or the list is missing.
+    /// Tests whether a value is in a list (`negated`: not in it). False when the value or the list is missing.
     In {
-        /// The value looked for.
+        /// The value to look up.
         value: Operand,
-        /// Where.
+        /// The list.
         list: ListSource,
-        /// `not_in`
+        /// Whether the operator is `not_in`.
         negated: bool,
     },
-    /// A pattern is found in a value (`negated`: the value is there and has it nowhere). False when it is missing.
+    /// Tests whether a pattern is found in a value (`negated`: not found). False when the value is missing.
     Matches {
-        /// The value searched.
+        /// The value to search.
         value: Operand,
-        /// A pattern of the linear-time engine, unanchored.
+        /// The pattern, unanchored, for the linear-time engine.
         pattern: String,
-        /// `not_regex`
+        /// Whether the operator is `not_regex`.
         negated: bool,
     },
-    /// A historical transaction like this one exists.
+    /// True when a matching historical transaction exists.
     Previous(PreviousSpec),
 }
 
-/// The six relations.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Comparison {
     /// `==`
@@ -79,7 +79,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The relation that holds of `(b, a)` exactly when this one holds of `(a, b)`.
+    /// Returns the operator that holds for `(b, a)` exactly when this one holds for `(a, b)`.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
@@ -92,7 +92,7 @@ impl Comparison {
         }
     }
 
-    /// The bits of [`relation`] any of which makes it hold.
+    /// Returns the bits of [`relation`]; the operator holds when any of them is set.
     #[must_use]
     pub const fn relation_bits(self) -> i32 {
         match self {
@@ -105,13 +105,13 @@ impl Comparison {
         }
     }
 
-    /// Whether it is one of order: neither `==` nor `!=`.
+    /// Returns whether this is an ordering operator: neither `==` nor `!=`.
     #[must_use]
     pub const fn is_order(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::NotEqual)
     }
 
-    /// As scripts write it.
+    /// Returns the spelling used in scripts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Comparison {
     }
 }
 
-/// A value to compare.
+/// A value in a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operand {
@@ -135,28 +135,28 @@ pub enum Operand {
     Text(String),
     /// `true` or `false`.
     Boolean(bool),
-    /// A field of the transaction the condition is about.
+    /// A field of the transaction that the condition tests.
     Field(FieldPath),
     /// In a filter only: a field of the transaction under evaluation.
     Current(FieldPath),
-    /// In a rule only: one number over past transactions.
+    /// In a rule only: an aggregate over past transactions.
     Aggregate(Box<AggregateSpec>),
     /// A part of a date-time, as a number.
     Time(TimeSpec),
-    /// Two numbers combined. Missing when either is missing or not a number.
+    /// An arithmetic operation. Missing when either side is missing or not a number.
     Arithmetic {
-        /// What stands left of the operator.
+        /// The left operand.
         left: Box<Operand>,
-        /// How they combine.
+        /// The arithmetic operator.
         operator: ArithmeticOperator,
-        /// What stands right of it.
+        /// The right operand.
         right: Box<Operand>,
     },
-    /// A number with its sign turned.
+    /// A number with its sign inverted.
     Negate(Box<Operand>),
 }
 
-/// The four operations.
+/// An arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ArithmeticOperator {
     /// `+`
@@ -168,13 +168,13 @@ pub enum ArithmeticOperator {
     /// `*`
     #[serde(rename = "*")]
     Multiply,
-    /// `/`; by zero it is missing.
+    /// `/`; division by zero yields a missing value.
     #[serde(rename = "/")]
     Divide,
 }
 
 impl ArithmeticOperator {
-    /// Combines two numbers; NaN stands for a missing one.
+    /// Applies the operator to two numbers; NaN represents a missing number.
     #[must_use]
     pub fn apply(self, left: f64, right: f64) -> f64 {
         match self {
@@ -187,19 +187,19 @@ impl ArithmeticOperator {
     }
 }
 
-/// Where `in` looks.
+/// The list operand of `in`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ListSource {
-    /// Written in the script; never empty.
+    /// Items written in the script; never empty.
     Items(Vec<Item>),
-    /// A field of the transaction under evaluation: the elements of an array, or a single value as a list of one.
+    /// A field of the transaction under evaluation: the elements of an array, or a single value as a one-item list.
     Current(FieldPath),
-    /// A named list kept beside the rules; missing when nobody set it.
+    /// A named list stored with the rules; missing until it is set.
     Named(String),
 }
 
-/// One value of a list or of a match pair.
+/// One item of a list, or the value of a match pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {

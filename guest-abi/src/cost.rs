@@ -1,14 +1,14 @@
-//! What a rule costs at worst, known before it runs.
+//! Worst-case cost of a rule, computed before it runs.
 
 use serde::{Deserialize, Serialize};
 
-/// Static worst case of one evaluation: the language has no loops, so every path has an end.
+/// Static worst case of one evaluation. It is finite because the language has no loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// WebAssembly instructions executed.
     pub instructions: u32,
     /// Calls from the module to the host.
     pub host_calls: u32,
-    /// Questions to the history among them.
+    /// History lookups among those calls.
     pub history_lookups: u32,
 }

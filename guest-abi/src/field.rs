@@ -1,4 +1,4 @@
-//! Named values of a transaction, as rules write them.
+//! Names of transaction fields as rules write them.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,14 +6,14 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A path to a value of a transaction, in its one canonical spelling: `meta_data` reads as `metadata`, `created_at` as
+/// A path to a value of a transaction, in canonical spelling: `meta_data` becomes `metadata`, `created_at` becomes
 /// `timestamp`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath {
     keys: Vec<String>,
 }
 
-/// What a field can hold besides nothing.
+/// The type of a field's value, when it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
     /// `amount`
@@ -24,13 +24,13 @@ pub enum FieldType {
     Boolean,
     /// `timestamp`, `effective_date`, …
     Time,
-    /// Metadata: anything JSON can say.
+    /// Metadata: any JSON value.
     Dynamic,
-    /// No such field: always missing.
+    /// No such field; always missing.
     Unknown,
 }
 
-/// Every field of a transaction but metadata, with its type.
+/// Every transaction field except metadata, with its type.
 const FIELDS: [(&str, FieldType); 17] = [
     ("transaction_id", FieldType::Text),
     ("amount", FieldType::Number),
@@ -53,7 +53,7 @@ const FIELDS: [(&str, FieldType); 17] = [
 const METADATA: &str = "metadata";
 
 impl FieldPath {
-    /// The path of these keys; the first is a field's name.
+    /// Creates a path from keys; the first is the name of a field.
     #[must_use]
     pub fn new<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
         let mut keys: Vec<String> = keys.into_iter().map(Into::into).collect();
@@ -67,19 +67,19 @@ impl FieldPath {
         Self { keys }
     }
 
-    /// The path written with dots between its keys, see [`split_path`].
+    /// Parses a path with dots between its keys; see [`split_path`].
     #[must_use]
     pub fn parse(dotted: &str) -> Self {
         Self::new(split_path(dotted))
     }
 
-    /// The first key, in canonical spelling.
+    /// Returns the first key, in canonical spelling.
     #[must_use]
     pub fn root(&self) -> &str {
         self.keys.first().map_or("", String::as_str)
     }
 
-    /// The keys below `metadata`, or `None` when the path is not one of metadata.
+    /// Returns the keys below `metadata`, or `None` when the path is not a metadata path.
     #[must_use]
     pub fn metadata_keys(&self) -> Option<&[String]> {
         match self.keys.split_first() {
@@ -88,13 +88,13 @@ impl FieldPath {
         }
     }
 
-    /// Whether it is the field `status`.
+    /// Returns whether this is the field `status`.
     #[must_use]
     pub fn is_status(&self) -> bool {
         matches!(self.keys.as_slice(), [name] if name == "status")
     }
 
-    /// What stands there, as far as the name tells. A path below a field that has no parts is [`FieldType::Unknown`].
+    /// Returns the type implied by the name. A path below a scalar field is [`FieldType::Unknown`].
     #[must_use]
     pub fn field_type(&self) -> FieldType {
         match self.keys.as_slice() {
@@ -107,14 +107,14 @@ impl FieldPath {
         }
     }
 
-    /// Every name of a field, in canonical spelling, `metadata` last.
+    /// Returns every field name in canonical spelling, `metadata` last.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FIELDS.iter().map(|&(name, _)| name).chain([METADATA])
     }
 }
 
-/// The keys of a path. A key that is more than letters, digits and `_` may stand in double quotes, and one with a dot has to:
-/// `metadata."device.id"`. In quotes `\"` is `"` and `\\` is `\`.
+/// Splits a path into its keys. A key with characters other than letters, digits and `_` may be in double quotes. A key
+/// with a dot must be quoted: `metadata."device.id"`. In quotes `\"` is `"` and `\\` is `\`.
 #[must_use]
 pub fn split_path(dotted: &str) -> Vec<String> {
     let mut keys = Vec::new();
@@ -132,7 +132,7 @@ pub fn split_path(dotted: &str) -> Vec<String> {
     }
 }
 
-/// The key in quotes at the head, and what stands behind it: a dot and more, or nothing.
+/// Returns the quoted key at the start and the rest: empty, or a dot and more.
 fn quoted_key(text: &str) -> Option<(String, &str)> {
     let inside = text.strip_prefix('"')?;
     let mut key = String::new();
@@ -154,7 +154,7 @@ fn quoted_key(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Whether a key can be written without quotes.
+/// Returns whether a key can be written without quotes.
 fn is_name(key: &str) -> bool {
     let is_letter = |character: char| character.is_ascii_alphabetic() || character == '_';
     key.starts_with(is_letter)
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(FieldPath::new(["metadata", "device-id"]).to_string(), "metadata.\"device-id\"");
         assert_eq!(FieldPath::parse("metadata.device-id"), FieldPath::parse("metadata.\"device-id\""));
         assert_ne!(FieldPath::parse("metadata.a.b"), FieldPath::parse("metadata.\"a.b\""));
-        // What is no key in quotes is a key with quotes.
+        // A key that is not properly quoted keeps its quotes.
         assert_eq!(FieldPath::parse("metadata.\"a"), FieldPath::new(["metadata", "\"a"]));
     }
 

@@ -1,14 +1,15 @@
-//! The one table of what a module may call.
+//! The import table: every host function that a module may call.
 //!
-//! `emit` writes the import section from it, the sandbox links from it, admission refuses by it. Order and types are
-//! part of the ABI. Arguments named after a need are slots: indices into that vector of the module's [`Needs`].
+//! The compiler writes the import section from it, the sandbox links from it, and admission checks against it. Order
+//! and types are part of the ABI. Arguments named after a need are slots: indices into that vector of the module's
+//! [`Needs`].
 //!
 //! [`Needs`]: crate::Needs
 
 /// Module name of every import.
 pub const MODULE: &str = "tollgate";
 
-/// A WebAssembly value type that crosses the border.
+/// A WebAssembly value type of a parameter or result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueType {
     /// `i32`
@@ -17,23 +18,22 @@ pub enum ValueType {
     F64,
 }
 
-/// One function of the host.
+/// One host function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Import {
-    /// Its name below [`MODULE`].
+    /// The name within [`MODULE`].
     pub name: &'static str,
-    /// What it takes.
+    /// Parameter types.
     pub params: &'static [ValueType],
-    /// What those are called in bindings of other languages, one name for each. A `pointer` is an address in the module's
-    /// memory.
+    /// Parameter names for bindings of other languages, one each. A `pointer` is an address in the module's memory.
     pub names: &'static [&'static str],
-    /// What it gives, if anything.
+    /// Result type, if any.
     pub result: Option<ValueType>,
-    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read
-    /// texts or arrays take more, by [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) and
+    /// Fuel charged per call to modules with loops, in addition to the calling instruction. Calls that read texts or
+    /// arrays cost more, by [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) and
     /// [`FUEL_PER_SEARCHED_BYTE`](crate::limits::FUEL_PER_SEARCHED_BYTE).
     pub fuel: u64,
-    /// What it does, in one sentence for those bindings. [`Call`] says it in full.
+    /// One-sentence description for those bindings. [`Call`] documents the details.
     pub about: &'static str,
 }
 
@@ -41,55 +41,56 @@ pub struct Import {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Call {
-    /// `number(field) -> f64`: the field as a number (a number, or a text that is wholly a plain decimal number); NaN
+    /// `number(field) -> f64`: the field as a number: a number, or a text that is entirely a plain decimal number. NaN
     /// when it is missing or anything else.
     Number,
-    /// `symbol(field) -> i32`: which of the module's texts the field is, to the letter (`true` and `false` as their
-    /// words); -1 when it is none of them, a number, a date-time, a structure, or missing.
+    /// `symbol(field) -> i32`: the index of the module's text that equals the field exactly; booleans compare as `true`
+    /// and `false`. Returns -1 when no text matches, and for a number, a date-time, a structure or a missing field.
     Symbol,
-    /// `kind(field) -> i32`: see [`kind`].
+    /// `kind(field) -> i32`: the kind of the field's value, see [`kind`].
     Kind,
-    /// `relate(field, field) -> i32`: the relations that hold between the two, see [`relation`].
+    /// `relate(field, field) -> i32`: the relations that hold between two fields, see [`relation`].
     Relate,
-    /// `relate_text(field, text) -> i32`: the relations that hold between the field and the text.
+    /// `relate_text(field, text) -> i32`: the relations that hold between a field and a text.
     RelateText,
     /// `member(field, list) -> i32`: [`test::MISSING`], [`test::NO`] or [`test::YES`].
     Member,
-    /// `member_number(f64, list) -> i32`: the same for a computed number; NaN is missing.
+    /// `member_number(f64, list) -> i32`: like `member`, for a computed number; NaN is missing.
     MemberNumber,
-    /// `member_text(text, list) -> i32`: the same for a text of the module.
+    /// `member_text(text, list) -> i32`: like `member`, for a text of the module.
     MemberText,
     /// `matches(field, pattern) -> i32`: [`test::MISSING`], [`test::NO`] or [`test::YES`].
     Matches,
-    /// `matches_number(f64, pattern) -> i32`: the same for a computed number; NaN is missing.
+    /// `matches_number(f64, pattern) -> i32`: like `matches`, for a computed number; NaN is missing.
     MatchesNumber,
-    /// `aggregate(aggregate) -> f64`: its value; never NaN.
+    /// `aggregate(aggregate) -> f64`: the aggregate's value; never NaN.
     Aggregate,
-    /// `previous(previous) -> i32`: 1 when there is such a transaction, else 0.
+    /// `previous(previous) -> i32`: 1 when such a transaction exists, else 0.
     Previous,
-    /// `time_part(time) -> f64`: the part of the date-time; NaN when it is missing or no date-time.
+    /// `time_part(time) -> f64`: a part of a date-time; NaN when it is missing or not a date-time.
     TimePart,
-    /// `text(field, pointer, capacity) -> i32`: writes the field, in UTF-8, into the module's memory at `pointer`: as many
-    /// whole characters as `capacity` bytes hold. Answers how many bytes the whole text has; -1, and nothing is written,
-    /// when the field is no text (`true` and `false` are their words).
+    /// `text(field, pointer, capacity) -> i32`: writes the field in UTF-8 to the module's memory at `pointer`,
+    /// truncated to whole characters within `capacity` bytes. Returns the length of the whole text in bytes. Returns -1
+    /// and writes nothing when the field is not a text; booleans are the texts `true` and `false`.
     Text,
-    /// `set_score(rule, score)`: the score of this match, in place of that in the manifest, clamped to 0 to 1. A NaN or an
-    /// infinity ends the evaluation.
+    /// `set_score(rule, score)`: sets the score of this match in place of the manifest's, clamped to 0 to 1. A NaN or
+    /// an infinity ends the evaluation.
     SetScore,
-    /// `set_reason(rule, pointer, length)`: the reason of this match, in place of that in the manifest: UTF-8 in the
-    /// module's memory, at most [`REASON_BYTES_MAX`](crate::limits::REASON_BYTES_MAX) bytes. Anything else ends the
+    /// `set_reason(rule, pointer, length)`: sets the reason of this match in place of the manifest's. It is UTF-8 in
+    /// the module's memory, at most [`REASON_BYTES_MAX`](crate::limits::REASON_BYTES_MAX) bytes; anything else ends the
     /// evaluation. Control characters become U+FFFD.
     SetReason,
-    /// `comparable(field) -> f64`: the field as a double that stands to the double of every number of at most 15 significant
-    /// digits as the field itself stands to that number. It is the nearest double unless the field has more digits and shares
-    /// its nearest double with such a number: then it is the next double on the field's side. NaN as for `number`.
+    /// `comparable(field) -> f64`: the field as a double that orders exactly against every number of at most 15
+    /// significant digits. It is the nearest double, unless the field has more digits and shares that double with such
+    /// a number. Then it is the adjacent double on the field's side. NaN as for `number`.
     Comparable,
-    /// `comparable_aggregate(aggregate) -> f64`: the same of an aggregate, whose value is exact but for `avg` and `stddev`.
+    /// `comparable_aggregate(aggregate) -> f64`: like `comparable`, for an aggregate. Its value is exact except for
+    /// `avg` and `stddev`.
     ComparableAggregate,
-    /// `relate_operands(operand, operand) -> i32`: the relations that hold between the two, see [`relation`] and [`operand`].
-    /// Numbers compare exactly.
+    /// `relate_operands(operand, operand) -> i32`: the relations that hold between two operands, see [`relation`] and
+    /// [`operand`]. Numbers compare exactly.
     RelateOperands,
-    /// `member_operand(operand, list) -> i32`: as `member`, for a value that may be an aggregate.
+    /// `member_operand(operand, list) -> i32`: like `member`, for a value that may be an aggregate.
     MemberOperand,
 }
 
@@ -177,14 +178,14 @@ impl Call {
         Call::MemberOperand,
     ];
 
-    /// Whether modules of scripts call it. The others are for modules written in other languages, and for those that were
-    /// compiled under the first [`Semantics`](crate::Semantics).
+    /// Returns whether modules compiled from scripts use this call. The others serve modules written in other languages
+    /// and modules compiled under the first [`Semantics`](crate::Semantics).
     #[must_use]
     pub const fn is_for_scripts(self) -> bool {
         !matches!(self, Call::Relate | Call::RelateText | Call::Text | Call::SetScore | Call::SetReason)
     }
 
-    /// Its row in the table.
+    /// Returns the call's row of the table.
     #[must_use]
     pub const fn import(self) -> &'static Import {
         #[expect(clippy::indexing_slicing, reason = "a const block below ties every call to its row")]
@@ -203,15 +204,15 @@ const _: () = {
     }
 };
 
-/// Answers of `kind`.
+/// Results of `kind`.
 pub mod kind {
-    /// Nothing is there.
+    /// No value.
     pub const MISSING: i32 = 0;
     /// `true` or `false`.
     pub const BOOLEAN: i32 = 1;
     /// A JSON number.
     pub const NUMBER: i32 = 2;
-    /// A text.
+    /// A text value.
     pub const TEXT: i32 = 3;
     /// A date-time field.
     pub const TIME: i32 = 4;
@@ -219,34 +220,34 @@ pub mod kind {
     pub const STRUCTURE: i32 = 5;
 }
 
-/// Operands of `relate_operands` and `member_operand`: a slot and what it counts, `slot * 4 + kind`, with [`TIME`](operand::TIME)
-/// added for a slot of the times, whose kind is 0.
+/// Operands of `relate_operands` and `member_operand`: a slot and its kind, encoded as `slot * 4 + kind`. For a slot of
+/// the times the kind is 0 and [`TIME`](operand::TIME) is added.
 pub mod operand {
     /// A slot of the fields.
     pub const FIELD: i32 = 0;
     /// A slot of the texts, as a text.
     pub const TEXT: i32 = 1;
-    /// A slot of the texts, as the plain decimal number that it is.
+    /// A slot of the texts, read as a plain decimal number.
     pub const NUMBER: i32 = 2;
     /// A slot of the aggregates.
     pub const AGGREGATE: i32 = 3;
 
-    /// Added to four times a slot of the times: that part of the date-time. No other operand reaches it.
+    /// Added to four times a slot of the times. No other operand is this large.
     pub const TIME: i32 = 1 << 30;
 
-    /// The operand of a slot.
+    /// Encodes a slot as an operand.
     #[must_use]
     pub const fn of(kind: i32, slot: i32) -> i32 {
         slot * 4 + kind
     }
 
-    /// The operand of a slot of the times.
+    /// Encodes a slot of the times as an operand.
     #[must_use]
     pub const fn of_time(slot: i32) -> i32 {
         TIME + slot * 4
     }
 
-    /// The slot of the times that an operand stands for, if it is one.
+    /// Returns the slot of the times that an operand encodes, if it is one.
     #[must_use]
     pub const fn as_time(operand: u32) -> Option<u32> {
         match operand.checked_sub(TIME.cast_unsigned()) {
@@ -256,7 +257,7 @@ pub mod operand {
     }
 }
 
-/// Bits of what `relate`, `relate_text` and `relate_operands` answer; 0 when either side is missing.
+/// Result bits of `relate`, `relate_text` and `relate_operands`; 0 when either side is missing.
 pub mod relation {
     /// `==` holds.
     pub const EQUAL: i32 = 1;
@@ -266,13 +267,13 @@ pub mod relation {
     pub const LESS: i32 = 4;
     /// `>` and `>=` hold.
     pub const GREATER: i32 = 8;
-    /// `<=` and `>=` hold: the two have an order, and are at the same place in it.
+    /// `<=` and `>=` hold: the two are ordered and rank equal.
     pub const LEVEL: i32 = 16;
 }
 
-/// Answers of `member` and `matches`.
+/// Results of `member` and `matches`.
 pub mod test {
-    /// The value, or the list, is missing: neither the test nor its opposite holds.
+    /// The value or the list is missing: neither the test nor its opposite holds.
     pub const MISSING: i32 = 0;
     /// The opposite holds.
     pub const NO: i32 = 1;

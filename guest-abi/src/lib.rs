@@ -3,14 +3,15 @@
 //! ```text
 //!  compiler ──emit──▶ module { imports, `evaluate`, manifest section } ──admit──▶ host
 //!                         ▲                                     ▲
-//!                         └────────── this crate says ──────────┘
+//!                         └──────────── this crate ─────────────┘
 //! ```
 //!
-//! One table of imports ([`imports`]) has three readers: the compiler writes the import section from it, the host links
-//! from it, and admission refuses by it. What a module asks for at run time are small integers, the *slots* of its
-//! [`Manifest`]; the manifest says what stands behind each slot, so what a rule may see is known before it runs.
+//! The compiler writes the import section from the import table ([`imports`]), the host links from it, and admission
+//! checks against it. At run time a module refers to data by small integers, the *slots* of its [`Manifest`]. The
+//! manifest defines each slot, so the data a rule can read is known before it runs.
 //!
-//! This crate knows nobody: no IO, no clock, no allocation but `alloc`. In prose: `docs/abi.md`.
+//! This crate has no IO, no clock and no dependency on the rest of the service; it is `no_std` with `alloc`.
+//! `docs/abi.md` describes the contract.
 #![no_std]
 
 extern crate alloc;
@@ -41,14 +42,14 @@ pub use time::{TimeFunction, TimeSpec};
 pub use verdict::{Verdict, VerdictSeverity};
 pub use window::Window;
 
-/// The version of this contract. A module names it in its manifest; the host refuses versions it does not know.
+/// The version of this contract. A module states it in its manifest; the host refuses other versions.
 pub const ABI_VERSION: u32 = 1;
 
 /// Name of the custom section that carries the [`Manifest`] as JSON.
 pub const MANIFEST_SECTION: &str = "tollgate.manifest";
 
-/// Name of the one export: `evaluate: () -> i64`, bit `n` set when rule `n` of the manifest matched.
+/// Name of the only export: `evaluate: () -> i64`, with bit `n` set when rule `n` of the manifest matched.
 pub const EVALUATE_EXPORT: &str = "evaluate";
 
-/// Most rules one module may answer for: one bit of an `i64` each.
+/// Most rules of one module: one bit of an `i64` each.
 pub const RULES_PER_MODULE_MAX: usize = 64;

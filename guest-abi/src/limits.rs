@@ -1,13 +1,13 @@
-//! Named limits of scripts and modules. Everything an author can make large has one.
+//! Limits of scripts and modules. Everything an author can make large is bounded here.
 
 /// Longest script, in bytes.
 pub const SCRIPT_BYTES_MAX: usize = 64 * 1024;
-/// Most nodes of a parsed condition: tests, operators, operands, list items.
+/// Most nodes of a parsed condition: tests, operators, operands and list items.
 pub const NODES_MAX: usize = 4_096;
 /// Deepest nesting of parentheses, `not` and signs in a condition.
 pub const NESTING_MAX: usize = 64;
-/// Deepest tree of a checked condition: conditions, operators and operands below one another, filters included. A level
-/// takes at most two in JSON, and JSON readers stop at 128.
+/// Deepest tree of a checked condition, filters included. A level takes at most two levels of JSON, and JSON readers
+/// stop at 128.
 pub const CONDITION_DEPTH_MAX: usize = 56;
 /// Most items of a list written in a script.
 pub const LIST_ITEMS_MAX: usize = 1_000;
@@ -40,12 +40,12 @@ pub const MODULE_BYTES_MAX: usize = 64 * 1024;
 /// Fuel of one module on one transaction.
 pub const FUEL_PER_RUN: u64 = 1_000_000;
 
-// Of modules that the compiler did not make. Structure is bounded before a module is compiled, because what compiling costs
-// is not bounded by size: the worst within these limits is bounded again, where it is compiled.
+// Limits of modules that this compiler did not produce. Structure is bounded before compilation because compile time
+// does not depend on size alone. Where the module is compiled, compilation itself is bounded again.
 
-/// Most functions of a module, without imported ones.
+/// Most functions of a module, imports excluded.
 pub const FUNCTIONS_MAX: usize = 64;
-/// Most types of functions.
+/// Most function types.
 pub const TYPES_MAX: usize = 64;
 /// Most parameters of a function.
 pub const PARAMS_MAX: usize = 16;
@@ -53,7 +53,7 @@ pub const PARAMS_MAX: usize = 16;
 pub const IMPORTS_MAX: usize = 32;
 /// Most globals.
 pub const GLOBALS_MAX: usize = 64;
-/// Most exports: the two that count, and what linkers add.
+/// Most exports: the two required ones and those that linkers add.
 pub const EXPORTS_MAX: usize = 16;
 /// Longest body of one function, in bytes.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -61,28 +61,28 @@ pub const BODY_BYTES_MAX: usize = 16 * 1024;
 pub const LOCALS_MAX: u32 = 256;
 /// Most blocks, loops and ifs of one function.
 pub const BLOCKS_MAX: usize = 1_024;
-/// Deepest nesting of them.
+/// Deepest nesting of blocks, loops and ifs.
 pub const BLOCK_DEPTH_MAX: usize = 64;
-/// Most targets of all `br_table` instructions of a module.
+/// Most targets of all `br_table` instructions of a module, in total.
 pub const BRANCH_TARGETS_MAX: usize = 256;
-/// Most segments of data, and of elements.
+/// Most data segments, and most element segments.
 pub const SEGMENTS_MAX: usize = 16;
 /// Most elements of a table.
 pub const TABLE_ELEMENTS_MAX: u64 = 1_024;
 /// Memory of a module, in pages of 64 KiB: 1 MiB.
 pub const MEMORY_PAGES_MAX: u64 = 16;
-/// The most memory that a service can be told to grant, in pages: 16 MiB.
+/// Most memory that a service can be configured to grant, in pages: 16 MiB.
 pub const MEMORY_PAGES_GRANTED_MAX: u64 = 256;
-/// The most fuel that a service can be told to grant.
+/// Most fuel that a service can be configured to grant.
 pub const FUEL_GRANTED_MAX: u64 = 10_000_000;
-/// Calls to the host on one transaction.
+/// Most host calls per transaction.
 pub const HOST_CALLS_MAX: u32 = 256;
-/// Fuel for each byte of a text that a call to the host reads; an element of an array counts as 16 bytes.
+/// Fuel for each byte of a text that a host call reads; an array element counts as 16 bytes.
 pub const FUEL_PER_TEXT_BYTE: u64 = 1;
-/// Fuel for each byte of a text that a pattern is searched in.
+/// Fuel for each byte of a text that a pattern searches.
 pub const FUEL_PER_SEARCHED_BYTE: u64 = 16;
-/// Fuel for each transaction of the past that a question to the history has to look at by itself, as many times as its filter
-/// has parts beside those that find it. Of any module.
+/// Fuel for each past transaction that a history lookup examines individually, times the number of filter parts that
+/// are not used to find it. Applies to every module.
 pub const FUEL_PER_ROW: u64 = 1;
-/// Most fields, texts, lists and times that a manifest may name, of each.
+/// Most fields, texts, lists and times of a manifest, each.
 pub const NEEDS_MAX: usize = 256;

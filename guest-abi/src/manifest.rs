@@ -1,4 +1,4 @@
-//! What a module says of itself; it travels inside the module.
+//! The manifest: a module's description of itself, stored inside the module.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,61 +10,61 @@ use crate::{
     ABI_VERSION, AggregateSpec, Cost, FieldPath, ListSource, PreviousSpec, Semantics, TimeSpec, Verdict,
 };
 
-/// The passport of a module: which rules it answers for, and what stands behind each slot it will ask about.
+/// The rules of a module and the meaning of each slot it uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The contract the module was written to.
+    /// The ABI version that the module was built for.
     pub abi_version: u32,
-    /// The meaning of what stands behind the slots: how filters, lists and times are read.
+    /// The semantics of filters, lists and times.
     #[serde(default, skip_serializing_if = "Semantics::is_first")]
     pub semantics: Semantics,
-    /// Rule `n` answers with bit `n` of `evaluate`.
+    /// The rules; rule `n` reports through bit `n` of `evaluate`.
     pub rules: Vec<RuleEntry>,
-    /// What stands behind the slots.
+    /// The meaning of each slot.
     #[serde(default)]
     pub needs: Needs,
-    /// What one call of `evaluate` costs at worst. Only the compiler's word counts: for other modules the host knows the
-    /// worst case by the limits it sets them.
+    /// Worst-case cost of one call of `evaluate`. Trusted only in modules of our compiler; for others the host uses its
+    /// limits.
     #[serde(default)]
     pub cost: Cost,
 }
 
-/// One rule of a module.
+/// A rule of a module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleEntry {
-    /// The word after `rule`.
+    /// The name, written after `rule`.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it says when it matches.
+    /// The verdict of a match.
     pub verdict: Verdict,
-    /// Risk from 0 (low) to 1 (high).
+    /// The risk, from 0 (low) to 1 (high).
     pub score: f64,
-    /// The sentence an analyst reads.
+    /// The reason shown to an analyst.
     pub reason: String,
 }
 
-/// Everything the module may ask about, by slot. What is not named here cannot be read.
+/// Everything the module can read, by slot. Anything not listed cannot be read.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Needs {
     /// Fields of the transaction under evaluation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldPath>,
-    /// Texts fields are compared with.
+    /// Texts to compare fields with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<String>,
-    /// Lists values are looked for in.
+    /// Lists to look values up in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<ListSource>,
-    /// Patterns texts are searched for.
+    /// Patterns to search for in texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
-    /// Questions to the history that have a number for an answer.
+    /// History lookups that return a number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<AggregateSpec>,
-    /// Questions to the history that have yes or no for an answer.
+    /// History lookups that return yes or no.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub previous: Vec<PreviousSpec>,
     /// Parts of date-times.
@@ -72,30 +72,30 @@ pub struct Needs {
     pub times: Vec<TimeSpec>,
 }
 
-/// Why a manifest could not be read.
+/// An error in reading a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestError {
-    /// Not the JSON of a manifest; the reader's words.
+    /// The bytes are not the JSON of a manifest; carries the parser's message.
     Malformed(String),
-    /// Written to a contract this host does not know.
+    /// The manifest names an unsupported ABI version.
     AbiVersion(u32),
 }
 
 impl Manifest {
-    /// The bytes of the custom section.
+    /// Returns the content of the custom section.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Every map key is a string and every number is finite, so JSON can always say it.
+        // Serialization cannot fail: every map key is a string and every number is finite.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Reads a custom section.
+    /// Parses the content of a custom section.
     ///
     /// # Errors
-    /// When the bytes are no manifest or name another ABI version.
+    /// Returns an error when the bytes are not a manifest or name another ABI version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
         let malformed = |error: serde_json::Error| ManifestError::Malformed(error.to_string());
-        // Members that nobody knows are skipped without a look, and may not be JSON at all.
+        // Serde skips unknown members without validating them, so the whole text is checked as JSON first.
         let _: serde_json::Value = serde_json::from_slice(bytes).map_err(malformed)?;
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(malformed)?;
         if manifest.abi_version == ABI_VERSION {

@@ -1,4 +1,4 @@
-//! A number as a rule writes it.
+//! Exact decimal numbers.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -11,19 +11,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::NUMBER_DIGITS_MAX;
 
-/// An exact decimal number in its shortest plain form: `-?[0-9]+(\.[0-9]+)?`, without leading or trailing zeros that say
-/// nothing. Equal numbers are equal texts.
+/// An exact decimal number in its shortest plain form: `-?[0-9]+(\.[0-9]+)?`, without redundant zeros. Equal numbers
+/// have equal texts.
 ///
-/// In JSON it is that text. A JSON number is read as well: manifests of [`Semantics::V1`](crate::Semantics::V1) have doubles.
+/// The JSON form is that text. JSON numbers are also accepted, because manifests of
+/// [`Semantics::V1`](crate::Semantics::V1) contain doubles.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Number(String);
 
 impl Number {
-    /// Most significant digits of a number that no other number of so few digits shares its nearest double with.
+    /// Most significant digits for which a number is the only one of that length with its nearest double.
     pub const SHORT_DIGITS_MAX: usize = 15;
 
-    /// Reads a text that is wholly a plain decimal number, `-?[0-9]+(\.[0-9]+)?`, of at most [`NUMBER_DIGITS_MAX`] digits
-    /// before and after the point together; `None` for any other text.
+    /// Parses a text that is entirely a plain decimal number, `-?[0-9]+(\.[0-9]+)?`, of at most [`NUMBER_DIGITS_MAX`]
+    /// digits in total. Returns `None` for any other text.
     #[must_use]
     pub fn from_plain(text: &str) -> Option<Self> {
         let (sign, unsigned) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
@@ -49,26 +50,26 @@ impl Number {
         }))
     }
 
-    /// The shortest decimal number whose nearest double is this one; `None` for a double that is no number.
+    /// Returns the shortest decimal number with this nearest double; `None` for NaN and infinities.
     #[must_use]
     pub fn from_f64(double: f64) -> Option<Self> {
         // `Display` writes every digit and no exponent.
         double.is_finite().then(|| Self((double + 0.0).to_string()))
     }
 
-    /// Its plain decimal text.
+    /// Returns the plain decimal text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The double nearest to it.
+    /// Returns the nearest double.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
         self.0.parse().unwrap_or(f64::NAN)
     }
 
-    /// Whether it has so few digits that it is the only such number with its nearest double.
+    /// Returns whether the number has at most [`Self::SHORT_DIGITS_MAX`] significant digits.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let unsigned = self.0.strip_prefix('-').unwrap_or(&self.0);
@@ -76,14 +77,14 @@ impl Number {
         n_significant(whole.trim_start_matches('0'), fraction) <= Self::SHORT_DIGITS_MAX
     }
 
-    /// The double that stands to the double of every short number as this number stands to it.
+    /// Returns the double that orders exactly against the doubles of all short numbers.
     #[must_use]
     pub fn comparable(&self) -> f64 {
         let nearest = self.to_f64();
         if self.is_short() { nearest } else { comparable_double(nearest, |short| self.cmp(short)) }
     }
 
-    /// The same number with its sign turned.
+    /// Returns the number with its sign inverted.
     #[must_use]
     pub fn negated(&self) -> Self {
         match self.0.strip_prefix('-') {
@@ -94,9 +95,11 @@ impl Number {
     }
 }
 
-/// The double by which a number is compared with short ones ([`Number::is_short`]): `nearest`, unless that is the double of a
-/// short number as well. Then it is the next double on the side where the number lies, as `compare` tells it with the short
-/// one. No other short number has that double: those of 15 digits lie several doubles apart.
+/// Returns the double by which a number is compared with short ones ([`Number::is_short`]).
+///
+/// The result is `nearest`, unless that is also the double of a short number. Then it is the adjacent double on the
+/// number's side, which `compare` determines against the short number. No short number has that double, because numbers
+/// of 15 digits are several doubles apart.
 pub fn comparable_double(nearest: f64, compare: impl FnOnce(&Number) -> Ordering) -> f64 {
     let Some(short) = Number::from_f64(nearest).filter(Number::is_short) else { return nearest };
     match compare(&short) {
@@ -106,7 +109,6 @@ pub fn comparable_double(nearest: f64, compare: impl FnOnce(&Number) -> Ordering
     }
 }
 
-/// By value.
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.0.strip_prefix('-'), other.0.strip_prefix('-')) {
@@ -133,7 +135,7 @@ fn compare_unsigned(left: &str, right: &str) -> Ordering {
     wholes.then_with(|| left_fraction.cmp(right_fraction))
 }
 
-/// How many digits stand from the first that is not zero to the last; `whole` has no zeros in front, `fraction` none behind.
+/// Counts the digits from the first to the last nonzero one; `whole` has no leading zeros, `fraction` no trailing ones.
 fn n_significant(whole: &str, fraction: &str) -> usize {
     match (whole, fraction) {
         ("", fraction) => fraction.trim_start_matches('0').len(),

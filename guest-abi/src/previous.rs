@@ -1,4 +1,4 @@
-//! A lookup: did one like this happen in the window?
+//! Previous-transaction lookups: whether a similar transaction occurred within a window.
 
 use alloc::vec::Vec;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FieldPath, Item, Window};
 
-/// True when one historical transaction of the window satisfies every pair.
+/// A lookup that is true when one historical transaction of the window satisfies every pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PreviousSpec {
-    /// How far back, both ends included.
+    /// Time range before the transaction, both ends included.
     pub window: Window,
-    /// What it must equal; never empty. A pair whose value is missing matches nothing.
+    /// The required values; never empty. A pair whose value is missing matches nothing.
     pub pairs: Vec<MatchPair>,
 }
 
-/// A field of the historical transaction and the value it must equal.
+/// A field of the historical transaction and its required value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchPair {
     /// The field of the historical transaction.

@@ -1,50 +1,50 @@
-//! The numbered meanings of the rule language.
+//! Numbered versions of the language semantics.
 
 use serde::{Deserialize, Serialize};
 
-/// Which meaning of the language a module, and a version of a rule set, follows.
+/// The version of the language semantics that a module or a rule set follows.
 ///
-/// A change of meaning takes the next number, so that a stored verdict can be derived again as it was given. What each number
-/// means is said in `docs/semantics.md`. Written as an integer; a manifest without one has [`Semantics::V1`].
+/// Every change of meaning gets the next number, so that stored verdicts can be reproduced. `docs/semantics.md` defines
+/// each version. Serialized as an integer; a manifest without one uses [`Semantics::V1`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub enum Semantics {
-    /// Numbers compare as the doubles nearest to them.
+    /// Numbers compare as their nearest doubles.
     #[default]
     V1,
     /// Numbers compare exactly.
     V2,
-    /// A `status` compares in small ASCII letters.
+    /// A `status` compares in lower-case ASCII letters.
     V3,
 }
 
-/// A number that no meaning has.
+/// A number that identifies no version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownSemantics(pub u32);
 
 impl Semantics {
-    /// The meaning of rules that are compiled now.
+    /// The version used for newly compiled rules.
     pub const CURRENT: Self = Self::V3;
 
-    /// Whether numbers compare exactly.
+    /// Returns whether numbers compare exactly.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         !self.is_first()
     }
 
-    /// Whether a `status` equals every text that differs from it in the case of ASCII letters alone.
+    /// Returns whether a `status` compares without regard to ASCII case.
     #[must_use]
     pub const fn is_caseless_in_status(self) -> bool {
         matches!(self, Self::V3)
     }
 
-    /// Whether it is the first one, which is what a missing number means.
+    /// Returns whether this is the first version, which is the default.
     #[must_use]
     pub const fn is_first(&self) -> bool {
         matches!(self, Self::V1)
     }
 
-    /// Its number.
+    /// Returns the version number.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::FieldPath;
 
-/// Which part of which field, in which time zone.
+/// A part of a date-time field, in a time zone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TimeSpec {
-    /// Which part.
+    /// The part.
     pub function: TimeFunction,
-    /// A date-time field, or a metadata text in RFC 3339; anything else is missing.
+    /// A date-time field, or a metadata text in RFC 3339; any other value is missing.
     pub field: FieldPath,
-    /// In a filter: read the field from the transaction under evaluation, not from the historical one.
+    /// In a filter: whether the field is read from the transaction under evaluation instead of the historical one.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub current: bool,
-    /// An IANA time zone; UTC when left out.
+    /// An IANA time zone; `None` means UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
 }
 
-/// The parts a rule can ask for.
+/// A part of a date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeFunction {
@@ -53,7 +53,7 @@ impl TimeFunction {
         TimeFunction::Year,
     ];
 
-    /// As scripts write it.
+    /// Returns the name used in scripts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

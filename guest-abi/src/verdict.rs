@@ -1,28 +1,28 @@
-//! What a rule, and in the end the service, says of a transaction.
+//! Verdicts of rules and of the service.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The word after `then`.
+/// The verdict of a rule, written after `then`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Let it through; the same as [`Verdict::Approve`].
+    /// Let the transaction through; same as [`Verdict::Approve`].
     Allow,
-    /// Let it through.
+    /// Let the transaction through.
     Approve,
-    /// Let it through and tell someone.
+    /// Let the transaction through and send an alert.
     Alert,
-    /// Hold it for a person.
+    /// Hold the transaction for manual review.
     Review,
-    /// Refuse it; the same as [`Verdict::Block`].
+    /// Refuse the transaction; same as [`Verdict::Block`].
     Deny,
-    /// Refuse it.
+    /// Refuse the transaction.
     Block,
 }
 
-/// How much a verdict weighs: `block = deny > review > alert > approve = allow`.
+/// The severity of a verdict: `block = deny > review > alert > approve = allow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VerdictSeverity {
     /// `approve`, `allow`
@@ -36,11 +36,11 @@ pub enum VerdictSeverity {
 }
 
 impl Verdict {
-    /// Every word, in the order in which the language lists them.
+    /// Every verdict, in the order of the language reference.
     pub const ALL: [Verdict; 6] =
         [Verdict::Allow, Verdict::Block, Verdict::Review, Verdict::Approve, Verdict::Deny, Verdict::Alert];
 
-    /// The word as scripts and answers write it.
+    /// Returns the spelling used in scripts and responses.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Verdict {
         }
     }
 
-    /// How much it weighs when several rules matched.
+    /// Returns the severity, which ranks the verdicts of several matching rules.
     #[must_use]
     pub const fn severity(self) -> VerdictSeverity {
         match self {
@@ -66,7 +66,7 @@ impl Verdict {
 }
 
 impl VerdictSeverity {
-    /// The word in which the service answers: `approve`, `alert`, `review` or `block`.
+    /// Returns the verdict that the service reports: `approve`, `alert`, `review` or `block`.
     #[must_use]
     pub const fn verdict(self) -> Verdict {
         match self {

@@ -1,4 +1,4 @@
-//! The stretch of time an aggregate or a lookup looks back over.
+//! Windows: the time range that an aggregate or a lookup covers.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
@@ -14,7 +14,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of `seconds`, or `None` when that is zero or over [`WINDOW_SECONDS_MAX`].
+    /// Creates a window of `seconds`. Returns `None` when that is zero or over [`WINDOW_SECONDS_MAX`].
     #[must_use]
     pub const fn from_seconds(seconds: u64) -> Option<Self> {
         if seconds == 0 || seconds > WINDOW_SECONDS_MAX as u64 {
@@ -24,9 +24,9 @@ impl Window {
         Some(Self { seconds: seconds as u32 })
     }
 
-    /// Reads `P[nD][T[nH][nM][nS]]`: at least one part, upper case, whole numbers, parts in order.
+    /// Parses `P[nD][T[nH][nM][nS]]`: at least one part, upper case, whole numbers, parts in order.
     ///
-    /// `None` for any other text and for a duration [`Window::from_seconds`] refuses.
+    /// Returns `None` for any other text and for a duration that [`Window::from_seconds`] refuses.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('P')?;
@@ -57,13 +57,13 @@ impl Window {
         if n_parts == 0 { None } else { Self::from_seconds(total) }
     }
 
-    /// Its length in seconds.
+    /// Returns the length in seconds.
     #[must_use]
     pub const fn seconds(self) -> u32 {
         self.seconds
     }
 
-    /// Its length in microseconds, the unit of event time.
+    /// Returns the length in microseconds, the unit of event time.
     #[must_use]
     pub const fn micros(self) -> i64 {
         self.seconds as i64 * 1_000_000

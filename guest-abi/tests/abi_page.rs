@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! `docs/abi.md` says what the tables of this crate say.
+//! Checks `docs/abi.md` against the tables of this crate.
 
 #[path = "kit/answers.rs"]
 mod answers;
@@ -13,7 +13,7 @@ use tollgate_guest_abi::{
 
 const PAGE: &str = include_str!("../../docs/abi.md");
 
-/// Some line of the page begins like this.
+/// Asserts that some line of the page begins with `row`.
 #[track_caller]
 fn check_row(row: &str) {
     assert!(PAGE.lines().any(|line| line.starts_with(row)), "no row `{row}`");

@@ -1,7 +1,7 @@
 #![cfg(test)]
-//! The bindings of the author's kit are what the table of imports gives.
+//! Checks that the bindings of the author's kit match the import table.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tollgate-guest-abi --test kit` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p tollgate-guest-abi --test kit` regenerates them.
 
 #[path = "kit/answers.rs"]
 mod answers;
@@ -18,7 +18,7 @@ use std::{env, fs};
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
 use tollgate_guest_abi::limits;
 
-/// Limits that a module keeps to while it runs: name, value, what it bounds.
+/// Limits that apply while a module runs: name, value, description.
 const RUN_LIMITS: [(&str, u64, &str); 6] = [
     ("FUEL_PER_RUN", limits::FUEL_PER_RUN, "fuel of one call of `evaluate`"),
     ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE, "fuel for each byte of a text that a call reads"),
@@ -32,7 +32,7 @@ const RUN_LIMITS: [(&str, u64, &str); 6] = [
     ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64, "longest reason, in bytes"),
 ];
 
-/// With a capital and a full stop.
+/// Capitalizes the first letter and adds a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))

@@ -1,17 +1,17 @@
-//! What the service answered.
+//! An HTTP response of the service.
 
 #![expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
 
 use serde_json::Value;
 
-/// One HTTP answer, read to its end. Equality is that of status and body: headers carry the time of day.
+/// A complete HTTP response. Equality compares status and body only, because headers contain the time of day.
 #[derive(Debug, Clone, Eq)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// Names in lower case.
+    /// All headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// As received.
+    /// Body as received.
     pub body: Vec<u8>,
 }
 
@@ -22,16 +22,16 @@ impl PartialEq for Answer {
 }
 
 impl Answer {
-    /// The body as text; bytes that are none show as the replacement character.
+    /// Returns the body as text, with invalid UTF-8 replaced.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// Panics if the body is not JSON.
     #[must_use]
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -39,10 +39,10 @@ impl Answer {
             .unwrap_or_else(|error| panic!("status {}, no JSON ({error}): {}", self.status, self.text()))
     }
 
-    /// The body as JSON of an answer that must have this status.
+    /// Checks the status and parses the body as JSON.
     ///
     /// # Panics
-    /// When it has another, or is no JSON.
+    /// Panics if the status differs or the body is not JSON.
     #[must_use]
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
@@ -50,20 +50,20 @@ impl Answer {
         self.json()
     }
 
-    /// A field of the body at this JSON pointer; null when it is absent.
+    /// Returns the value at a JSON pointer in the body, or null.
     ///
     /// # Panics
-    /// When the body is no JSON.
+    /// Panics if the body is not JSON.
     #[must_use]
     #[track_caller]
     pub fn at(&self, pointer: &str) -> Value {
         self.json().pointer(pointer).cloned().unwrap_or_default()
     }
 
-    /// The stable code of an error.
+    /// Returns the stable error code.
     ///
     /// # Panics
-    /// When the body is no Error object: `error` and `code`, both texts, the first not empty.
+    /// Panics if the body is not an Error object: `error` and `code`, both strings and not empty.
     #[must_use]
     #[track_caller]
     pub fn code(&self) -> String {
@@ -75,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// The first header of this name.
+    /// Returns the first header of this name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
@@ -84,10 +84,10 @@ impl Answer {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The names of the rules that matched, in the order of the answer.
+    /// Returns the names of the rules that matched, in response order.
     ///
     /// # Panics
-    /// When the answer is no evaluation.
+    /// Panics if the response is not an evaluation.
     #[must_use]
     #[track_caller]
     pub fn triggered(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! `tollgate audit replay` on a home: what it says, line by line.
+//! Runs `tollgate audit replay` on a home and parses its output.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -9,32 +9,32 @@ use serde_json::Value;
 
 use crate::home::Home;
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug, Clone)]
 pub struct Replayed {
     /// The exit code.
     pub code: i32,
-    /// What was found, in order.
+    /// Findings, in order.
     pub findings: Vec<Value>,
-    /// The last line.
+    /// Summary, from the last line.
     pub summary: Value,
-    /// What it said besides.
+    /// Standard error.
     pub said: String,
 }
 
-/// Replays the store of a home, whoever has it open.
+/// Replays the store of a home; a service may have it open.
 ///
 /// # Panics
-/// When it cannot be run, or says something that is no JSON.
+/// Panics if the binary cannot be run or writes a line that is not JSON.
 #[must_use]
 pub fn replay(home: &Home) -> Replayed {
     replay_with(home, &[])
 }
 
-/// Replays what lies in another directory.
+/// Replays the store in another directory.
 ///
 /// # Panics
-/// As [`replay`].
+/// Panics in the same cases as [`replay`].
 #[must_use]
 pub fn replay_in(home: &Home, directory: &Path) -> Replayed {
     replay_with(home, &["--data-dir", &directory.display().to_string()])
@@ -43,7 +43,7 @@ pub fn replay_in(home: &Home, directory: &Path) -> Replayed {
 /// Replays with these arguments.
 ///
 /// # Panics
-/// As [`replay`].
+/// Panics in the same cases as [`replay`].
 #[must_use]
 pub fn replay_with(home: &Home, arguments: &[&str]) -> Replayed {
     let arguments: Vec<&str> =
@@ -59,16 +59,16 @@ pub fn replay_with(home: &Home, arguments: &[&str]) -> Replayed {
 }
 
 impl Replayed {
-    /// A number of the summary.
+    /// Returns a number of the summary, or 0.
     #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         self.summary.get(name).and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// Every verdict follows from what is stored, and nothing had to be believed; how many there are.
+    /// Asserts that every verdict was derived from the store, and returns their number.
     ///
     /// # Panics
-    /// When that is not so.
+    /// Panics if a verdict differs, was taken over or was not derived.
     #[track_caller]
     pub fn all_follow(&self) -> u64 {
         assert!(self.code == 0 && self.findings.is_empty(), "{self:#?}");

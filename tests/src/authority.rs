@@ -1,4 +1,4 @@
-//! A certificate authority, and what it signs.
+//! A test certificate authority and the certificates it signs.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -13,20 +13,20 @@ use openssl::ssl::{SslAcceptor, SslMethod};
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509Builder, X509Name};
 
-/// 2001-09-09 and 2033-05-18.
+/// 2001-09-09 and 2033-05-18, in Unix seconds.
 const LONG_AGO: i64 = 1_000_000_000;
 const FAR_AHEAD: i64 = 2_000_000_000;
-/// Where every server of the tests is.
+/// IP address and DNS name of the test servers.
 const HERE: (&str, &str) = ("127.0.0.1", "localhost");
 
-/// Signs certificates; whoever trusts it trusts those.
+/// A certificate authority.
 #[derive(Debug)]
 pub struct Authority {
     key: PKey<Private>,
     certificate: X509,
 }
 
-/// What a server proves itself with.
+/// Private key and certificate of a server.
 #[derive(Debug)]
 pub struct Identity {
     key: PKey<Private>,
@@ -34,10 +34,10 @@ pub struct Identity {
 }
 
 impl Authority {
-    /// A new one, of this name.
+    /// Creates an authority of this name.
     ///
     /// # Panics
-    /// When no key can be made.
+    /// Panics if no key can be generated.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let make = || {
@@ -52,28 +52,28 @@ impl Authority {
         make().expect("an authority can be made")
     }
 
-    /// As a file of trusted authorities has it.
+    /// Returns the certificate in PEM form.
     ///
     /// # Panics
-    /// Never: it was made here.
+    /// Panics if the certificate cannot be encoded.
     #[must_use]
     pub fn pem(&self) -> Vec<u8> {
         self.certificate.to_pem().expect("a certificate can be written")
     }
 
-    /// For 127.0.0.1 and localhost.
+    /// Signs a certificate for 127.0.0.1 and localhost.
     #[must_use]
     pub fn identity(&self) -> Identity {
         self.sign(HERE, FAR_AHEAD)
     }
 
-    /// For another address and another name.
+    /// Signs a certificate for another address and name.
     #[must_use]
     pub fn identity_of_another(&self) -> Identity {
         self.sign(("127.0.0.2", "elsewhere.example"), FAR_AHEAD)
     }
 
-    /// For 127.0.0.1 and localhost, in times gone by.
+    /// Signs an expired certificate for 127.0.0.1 and localhost.
     #[must_use]
     pub fn expired_identity(&self) -> Identity {
         self.sign(HERE, LONG_AGO + 1)
@@ -97,10 +97,10 @@ impl Authority {
 }
 
 impl Identity {
-    /// Takes connections in its name.
+    /// Returns an acceptor that presents this identity.
     ///
     /// # Panics
-    /// When the key and the certificate do not fit.
+    /// Panics if key and certificate do not match.
     #[must_use]
     pub fn acceptor(&self) -> SslAcceptor {
         let make = || {

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::repository;
 
-/// The path of `tollgate`: `TOLLGATE_BINARY` when that is set, otherwise built in the profile of the running test.
+/// Returns the path of `tollgate`: `TOLLGATE_BINARY` if set, otherwise a build in the profile of the running test.
 ///
 /// # Panics
-/// When it does not build.
+/// Panics if the build fails.
 #[must_use]
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
@@ -23,10 +23,10 @@ pub fn binary() -> &'static Path {
     })
 }
 
-/// Builds a copy of this repository: into this target directory, or into that of the running test.
+/// Builds a copy of this repository into `target`, by default the target directory of the running test.
 ///
 /// # Panics
-/// When it does not build.
+/// Panics if the build fails.
 #[must_use]
 pub fn build(root: &Path, target: Option<&Path>) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
@@ -36,7 +36,7 @@ pub fn build(root: &Path, target: Option<&Path>) -> PathBuf {
             "--quiet",
             "--locked",
             "--message-format=json",
-            // With the features of all its members, as the running test has them: nothing is built twice.
+            // Uses the features of all members, like the running test, so that nothing is built twice.
             "--workspace",
             "--bin",
             "tollgate",
@@ -58,7 +58,8 @@ pub fn build(root: &Path, target: Option<&Path>) -> PathBuf {
         .expect("cargo names the binary it built")
 }
 
-/// Where the running test was built: `<target>/<profile>/deps/<test>`, so that nothing is built twice.
+/// Returns the target directory of the running test, which is `<target>/<profile>/deps/<test>`. Reusing it avoids a
+/// second build.
 #[must_use]
 pub fn target_directory() -> Option<PathBuf> {
     let test = env::current_exe().ok()?;

@@ -1,4 +1,4 @@
-//! A caller of the service: one thread, kept-alive connections, every status a value.
+//! A blocking HTTP client of the service. It keeps connections alive and returns every status as a value.
 
 #![expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -12,12 +12,12 @@ use ureq::http::Request;
 
 use crate::answer::Answer;
 
-/// No request of a suite may take longer.
+/// Upper bound for any request of a suite.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// An answer longer than this is a mistake.
+/// Maximum size of a response body.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Speaks to one service. A clone shares its connections.
+/// A client of one service. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     agent: Agent,
@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the service at `127.0.0.1:port`.
+    /// Creates a client for the service at `127.0.0.1:port`.
     #[must_use]
     pub fn new(address: &str) -> Self {
         let agent = Agent::config_builder()
@@ -41,10 +41,10 @@ impl Client {
         Self { agent, base: format!("http://{address}") }
     }
 
-    /// One request; the error is the connection's, for suites that break connections on purpose.
+    /// Sends one request. Connection errors are returned for suites that break connections on purpose.
     ///
     /// # Errors
-    /// When no complete answer arrived.
+    /// Returns an error if no complete response arrives.
     pub fn send(
         &self,
         method: &str,
@@ -72,68 +72,68 @@ impl Client {
         })
     }
 
-    /// `POST` of a JSON text as it stands.
+    /// Sends a `POST` with a JSON text, unchanged.
     ///
     /// # Errors
-    /// When no complete answer arrived.
+    /// Returns an error if no complete response arrives.
     pub fn try_post(&self, path: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
         self.send("POST", path, &[("content-type", "application/json")], body)
     }
 
-    /// `GET`.
+    /// Sends a `GET`.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn get(&self, path: &str) -> Answer {
         answered("GET", path, self.send("GET", path, &[], &[]))
     }
 
-    /// `DELETE`.
+    /// Sends a `DELETE`.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn delete(&self, path: &str) -> Answer {
         answered("DELETE", path, self.send("DELETE", path, &[], &[]))
     }
 
-    /// `PUT` of a body of this media type.
+    /// Sends a `PUT` with a body of this media type.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn put(&self, path: &str, media_type: &str, body: &[u8]) -> Answer {
         answered("PUT", path, self.send("PUT", path, &[("content-type", media_type)], body))
     }
 
-    /// `POST` of a JSON value.
+    /// Sends a `POST` with a JSON value.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         answered("POST", path, self.try_post(path, body.to_string().as_bytes()))
     }
 
-    /// Sends a transaction to be judged.
+    /// Sends a transaction for evaluation.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn inject(&self, transaction: &Value) -> Answer {
         self.post("/inject", transaction)
     }
 
-    /// The stored transaction of this id.
+    /// Fetches a stored transaction.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn transaction(&self, id: &str) -> Answer {
@@ -143,17 +143,17 @@ impl Client {
     /// Compiles and saves a script.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn save(&self, script: &str) -> Answer {
         self.post("/compile-and-save-instruction", &json!({ "script": script }))
     }
 
-    /// Uploads a module; `query` is what stands behind the `?`, if anything.
+    /// Uploads a module with an optional query string, given without `?`.
     ///
     /// # Panics
-    /// When no complete answer arrived.
+    /// Panics if no complete response arrives.
     #[must_use]
     #[track_caller]
     pub fn upload(&self, query: &str, module: &[u8]) -> Answer {
@@ -167,10 +167,10 @@ fn answered(method: &str, path: &str, result: Result<Answer, ureq::Error>) -> An
     result.unwrap_or_else(|error| panic!("{method} {path} got no answer: {error}"))
 }
 
-/// One transaction per client, all sent at the same moment; the answers in the order of the clients.
+/// Sends one transaction per client at the same moment. Responses are in client order.
 ///
 /// # Panics
-/// When a request gets no answer.
+/// Panics if a request gets no response.
 pub fn at_once(clients: &[Client], transaction: impl Fn(usize) -> Value + Sync) -> Vec<Answer> {
     let start = Barrier::new(clients.len());
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Clients that are none: connections that keep the service waiting, thousands of them, and when each comes to its end.
+//! Thousands of misbehaving connections that keep the service waiting, and the time at which each one ends.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -13,34 +13,34 @@ use rustix::event::{Timespec, epoll};
 use crate::answer::Answer;
 use crate::wire;
 
-/// Between two looks at whose turn it is to say something.
+/// Interval between two rounds of sending.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What a client of one kind does.
+/// Behaviour of one kind of client.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// Its name.
+    /// Name of the shape.
     pub name: &'static str,
-    /// What it says at once.
+    /// Bytes sent on connect.
     pub greeting: Vec<u8>,
-    /// What it says then, over and over, byte by byte with so long between two; nothing when it is empty.
+    /// Bytes sent afterwards in a loop, one at a time, with this pause between two. May be empty.
     pub trickle: (Vec<u8>, Duration),
-    /// Whether it reads what it is told before the end.
+    /// Whether the client reads responses before the connection ends.
     pub reads: bool,
 }
 
-/// How the connection of one came to its end.
+/// The end of one connection.
 #[derive(Debug)]
 pub struct End {
-    /// The name of its shape.
+    /// Name of the shape.
     pub name: &'static str,
-    /// How long it lasted, from before it was opened.
+    /// Duration of the connection, measured from before it was opened.
     pub lasted: Duration,
-    /// The last answer that it had not read until then.
+    /// The last response that was still unread.
     pub last_words: Option<Answer>,
 }
 
-/// All of them.
+/// A set of connections of several shapes.
 #[derive(Debug)]
 pub struct Crowd {
     epoll: OwnedFd,
@@ -50,12 +50,12 @@ pub struct Crowd {
     coming: Coming,
 }
 
-/// Who is still to come.
+/// Connections still to be opened.
 #[derive(Debug)]
 struct Coming {
     address: String,
     n_wanted: usize,
-    /// The time in which all come, one as long after the other as the next.
+    /// Period over which the connections are opened, at equal intervals.
     over: Duration,
 }
 
@@ -69,10 +69,11 @@ struct Member {
 }
 
 impl Crowd {
-    /// So many connections of each shape, in turns: what [`Crowd::watch`] opens in so much time.
+    /// Creates `n_of_each` connections of each shape, in alternation. [`Crowd::watch`] opens them over the period
+    /// `over`.
     ///
     /// # Panics
-    /// When the system does not watch sockets.
+    /// Panics if epoll is unavailable.
     #[must_use]
     pub fn of(address: &str, shapes: &[Shape], n_of_each: usize, over: Duration) -> Self {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the system watches sockets");
@@ -80,7 +81,7 @@ impl Crowd {
         Self { epoll, shapes: shapes.to_vec(), members: Vec::new(), ends: Vec::new(), coming }
     }
 
-    /// Opens those whose time it is, as many as have come due since the last look.
+    /// Opens the connections that are due.
     fn come(&mut self, elapsed: Duration) {
         let Coming { n_wanted, over, .. } = self.coming;
         let share = if elapsed >= over { 1.0 } else { elapsed.as_secs_f64() / over.as_secs_f64() };
@@ -95,7 +96,7 @@ impl Crowd {
         let Some(shape) = self.shapes.get(place) else { return };
         let opened = Instant::now();
         let mut stream = TcpStream::connect(&self.coming.address).expect("the service takes connections");
-        // Whoever is refused at once may be gone again.
+        // A service that rejects the connection may already have closed it.
         let _ = stream.write_all(&shape.greeting);
         stream.set_nonblocking(true).expect("a socket can do without blocking");
         let what = if shape.reads { epoll::EventFlags::IN } else { epoll::EventFlags::empty() };
@@ -105,15 +106,16 @@ impl Crowd {
         self.members.push(Some(Member { stream, shape: place, opened, spoke: opened, n_said: 0 }));
     }
 
-    /// How many have no end yet.
+    /// Returns the number of connections that have not ended.
     fn n_open(&self) -> usize {
         self.coming.n_wanted - self.ends.len()
     }
 
-    /// Opens all, and goes on until they are at their end, or the time is over; the ends, and how many have none.
+    /// Opens all connections and waits until each has ended or the time is over. Returns the ends and the number still
+    /// open.
     ///
     /// # Panics
-    /// When the system does not watch any more, or the service is not there.
+    /// Panics if epoll fails or the service is not reachable.
     pub fn watch(mut self, within: Duration) -> (Vec<End>, usize) {
         let start = Instant::now();
         let mut spoken = start;
@@ -135,12 +137,12 @@ impl Crowd {
         (self.ends, n_open)
     }
 
-    /// Something happened to this one: it was told something, or it is over.
+    /// Handles an event of one connection: data or its end.
     fn look(&mut self, number: usize) {
         let Some(place) = self.members.get_mut(number) else { return };
         let Some(member) = place else { return };
         let mut heard = Vec::new();
-        // The end of what can be read is the end, unless there is only nothing more for now.
+        // End of file means the end, unless the read would block.
         let is_over = match member.stream.read_to_end(&mut heard) {
             Ok(_) => true,
             Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
@@ -153,7 +155,7 @@ impl Crowd {
         }
     }
 
-    /// Whose turn it is says a byte.
+    /// Sends one byte on each connection whose pause is over.
     fn speak(&mut self) {
         for member in self.members.iter_mut().flatten() {
             let Some(Shape { trickle: (text, pause), .. }) = self.shapes.get(member.shape) else { continue };

@@ -1,14 +1,14 @@
-//! Who saw what the service was asked and what it answered, and holds it against what is on the disk afterwards.
+//! Records the requests and responses of a service and compares them with what is on disk afterwards.
 //!
 //! ```text
 //!  traffic ──▶ service ──▶ data directory ──✂ fault
-//!     │ every request before it is sent, every answer when it is there      │
+//!     │ every request before it is sent, every response when it arrives     │
 //!     ▼                                                                     ▼ a copy of the files, read by sqlite3
-//!  journal (a folder of its own) ───────────────────────▶ checker ◀── stored, replay
+//!  journal (separate folder) ───────────────────────────▶ checker ◀── stored, replay
 //! ```
 //!
-//! The checker shares no line with the service. It reads the database with Debian's `sqlite3`, and says what every verdict
-//! has to be by an interpreter of its own, which knows the few rules of the traffic and nothing else.
+//! The checker shares no code with the service. It reads the database with Debian's `sqlite3`. A separate interpreter,
+//! limited to the few rules of the traffic, derives each expected verdict.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -36,7 +36,7 @@ use checker::Checker;
 use journal::Journal;
 use traffic::Traffic;
 
-/// Everything around one data directory that must be held together across faults.
+/// Checks one data directory across faults.
 #[derive(Debug)]
 pub struct DurabilityChecker {
     journal: Journal,
@@ -45,16 +45,16 @@ pub struct DurabilityChecker {
     n_checks: usize,
 }
 
-/// More of them say nothing more.
+/// Maximum number of faults in a message.
 const FAULTS_SHOWN: usize = 20;
-/// On every run the service's own word is asked after one check of so many; in the full mode after each.
+/// In sample mode, `tollgate audit replay` runs after one check in this many. In full mode it runs after each.
 const DERIVED_EVERY: usize = 8;
 
 impl DurabilityChecker {
-    /// Of a home that nobody has used yet; the same seed gives the same plan.
+    /// Creates a checker for an unused home. The same seed gives the same plan.
     ///
     /// # Panics
-    /// When no folder can be made for the journal.
+    /// Panics if no folder can be made for the journal.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         let journal = Journal::new();
@@ -62,34 +62,34 @@ impl DurabilityChecker {
         Self { traffic: Traffic::new(Dice::of_seed(seed)), checker, journal, n_checks: 0 }
     }
 
-    /// A home with the rules by which the checker judges.
+    /// Creates a home with the rules that the checker interprets.
     #[must_use]
     pub fn home() -> Home {
         Home::with_rules(&rules::files())
     }
 
-    /// Sends until `pace` is reached or nobody answers any more; ends the service at some moment under load.
+    /// Sends traffic until `pace` is reached or no client gets a response. `end` stops the service at some moment under
+    /// load.
     pub fn load(&mut self, service: &Service, pace: Pace, end: impl FnOnce()) -> Tally {
         self.traffic.run(&self.journal, service, pace, end)
     }
 
-    /// From here on the service is without memory now and then: it may make no module of a script, and rules may fail.
+    /// Announces memory limits: from now on compiling a script and running a rule may fail.
     pub const fn starve(&mut self) {
         self.traffic.starve();
         self.checker.starve();
     }
 
-    /// Asks a service that came back for what the last load left open, once more, and for what it was told of, last things
-    /// first. The answers are judged by the next [`DurabilityChecker::check`].
+    /// Repeats the requests that the last load left without a response and reads back the latest transactions. The next
+    /// [`DurabilityChecker::check`] verifies the responses.
     pub fn read_back(&mut self, service: &Service, n_latest: usize) -> Tally {
         self.traffic.read_back(&self.journal, service, n_latest)
     }
 
-    /// Holds the journal against the files of a service that has ended. Here, and nowhere else, every suite of faults comes
-    /// by after every fault.
+    /// Compares the journal with the files of a stopped service. Every suite of faults calls this after every fault.
     ///
     /// # Panics
-    /// When the two differ; with everything that does.
+    /// Panics with the list of differences if there are any.
     #[track_caller]
     pub fn check(&mut self, data: &Path, when: &str) {
         let faults = self.faults(data);
@@ -102,34 +102,34 @@ impl DurabilityChecker {
         }
     }
 
-    /// What differs; empty when nothing does.
+    /// Returns the differences.
     pub fn faults(&mut self, data: &Path) -> Vec<String> {
         self.checker.faults(data)
     }
 
-    /// What differs in the eyes of a checker that has seen nothing before.
+    /// Returns the differences found by a fresh checker without earlier observations.
     #[must_use]
     pub fn faults_at_first_sight(&self, data: &Path) -> Vec<String> {
         Checker::of(self.journal.path()).faults(data)
     }
 
-    /// The times that are stored, in the order of acceptance.
+    /// Returns the stored times, in order of acceptance.
     ///
     /// # Panics
-    /// When the files cannot be read.
+    /// Panics if the files cannot be read.
     #[must_use]
     pub fn stamps(&self, data: &Path) -> Vec<Stamp> {
         self.checker.stamps(data)
     }
 
-    /// Transactions and status updates that were there at the last check.
+    /// Returns the number of transactions and status updates present at the last check.
     #[must_use]
     pub fn n_stored(&self) -> usize {
         self.checker.n_stored()
     }
 }
 
-/// Every verdict that is stored follows from the rest of the store: `tollgate audit replay` derives each again.
+/// Derives every stored verdict again with `tollgate audit replay`.
 #[track_caller]
 fn derive_again(data: &Path, when: &str) {
     let mut replay = Command::new(binary());

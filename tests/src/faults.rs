@@ -1,9 +1,9 @@
-//! Faults of what is under a service: of its storage (a kill at a certain call, a write that is torn or short, an error, a
-//! power cut), of files and memory that the system does not give, and of the clock on the wall.
+//! Faults of the environment of a service. They cover storage (a kill at a certain call, a torn or short write, an
+//! error, a power cut), exhausted files and memory, and the wall clock.
 //!
-//! A small library in C (`faults/shim.c`) is loaded before the service and stands between it and the system. It counts the
-//! calls of all threads together, so that one number after the other reaches every place at which a run can be hit; a tracer
-//! counts those of each thread alone, and misses most.
+//! A small C library (`faults/shim.c`) is preloaded and intercepts the calls of the service. It numbers the calls of
+//! all threads together, so that a sweep over the numbers reaches every call of a run. A tracer counts per thread and
+//! would miss most.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -28,25 +28,25 @@ pub use disk::Disk;
 pub use record::{Call, Change, calls};
 pub use wall_clock::WallClock;
 
-/// Writes, syncs, and whatever changes names and lengths.
+/// Writes, syncs, and changes of names and lengths.
 pub const EVERY_CHANGE: &str = "wsn";
 
-/// What happens at a call.
+/// The effect at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Nothing: calls are counted, perhaps written down.
+    /// No effect: calls are counted and optionally recorded.
     Nothing,
     /// SIGKILL instead of the call.
     Kill,
     /// Half of a write, then SIGKILL.
     Torn,
-    /// Half of a write, and the answer that it was half.
+    /// Half of a write, reported as a short write.
     Short,
-    /// No call, and this error.
+    /// This error instead of the call.
     Error(Errno),
 }
 
-/// Errors of the system by their numbers on Linux.
+/// Error numbers of Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 #[expect(missing_docs, reason = "they are the system's")]
@@ -58,24 +58,24 @@ pub enum Errno {
     Enospc = 28,
 }
 
-/// Which calls are counted, and what happens at one of them.
+/// The counted calls and the effect at one of them.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads, `o`pens; of memory, `m`aps and `a`llocations in C.
+    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads, `o`pens; for memory, `m`aps and C `a`llocations.
     pub class: &'static str,
-    /// The number of the call, from 1.
+    /// Number of the call, from 1.
     pub at: usize,
-    /// What happens there.
+    /// Effect at that call.
     pub act: Act,
-    /// It happens at every call from there on while this file exists.
+    /// The effect repeats at every later call while this file exists.
     pub while_there: Option<PathBuf>,
-    /// Where the calls are written down, with the data of writes.
+    /// File in which the calls are recorded, with the data of writes.
     pub record: Option<PathBuf>,
-    /// Syncs are answered and not made.
+    /// Whether syncs report success without being made.
     pub lies: bool,
-    /// So many files may be open, from the start.
+    /// Limit on open files, from the start.
     pub files_max: Option<u64>,
-    /// So many bytes of addresses may be in use, from the start.
+    /// Limit on the address space in bytes, from the start.
     pub memory_bytes_max: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// The same home; a service that starts on it runs by this plan.
+    /// Returns the same home; a service started on it runs under this plan.
     #[must_use]
     pub fn on(&self, home: &Home) -> Home {
         let mut home = home.clone();
@@ -131,10 +131,11 @@ impl Plan {
     }
 }
 
-/// A life that somebody ends by a kill, and with it the power: the directory holds what a disk may hold then.
+/// Runs a service until `live` kills it, and cuts the power with it. Afterwards the directory holds a state that a disk
+/// could have then.
 ///
 /// # Panics
-/// When the service does not start, or its directory cannot be changed.
+/// Panics if the service does not start or its directory cannot be changed.
 pub fn until_the_power_fails<T>(
     home: &Home,
     plan: &Plan,
@@ -156,7 +157,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }
 
-/// A library that is loaded before the service, built once per test process with the C compiler that the service needs.
+/// A preloaded library, built once per test process with a C compiler.
 struct Library {
     name: &'static str,
     built: OnceLock<PathBuf>,
@@ -181,7 +182,7 @@ impl Library {
             cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&built).arg(source);
             let status = cc.status().expect("a C compiler can be run");
             assert!(status.success(), "the library of faults `{}` does not compile", self.name);
-            // Another test process may run by the one that is there.
+            // Another test process may be using the existing file.
             std::fs::rename(built, &library).expect("a file can be moved beside itself");
             library
         })

@@ -1,7 +1,7 @@
-//! Random scripts and transactions that meet: few fields, few values, so that most conditions are decided by a nuance.
+//! Random scripts and transactions over few fields and few values, so that most conditions are close calls.
 //!
-//! Scripts are text, so the whole way from the lexer on is under test, and every one of them compiles. A seed always
-//! gives the same batch.
+//! Scripts are generated as text, which covers the whole compiler from the lexer on. Every script compiles. A seed
+//! always gives the same batch.
 
 mod condition;
 pub mod dice;
@@ -19,28 +19,28 @@ use serde_json::Value as Json;
 use dice::Dice;
 use script::Author;
 
-/// Most scripts of a batch.
+/// Maximum number of scripts in a batch.
 const SCRIPTS_MAX: usize = 8;
-/// Most transactions of a batch.
+/// Maximum number of transactions in a batch.
 const TRANSACTIONS_MAX: usize = 32;
 
-/// Rules, and a stream of transactions: each is judged with those before it as its history.
+/// Rules and a stream of transactions. The history of each transaction consists of those before it.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// One rule each, every name once.
+    /// Scripts of one rule each, with unique names.
     pub scripts: Vec<String>,
-    /// In order of acceptance; not in order of event time.
+    /// Transactions in order of acceptance, not of event time.
     pub transactions: Vec<Json>,
 }
 
 impl Batch {
-    /// The batch of a seed.
+    /// Returns the batch of a seed.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         Self::of_chance(&mut Dice::of_seed(seed))
     }
 
-    /// The batch of a seed whose numbers have more digits than doubles tell apart.
+    /// Returns the batch of a seed, with numbers that have more digits than a double can represent.
     #[must_use]
     pub fn with_long_numbers(seed: u64) -> Self {
         Self::of_chance(&mut Dice::of_seed(seed).with_long_numbers())
@@ -56,7 +56,7 @@ impl Batch {
     }
 }
 
-/// The named lists that generated scripts ask about.
+/// Returns the named lists that generated scripts refer to.
 #[must_use]
 pub fn lists() -> BTreeMap<String, Vec<String>> {
     let owned = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();

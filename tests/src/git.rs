@@ -1,4 +1,4 @@
-//! The other side of Git: bare repositories, and a server that hands them out over HTTP on loopback, with TLS or without, and one behind SSH.
+//! Git servers for tests: bare repositories, an HTTP server on loopback with or without TLS, and an SSH server.
 
 pub mod pack;
 pub mod server;

@@ -1,4 +1,4 @@
-//! Where a service lives: its rules, its data, its environment. It outlives the process, so a service can start again.
+//! The rules, data and environment of a service. They outlive the process, so that a service can be restarted.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -11,12 +11,12 @@ use tempfile::TempDir;
 
 use crate::binary::binary;
 
-/// A folder of its own for one service, removed when neither a clone of it nor a service on it is left.
+/// The folder of one service. It is removed when no clone of it and no service on it is left.
 #[derive(Debug, Clone)]
 pub struct Home {
     directory: Arc<TempDir>,
     variables: Vec<(String, String)>,
-    /// `None`: the binary under test.
+    /// The binary to run; `None` for the binary under test.
     binary: Option<PathBuf>,
 }
 
@@ -27,10 +27,10 @@ impl Default for Home {
 }
 
 impl Home {
-    /// Empty: no rules, no data.
+    /// Creates an empty home: no rules, no data.
     ///
     /// # Panics
-    /// When no folder can be made.
+    /// Panics if no folder can be created.
     #[must_use]
     pub fn new() -> Self {
         let directory = TempDir::new().expect("a temporary folder can be made");
@@ -40,7 +40,7 @@ impl Home {
         Self { directory: Arc::new(directory), variables: Vec::new(), binary: None }
     }
 
-    /// With these files in the rules directory: path and text.
+    /// Creates a home with these files in the rules directory: path and text.
     #[must_use]
     pub fn with_rules<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Self {
         let home = Self::new();
@@ -53,7 +53,7 @@ impl Home {
     /// Writes a file below the rules directory.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// Panics if it cannot be written.
     pub fn write_rule(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.rules().join(path);
         if let Some(folder) = path.parent() {
@@ -62,41 +62,41 @@ impl Home {
         fs::write(path, text.as_ref()).expect("a file can be written");
     }
 
-    /// Sets an environment variable of the service; the last word counts.
+    /// Sets an environment variable of the service; the last value wins.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Has another binary serve it from here on.
+    /// Runs another binary from now on.
     pub fn serve_by(&mut self, binary: &Path) {
         self.binary = Some(binary.to_owned());
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    /// The rules directory.
+    /// Returns the rules directory.
     #[must_use]
     pub fn rules(&self) -> PathBuf {
         self.directory.path().join("rules")
     }
 
-    /// Something in the folder in which `rules`, `data` and `elsewhere` are.
+    /// Returns a path in the folder that contains `rules`, `data` and `elsewhere`.
     #[must_use]
     pub fn at(&self, path: &str) -> PathBuf {
         self.directory.path().join(path)
     }
 
-    /// The directory the service is started in.
+    /// Returns the working directory of the service.
     #[must_use]
     pub fn current(&self) -> PathBuf {
         self.directory.path().join("elsewhere")
     }
 
-    /// A command of the binary with an environment that holds nothing but what this home says.
+    /// Returns a command of the binary with only the environment of this home.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
         let binary = self.binary.as_deref().unwrap_or_else(|| binary());
@@ -109,8 +109,7 @@ impl Home {
         command
     }
 
-    /// The service's command behind a shell that says what comes before and after it: `$0` is the binary, and `exec` makes it
-    /// the shell's own process.
+    /// Returns the service command wrapped in a shell script. `$0` is the binary; `exec` replaces the shell with it.
     #[must_use]
     pub fn serve_by_shell(&self, script: &str) -> Command {
         let service = self.command(&["serve"]);
@@ -122,7 +121,7 @@ impl Home {
     }
 }
 
-/// A command of the binary in this directory, with an empty environment and all three streams away from the terminal.
+/// Returns a command of the binary in this directory, with an empty environment and no stream on the terminal.
 #[must_use]
 pub fn bare_command(directory: &Path, arguments: &[&str]) -> Command {
     command_of(binary(), directory, arguments)

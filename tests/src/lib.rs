@@ -1,20 +1,20 @@
-//! What the acceptance suites stand on: the real binary, started, spoken to over HTTP, stopped and killed.
+//! The harness of the acceptance suites. It starts the real binary, calls it over HTTP, stops it and kills it.
 //!
 //! ```text
 //!  binary ──▶ home (rules, data, environment) ──▶ service (process, log) ──▶ client, wire ──▶ answer
 //! ```
 //!
-//! Clients that are no clients, many at once, are a `crowd`.
+//! Module `crowd` opens many misbehaving connections at once.
 //!
-//! For the comparison of compiled rules with a plain interpreter:
+//! These modules compare compiled rules with a plain interpreter:
 //!
 //! ```text
 //!  generator ──scripts, transactions──▶ oracle, subject ──▶ the same answers
 //! ```
 //!
-//! The suites themselves are the files of `tests/`. They know the service only by its command line, its environment,
-//! its log and its answers; only the comparison (`oracle`, `subject`) and the suite `fixture` looks inside. Everything
-//! here fails the running test, with the reason, rather than return an error.
+//! The suites themselves are the files of `tests/`. They use only the service's command line, environment, log and
+//! responses. Only the comparison (`oracle`, `subject`) and the suite `fixture` use internals. Functions here panic
+//! with the reason instead of returning errors.
 
 pub mod answer;
 pub mod audit;

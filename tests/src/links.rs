@@ -1,4 +1,4 @@
-//! The other ends of the service's links: a dashboard, and a webhook's receiver.
+//! The peers of the service's outgoing links: a dashboard and a webhook receiver.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -16,13 +16,13 @@ use crate::client::Client;
 use crate::sample;
 use crate::service::Service;
 
-/// A rule by which every transaction is blocked, and so every verdict an alert.
+/// A rule that blocks every transaction, so that every verdict is an alert.
 pub const BLOCK_ALL: &str = r#"rule all { when amount > 0 then block score 0.9 reason "all of them" }"#;
 
-/// The memory that a process has at the moment, in KiB.
+/// Returns the resident memory of a process in KiB.
 ///
 /// # Panics
-/// When the system does not say.
+/// Panics if the system does not report it.
 #[must_use]
 #[track_caller]
 pub fn resident_kib(service: &Service) -> u64 {
@@ -32,7 +32,7 @@ pub fn resident_kib(service: &Service) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("the system says how much memory a process has")
 }
 
-/// A number of `/metrics`; 0 when it is not there.
+/// Returns a number of `/metrics`, or 0 if absent.
 #[must_use]
 pub fn metric(service: &Service, name: &str) -> u64 {
     let page = service.get("/metrics").text();
@@ -40,17 +40,17 @@ pub fn metric(service: &Service, name: &str) -> u64 {
     line.and_then(|number| number.parse::<f64>().ok()).map_or(0, |number| number as u64)
 }
 
-/// How a link stands, as `/readyz` says.
+/// Returns the state of a link according to `/readyz`.
 #[must_use]
 pub fn standing(service: &Service, link: &str) -> String {
     let word = service.get("/readyz").at(&format!("/checks/{link}"));
     word.as_str().unwrap_or_default().to_owned()
 }
 
-/// Injects so many transactions, one after the other; how long each took, the shortest first.
+/// Injects this many transactions in sequence. Returns the duration of each, sorted.
 ///
 /// # Panics
-/// When one is refused.
+/// Panics if one is rejected.
 #[must_use]
 #[track_caller]
 pub fn load(client: &Client, prefix: &str, n: usize) -> Vec<Duration> {
@@ -65,14 +65,14 @@ pub fn load(client: &Client, prefix: &str, n: usize) -> Vec<Duration> {
     times
 }
 
-/// What 99 of 100 of these times, the shortest first, are not longer than; zero of none.
+/// Returns the 99th percentile of sorted durations; zero if there are none.
 #[must_use]
 pub fn p99(times: &[Duration]) -> Duration {
     times.get(times.len() * 99 / 100).copied().unwrap_or_default()
 }
 
-/// The one in the middle of these times, the shortest first; zero of none. Whoever waits for a peer waits for it with every call,
-/// while a busy machine holds up a few.
+/// Returns the median of sorted durations; zero if there are none. Waiting for a peer would delay every call, while a
+/// busy machine delays only a few.
 #[must_use]
 pub fn median(times: &[Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()

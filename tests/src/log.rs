@@ -1,4 +1,4 @@
-//! What the service says on its standard error, line by line as it comes.
+//! The standard error of the service, read line by line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The log of one process; grows until the process ends.
+/// The log of one process. It grows until the process ends.
 #[derive(Debug)]
 pub struct Log {
     shared: Arc<Shared>,
@@ -29,7 +29,7 @@ impl Shared {
 }
 
 impl Log {
-    /// Reads a pipe to its end on a thread of its own.
+    /// Reads a pipe to its end on a separate thread.
     #[must_use]
     pub fn of(pipe: impl Read + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
@@ -49,13 +49,13 @@ impl Log {
         Self { shared, reader: Some(reader) }
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.shared.lines().0.clone()
     }
 
-    /// Waits for a line that `find` takes; `None` when the log ended, or the time did, without one.
+    /// Waits for a line for which `find` returns a value; `None` if the log or the time ends first.
     pub fn wait_for<T>(&self, within: Duration, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + within;
         let mut lines = self.shared.lines();
@@ -73,7 +73,7 @@ impl Log {
         }
     }
 
-    /// Waits for the pipe's end, which follows the end of the process.
+    /// Waits for the end of the pipe, which follows the end of the process.
     pub fn finish(&mut self) {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -81,7 +81,7 @@ impl Log {
     }
 }
 
-/// The fields of a log line, wherever its form keeps them; `None` when the line is no JSON object.
+/// Returns the fields of a log line in either log format; `None` if the line is not a JSON object.
 #[must_use]
 pub fn fields(line: &str) -> Option<Value> {
     let entry: Value = serde_json::from_str(line).ok()?;
@@ -91,7 +91,7 @@ pub fn fields(line: &str) -> Option<Value> {
     Some(entry.get("fields").filter(|fields| fields.is_object()).cloned().unwrap_or(entry))
 }
 
-/// The message of a log line; empty when it has none.
+/// Returns the message of a log line, or an empty string.
 #[must_use]
 pub fn message(line: &str) -> String {
     let message = fields(line).and_then(|fields| fields.get("message")?.as_str().map(str::to_owned));

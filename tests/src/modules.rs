@@ -1,22 +1,22 @@
-//! Rule modules that our compiler did not make: written by hand, with a manifest or without.
+//! Hand-written rule modules, with and without a manifest.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
 use serde_json::{Value, json};
 
-/// The custom section that carries the manifest.
+/// Name of the custom section with the manifest.
 const MANIFEST_SECTION: &str = "tollgate.manifest";
 
-/// A module in the text format, as bytes.
+/// Assembles a module from the text format.
 ///
 /// # Panics
-/// When the text is no module.
+/// Panics if the text is not a module.
 #[must_use]
 pub fn of_text(text: &str) -> Vec<u8> {
     wat::parse_str(text).expect("the text is a module")
 }
 
-/// Matches transactions whose first field, as the manifest names them, is a number above this; without a manifest.
+/// Returns a module without a manifest. It matches if the first field of its manifest is a number above `limit`.
 #[must_use]
 pub fn above(limit: u32) -> Vec<u8> {
     of_text(&format!(
@@ -27,7 +27,7 @@ pub fn above(limit: u32) -> Vec<u8> {
     ))
 }
 
-/// The manifest of one rule that reads the amount.
+/// Returns the manifest of one rule that reads the amount.
 #[must_use]
 pub fn manifest(name: &str) -> Value {
     json!({
@@ -39,22 +39,22 @@ pub fn manifest(name: &str) -> Value {
     })
 }
 
-/// A whole rule: [`above`] with [`manifest`], named and severe as those of [`crate::sample::rule`].
+/// Returns a complete rule: [`above`] with [`manifest`], with the same verdict and score as [`crate::sample::rule`].
 #[must_use]
 pub fn rule(name: &str, limit: u32) -> Vec<u8> {
     with_manifest(&above(limit), &manifest(name))
 }
 
-/// The module with this manifest as its last section.
+/// Appends the manifest as the last section.
 #[must_use]
 pub fn with_manifest(module: &[u8], manifest: &Value) -> Vec<u8> {
     with_section(module, MANIFEST_SECTION, manifest.to_string().as_bytes())
 }
 
-/// The module with one more custom section at its end.
+/// Appends a custom section.
 ///
 /// # Panics
-/// When the section is longer than 2 MiB.
+/// Panics if the section is 2 MiB or longer.
 #[must_use]
 pub fn with_section(module: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
     let name_length = u8::try_from(name.len()).ok().filter(|length| *length < 0x80);
@@ -63,7 +63,7 @@ pub fn with_section(module: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
     section.extend_from_slice(data);
     let mut bytes = module.to_vec();
     bytes.push(0);
-    // Three bytes of LEB128, whatever the length.
+    // Three bytes of LEB128, regardless of the length.
     let length = u32::try_from(section.len()).ok().filter(|length| *length < 1 << 21);
     let length = length.expect("a section that is not too long");
     for (shift, more) in [(0, 0x80), (7, 0x80), (14, 0)] {

@@ -1,13 +1,13 @@
-//! A second opinion: the language, read to the letter and interpreted as plainly as possible.
+//! A reference interpreter of the rule language, written as plainly as possible.
 //!
 //! ```text
 //!  generator ──scripts, transactions──┬──▶ oracle  ──▶ answers ─┐
 //!                                     └──▶ subject ──▶ answers ─┴─▶ differences
 //! ```
 //!
-//! It takes conditions after checking and transactions as JSON, keeps the past in a `Vec` and scans all of it for every
-//! question. It shares the nouns of the contract with the service, and no line of its code: equality, exact arithmetic,
-//! calendar, windows and patterns are written a second time here.
+//! The oracle takes checked conditions and transactions as JSON. It keeps the past in a `Vec` and scans all of it for
+//! every lookup. It shares only the types of the contract with the service. Equality, exact arithmetic, calendar,
+//! windows and patterns are implemented independently here.
 
 mod calendar;
 mod condition;
@@ -33,34 +33,34 @@ pub use differential::{Report, run};
 use condition::Scene;
 use past::Past;
 
-/// Whoever judges transactions by rules: the oracle, and what is compared with it.
+/// An evaluator of rules: the oracle, or an implementation compared with it.
 pub trait Subject {
-    /// What the rules say of each transaction of a stream, in their order. The stream is in order of acceptance: each
-    /// transaction is judged with those before it as its history.
+    /// Returns which rules match each transaction of a stream. The stream is in order of acceptance, and the history of
+    /// each transaction consists of those before it.
     ///
     /// # Errors
-    /// When it cannot say; the comparison ends there.
+    /// Returns an error if evaluation is impossible, which ends the comparison.
     fn judge(&mut self, rules: &[CheckedRule], stream: &[Json]) -> anyhow::Result<Vec<Vec<bool>>>;
 }
 
-/// The plain interpreter.
+/// The reference interpreter.
 #[derive(Debug, Default)]
 pub struct Oracle {
     lists: BTreeMap<String, Vec<String>>,
-    /// Compiling a pattern takes longer than all else together.
+    /// Cache of compiled patterns, because compilation dominates the run time.
     patterns: RefCell<HashMap<String, Regex>>,
     /// Whether the history of a transaction includes itself, as in Watch.
     counts_itself: bool,
 }
 
 impl Oracle {
-    /// An oracle that knows these named lists.
+    /// Creates an oracle with these named lists.
     #[must_use]
     pub fn new(lists: BTreeMap<String, Vec<String>>) -> Self {
         Self { lists, ..Self::default() }
     }
 
-    /// An oracle to which each transaction is part of its own history.
+    /// Creates an oracle whose history includes the current transaction.
     #[must_use]
     pub fn counting_itself(lists: BTreeMap<String, Vec<String>>) -> Self {
         Self { counts_itself: true, ..Self::new(lists) }

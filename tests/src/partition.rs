@@ -1,5 +1,5 @@
-//! A file system of its own on a loop device, whose power can be cut: ext4 has a call for that, which lets nothing more through
-//! to the device and does not even finish its journal.
+//! A separate file system on a loop device whose power can be cut. The ext4 shutdown ioctl stops all writes to the
+//! device, including the completion of the journal.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -10,24 +10,24 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 const BYTES: u64 = 256 * 1024 * 1024;
-/// `EXT4_IOC_SHUTDOWN` with `EXT4_GOING_FLAGS_NOLOGFLUSH`, by a language that is there wherever OpenSSL is built.
+/// `EXT4_IOC_SHUTDOWN` with `EXT4_GOING_FLAGS_NOLOGFLUSH`, called from Perl, which every OpenSSL build requires.
 const CUT: &str =
     r#"open(F, "<", $ARGV[0]) or die $!; my $how = pack("I", 2); ioctl(F, 0x8004587d, $how) or die $!"#;
 
-/// Mounted; unmounted and removed when dropped.
+/// A mounted partition. Unmounted and removed when dropped.
 #[derive(Debug)]
 pub struct Partition {
     directory: TempDir,
 }
 
 impl Partition {
-    /// A new one.
+    /// Creates and mounts a partition.
     ///
     /// # Errors
-    /// What this machine does not allow: it takes root, loop devices and ext4.
+    /// Returns an error if this machine does not permit it: root, loop devices and ext4 are required.
     ///
     /// # Panics
-    /// When no file can be made.
+    /// Panics if no file can be created.
     pub fn make() -> Result<Self, String> {
         let directory = TempDir::new().expect("a temporary folder can be made");
         let partition = Self { directory };
@@ -39,7 +39,7 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Where it is mounted.
+    /// Returns the mount point.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.directory.path().join("mounted")
@@ -53,18 +53,18 @@ impl Partition {
         run(Command::new("mount").args(["-o", "loop"]).arg(self.image()).arg(self.path()))
     }
 
-    /// From here on nothing reaches the device any more.
+    /// Stops all writes to the device.
     ///
     /// # Errors
-    /// When the file system does not know the call.
+    /// Returns an error if the file system does not support the call.
     pub fn cut_power(&self) -> Result<(), String> {
         run(Command::new("perl").args(["-e", CUT]).arg(self.path()))
     }
 
-    /// The power is back: mounted again, from what the device holds. Nobody may have anything open there.
+    /// Remounts the partition from the contents of the device. No file may be open on it.
     ///
     /// # Panics
-    /// When it cannot be mounted.
+    /// Panics if it cannot be mounted.
     pub fn come_back(&self) {
         unmount(&self.path()).and_then(|()| self.mount()).expect("what was mounted can be mounted again");
     }

@@ -1,4 +1,4 @@
-//! The other side of the ledger feed: a PostgreSQL of this machine, started, spoken to with `psql`, stopped and killed.
+//! A local PostgreSQL server for tests of the ledger feed: started, queried with `psql`, stopped and killed.
 
 #![expect(
     clippy::expect_used,
@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A start, and a stop, take no longer.
+/// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks at something that sends no word when it happens.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const SUPERUSER: &str = "postgres";
 
-/// A cluster of its own in a temporary folder, on a socket there and on a free port of the loopback. Stopped and removed
-/// when dropped.
+/// A cluster in a temporary folder, with a socket there and a free port of the loopback. Stopped and removed when
+/// dropped.
 #[derive(Debug)]
 pub struct Postgres {
     directory: TempDir,
@@ -34,12 +34,12 @@ pub struct Postgres {
     server: Option<Child>,
 }
 
-/// How a server ends.
+/// The way a server ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It breaks connections off and shuts down in order.
+    /// Fast shutdown: ends sessions and shuts down cleanly.
     Fast,
-    /// SIGKILL, to the process that is the parent of all others.
+    /// SIGKILL to the postmaster.
     Kill,
 }
 
@@ -50,10 +50,10 @@ impl Default for Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster and starts it. Where there is no PostgreSQL, it is installed first, which takes root and apt.
+    /// Creates and starts a cluster. Installs PostgreSQL if missing, which requires root and apt.
     ///
     /// # Panics
-    /// When there is none and it cannot be installed, or it does not start.
+    /// Panics if it cannot be installed or does not start.
     #[must_use]
     pub fn start() -> Self {
         let directory = TempDir::new().expect("a temporary folder can be made");
@@ -75,10 +75,10 @@ impl Postgres {
         postgres
     }
 
-    /// Starts it again after an end, with settings of its own such as `ssl=on`; returns when it answers.
+    /// Restarts the server with additional settings such as `ssl=on`. Returns when it accepts queries.
     ///
     /// # Panics
-    /// When it runs, or does not come up.
+    /// Panics if it is running or does not start.
     pub fn begin_with(&mut self, settings: &[&str]) {
         assert!(self.server.is_none(), "it runs");
         let mut server = self.command("postgres");
@@ -103,15 +103,15 @@ impl Postgres {
         }
     }
 
-    /// Starts it again after an end.
+    /// Restarts the server.
     pub fn begin(&mut self) {
         self.begin_with(&[]);
     }
 
-    /// Ends it, and returns when it is gone.
+    /// Ends the server and waits until it is gone.
     ///
     /// # Panics
-    /// When it does not run, or does not end.
+    /// Panics if it is not running or does not end.
     pub fn end(&mut self, end: End) {
         let mut server = self.server.take().expect("it runs");
         match end {
@@ -119,7 +119,7 @@ impl Postgres {
             End::Fast => signal(&server, "INT"),
         }
         wait(&mut server);
-        // What a killed parent leaves behind keeps the folder for a moment.
+        // The children of a killed postmaster use the folder for a moment.
         let deadline = Instant::now() + PATIENCE;
         while end == End::Kill && self.psql("postgres", "SELECT 1").is_ok() {
             assert!(Instant::now() < deadline, "PostgreSQL does not end");
@@ -127,22 +127,22 @@ impl Postgres {
         }
     }
 
-    /// Its port on the loopback, the same after every start.
+    /// Returns its loopback port, the same after every start.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The folder of the cluster.
+    /// Returns the data folder.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    /// Puts a file beside the data that only the server may read.
+    /// Writes a file beside the data that only the server may read.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// Panics if it cannot be written.
     #[must_use]
     pub fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.directory.path().join(name);
@@ -154,17 +154,17 @@ impl Postgres {
         path
     }
 
-    /// What `psql` answers to this script, without decoration.
+    /// Runs a script with `psql` and returns its unformatted output.
     ///
     /// # Errors
-    /// What it says when a statement fails.
+    /// Returns the error message if a statement fails.
     ///
     /// # Panics
-    /// When it cannot be run.
+    /// Panics if `psql` cannot be run.
     pub fn psql(&self, database: &str, script: &str) -> Result<String, String> {
         let mut child = self.session(database);
         let mut input = child.stdin.take().expect("the input is piped");
-        // Who ends early does not read on.
+        // A `psql` that ends early does not read all input.
         input.write_all(script.as_bytes()).ok();
         drop(input);
         let output = child.wait_with_output().expect("psql ends");
@@ -175,19 +175,19 @@ impl Postgres {
         }
     }
 
-    /// The same; a statement that fails fails the test.
+    /// Runs a script that must succeed.
     ///
     /// # Panics
-    /// When one does.
+    /// Panics if a statement fails.
     #[track_caller]
     pub fn run(&self, database: &str, script: &str) -> String {
         self.psql(database, script).unwrap_or_else(|error| panic!("psql: {error}"))
     }
 
-    /// A session of its own, which does what is written to its standard input.
+    /// Opens a session that executes its standard input.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     #[must_use]
     pub fn session(&self, database: &str) -> Child {
         Command::new(program("psql"))
@@ -205,7 +205,7 @@ impl Postgres {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
-    /// A program of PostgreSQL, run by somebody who is not root.
+    /// Returns a command of PostgreSQL that runs as a user other than root.
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(program(name));
         command.current_dir(self.directory.path()).env("LC_ALL", "C");
@@ -227,7 +227,7 @@ impl Drop for Postgres {
 
 fn signal(server: &Child, name: &str) {
     let pid = server.id().to_string();
-    // The shell's own `kill`: a small system has no other.
+    // The shell's builtin `kill`; minimal systems have no other.
     let kill = ["-c", &format!("kill -{name} \"$1\""), "sh", &pid];
     let status = Command::new("sh").args(kill).status().expect("a shell can be run");
     assert!(status.success(), "SIG{name} could not be sent");
@@ -243,7 +243,7 @@ fn wait(server: &mut Child) {
     }
 }
 
-/// Whom a cluster is to belong to when root runs the tests: PostgreSQL refuses root.
+/// Returns the user and group for the cluster if root runs the tests, because PostgreSQL refuses root.
 fn unprivileged() -> Option<(u32, u32)> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     if !is_root {
@@ -268,7 +268,7 @@ fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Where the programs of the newest PostgreSQL are.
+/// Returns the folder of the newest PostgreSQL programs.
 fn programs() -> Option<PathBuf> {
     let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = debian.map(|version| version.path().join("bin")).collect();
@@ -284,7 +284,7 @@ fn version_of(folder: &Path) -> u32 {
     version.and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
-/// Without the cluster that Debian makes beside the programs, and starts.
+/// Installs PostgreSQL without the cluster that Debian creates and starts by default.
 fn install() -> bool {
     let script = "mkdir -p /etc/postgresql-common/createcluster.d \
         && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.d/none.conf \

@@ -1,4 +1,4 @@
-//! What Linux tells of a process: its memory, its children, where it listens; and signals to it.
+//! Information about Linux processes (memory, children, listening ports) and signals to them.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -7,24 +7,24 @@ use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
-/// Memory it holds now, and the most it held since [`forget_peak`], in KiB.
+/// Returns the current resident memory and its peak since [`forget_peak`], in KiB.
 #[must_use]
 pub fn resident_kib(pid: u32) -> (u64, u64) {
     (field(pid, "VmRSS:"), field(pid, "VmHWM:"))
 }
 
-/// From here on the most is counted anew.
+/// Resets the peak of resident memory.
 ///
 /// # Panics
-/// When the process is gone or not ours.
+/// Panics if the process is gone or belongs to another user.
 pub fn forget_peak(pid: u32) {
     fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the process is ours");
 }
 
-/// A number of its status.
+/// Returns a number of `/proc/<pid>/status`.
 ///
 /// # Panics
-/// When the process is gone, or its status has no such field.
+/// Panics if the process is gone or the field is missing.
 #[must_use]
 pub fn field(pid: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is there");
@@ -33,20 +33,20 @@ pub fn field(pid: u32, name: &str) -> u64 {
     number.expect("a status has this field")
 }
 
-/// Time that processors have spent on it, in milliseconds.
+/// Returns the CPU time of a process in milliseconds.
 ///
 /// # Panics
-/// When the process is gone.
+/// Panics if the process is gone.
 #[must_use]
 pub fn processor_ms(pid: u32) -> u64 {
     let ticks = stat(pid).expect("the process is there").into_iter().skip(11).take(2);
     10 * ticks.map(|ticks| ticks.parse::<u64>().expect("a number of ticks")).sum::<u64>()
 }
 
-/// The processes that it started and that are not yet forgotten, dead ones among them.
+/// Returns the child processes, including zombies.
 ///
 /// # Panics
-/// When there is no `/proc`.
+/// Panics if there is no `/proc`.
 #[must_use]
 pub fn children(pid: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
@@ -58,17 +58,17 @@ fn parent(pid: u32) -> Option<u32> {
     stat(pid)?.get(1)?.parse().ok()
 }
 
-/// What the system says of it in one line, from its state on.
+/// Returns the fields of `/proc/<pid>/stat` from the state on.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold anything, in parentheses.
+    // The name before them is in parentheses and may contain anything.
     Some(stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Kills one process at once.
+/// Kills one process with SIGKILL.
 ///
 /// # Panics
-/// When the signal cannot be sent.
+/// Panics if the signal cannot be sent.
 pub fn kill(pid: u32) {
     signal(pid, "KILL");
 }
@@ -76,9 +76,9 @@ pub fn kill(pid: u32) {
 /// Sends a signal, named without `SIG`, to one process.
 ///
 /// # Panics
-/// When it cannot be sent.
+/// Panics if it cannot be sent.
 pub fn signal(pid: u32, name: &str) {
-    // The shell's own `kill`: a small system has no other.
+    // The shell's builtin `kill`; minimal systems have no other.
     let kill = ["-c", "kill -\"$1\" \"$2\"", "sh", name, &pid.to_string()];
     assert!(
         Command::new("sh").args(kill).status().expect("a shell can be run").success(),
@@ -86,10 +86,10 @@ pub fn signal(pid: u32, name: &str) {
     );
 }
 
-/// The port of the loopback at which a process listens, if it does: for who cannot read it in its log.
+/// Returns the loopback port on which a process listens, for callers without access to its log.
 #[must_use]
 pub fn listening_port(pid: u32) -> Option<u16> {
-    /// The state of a socket that listens.
+    /// State code of a listening socket.
     const LISTENS: &str = "0A";
     let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
     let files: Vec<_> = files.filter_map(|entry| fs::read_link(entry.path()).ok()).collect();
@@ -103,10 +103,10 @@ pub fn listening_port(pid: u32) -> Option<u16> {
     })
 }
 
-/// Sees to it that this process, and those that it starts from here on, may have so many files open.
+/// Raises the open-file limit of this process and its future children to at least this number.
 ///
 /// # Panics
-/// When the system does not let it.
+/// Panics if the system refuses.
 pub fn allow_files(n_files: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < n_files) {
@@ -115,26 +115,26 @@ pub fn allow_files(n_files: u64) {
     }
 }
 
-/// Limits the files that another process may have open; what it was before.
+/// Limits the open files of another process. Returns the previous limit.
 ///
 /// # Panics
-/// When the process is gone.
+/// Panics if the process is gone.
 pub fn limit_files(pid: u32, n_files: u64) -> u64 {
     limit(pid, Resource::Nofile, n_files)
 }
 
-/// Limits the addresses that another process may use, in bytes; what it was before.
+/// Limits the address space of another process, in bytes. Returns the previous limit.
 ///
 /// # Panics
-/// When the process is gone.
+/// Panics if the process is gone.
 pub fn limit_memory(pid: u32, n_bytes: u64) -> u64 {
     limit(pid, Resource::As, n_bytes)
 }
 
-/// Limits the size of every file that another process writes, in bytes.
+/// Limits the size of files that another process writes, in bytes.
 ///
 /// # Panics
-/// When the process is gone.
+/// Panics if the process is gone.
 pub fn limit_file_size(pid: u32, n_bytes: u64) {
     limit(pid, Resource::Fsize, n_bytes);
 }

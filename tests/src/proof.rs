@@ -1,26 +1,26 @@
-//! How much is tried: a sample on every run, the whole measure when `TOLLGATE_PROOF=full`.
+//! The extent of the tests: a sample by default, everything with `TOLLGATE_PROOF=full`.
 
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::Range;
 
-/// Whether the whole measure was asked for.
+/// Whether the full extent is requested.
 #[must_use]
 pub fn is_full() -> bool {
     env::var_os("TOLLGATE_PROOF").is_some_and(|value| value == "full")
 }
 
-/// `full` when the whole measure was asked for, otherwise `sample`.
+/// Returns `full` if the full extent is requested, otherwise `sample`.
 #[must_use]
 pub fn rounds(sample: usize, full: usize) -> usize {
     if is_full() { full } else { sample }
 }
 
-/// The part of so many rounds that falls to this process: all, or with `TOLLGATE_PROOF_SHARE=2/4` the second quarter of
-/// them, so that a long proof can run on several cores or machines.
+/// Returns this process's share of the rounds. `TOLLGATE_PROOF_SHARE=2/4` selects the second quarter, so that a long
+/// run can be split over cores or machines. The default is all rounds.
 ///
 /// # Panics
-/// When the variable says something else.
+/// Panics if the variable is malformed.
 #[must_use]
 #[expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
 pub fn share(rounds: usize) -> Range<usize> {
@@ -34,10 +34,11 @@ pub fn share(rounds: usize) -> Range<usize> {
     }
 }
 
-/// Where chance begins: `TOLLGATE_PROOF_SEED`, or another number on every run; printed, so that a run can be repeated.
+/// Returns the random seed: `TOLLGATE_PROOF_SEED`, or a new number on every run. It is printed so that a run can be
+/// repeated.
 ///
 /// # Panics
-/// When the variable is no number.
+/// Panics if the variable is not a number.
 #[must_use]
 #[expect(clippy::panic, clippy::print_stdout, reason = "it belongs into the output of a failed test")]
 pub fn seed(of: &str) -> u64 {

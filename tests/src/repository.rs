@@ -1,26 +1,27 @@
-//! The files of this repository, for suites that read them.
+//! Access to the files of this repository.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold what was built, not what was written.
+/// Folders with generated files.
 const NOT_WRITTEN: [&str; 5] = ["target", "corpus", "artifacts", "data", "node_modules"];
 
-/// The top of the repository.
+/// Returns the root of the repository.
 ///
 /// # Panics
-/// When the sources are no longer where this crate was compiled.
+/// Panics if the crate has no parent folder.
 #[must_use]
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")
 }
 
-/// Every file below a folder of the repository whose name ends so, sorted; hidden folders and built files left out.
+/// Returns every file below a folder whose name has this ending, sorted. Hidden folders and generated files are
+/// skipped.
 ///
 /// # Panics
-/// When a folder cannot be read.
+/// Panics if a folder cannot be read.
 #[must_use]
 pub fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -42,22 +43,22 @@ pub fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 #[must_use]
 pub fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A path as seen from the top of the repository, for messages.
+/// Returns a path relative to the root, for messages.
 #[must_use]
 pub fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 ///
 /// # Panics
-/// When it cannot be read as UTF-8.
+/// Panics if it cannot be read as UTF-8.
 #[must_use]
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| unreadable(path, &error))

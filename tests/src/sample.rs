@@ -1,19 +1,19 @@
-//! Transactions to start from.
+//! Sample transactions and rules.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
 use serde_json::{Map, Value, json};
 
-/// The least a transaction needs, under this id.
+/// Returns a transaction of this id with only the required fields.
 #[must_use]
 pub fn transaction(id: &str) -> Value {
     json!({"transaction_id": id, "amount": 10, "currency": "EUR", "reference": id})
 }
 
-/// The same transaction with these fields set over it.
+/// Returns the transaction with these fields added or replaced.
 ///
 /// # Panics
-/// When either is no object.
+/// Panics if either is not an object.
 #[must_use]
 pub fn with(transaction: &Value, fields: &Value) -> Value {
     let mut merged: Map<String, Value> = transaction.as_object().expect("a transaction is an object").clone();
@@ -21,7 +21,7 @@ pub fn with(transaction: &Value, fields: &Value) -> Value {
     Value::Object(merged)
 }
 
-/// A rule that matches when its condition does, named, severe, and easy to see in an answer.
+/// Returns a blocking rule with this name and condition.
 #[must_use]
 pub fn rule(name: &str, condition: &str) -> String {
     format!(

@@ -1,5 +1,5 @@
-//! Schemathesis, as PyPI has it: it reads the description of an interface, sends what that allows and what it does not, and
-//! holds every answer against it.
+//! Schemathesis from PyPI. It sends requests that conform to or violate an API description, and checks every response
+//! against it.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -13,33 +13,33 @@ use tempfile::TempDir;
 use crate::binary::target_directory;
 use crate::repository;
 
-/// Written last: what has it is whole.
+/// Written last: its presence marks a complete installation.
 const STAMP: &str = "requirements.txt";
 
-/// An environment of its own, with the versions that `tests/contract/requirements.txt` names.
+/// A virtual environment with the versions of `tests/contract/requirements.txt`.
 #[derive(Debug)]
 pub struct Schemathesis {
     folder: PathBuf,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Verdict {
-    /// Whether every answer was one that the description names.
+    /// Whether every response conformed to the description.
     pub is_fine: bool,
-    /// Cases that were sent.
+    /// Number of test cases.
     pub n_cases: usize,
-    /// Operations that were tried.
+    /// Number of operations tested.
     pub n_operations: usize,
-    /// Everything it said.
+    /// The complete output.
     pub report: String,
 }
 
 impl Schemathesis {
-    /// Found; where it is not there, it is installed first, which takes PyPI, and root and apt where Python is not there.
+    /// Returns the environment. Installs it if missing, which requires PyPI, and root and apt if Python is missing.
     ///
     /// # Panics
-    /// When it is missing and cannot be installed.
+    /// Panics if it cannot be installed.
     #[must_use]
     pub fn get() -> &'static Self {
         static SCHEMATHESIS: OnceLock<Schemathesis> = OnceLock::new();
@@ -55,14 +55,14 @@ impl Schemathesis {
         })
     }
 
-    /// Tries the service at `127.0.0.1:port` with so many cases for each operation, and these further arguments.
+    /// Tests the service at `127.0.0.1:port` with this many cases per operation and these further arguments.
     ///
     /// # Panics
-    /// When it cannot be run, or says nothing of what it did.
+    /// Panics if it cannot be run or prints no summary.
     #[must_use]
     #[track_caller]
     pub fn run(&self, address: &str, n_cases: usize, arguments: &[&str]) -> Verdict {
-        // It leaves notes where it is started.
+        // Schemathesis writes files to its working directory.
         let elsewhere = TempDir::new().expect("a temporary folder can be made");
         let output = python(&self.folder.join("bin/st"))
             .arg("--no-color")
@@ -90,7 +90,7 @@ impl Schemathesis {
     }
 }
 
-/// The number between these words; 0 when no line has it.
+/// Returns the number between these texts, or 0.
 fn number(report: &str, before: &str, behind: &str) -> usize {
     let read = |line: &str| {
         let rest = line.trim().strip_prefix(before)?.trim_start();
@@ -101,12 +101,12 @@ fn number(report: &str, before: &str, behind: &str) -> usize {
     report.lines().find_map(read).unwrap_or(0)
 }
 
-/// What is said to it: versions, and limits that no schema can name.
+/// Returns the folder of its configuration: versions, and limits that a schema cannot express.
 fn contract() -> PathBuf {
     repository::root().join("tests/contract")
 }
 
-/// Cargo's libraries are for another program.
+/// Cargo's library path is not meant for this program.
 fn python(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_remove("LD_LIBRARY_PATH").env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());

@@ -1,11 +1,11 @@
-//! A build of the service with seeded bugs, for the suite that looks whether the others find them (mutation testing).
+//! A build of the service with seeded bugs, for mutation testing of the other suites.
 //!
 //! ```text
 //!  tests/bugs/switch.patch ─┐
-//!  tests/bugs/NAME.patch ───┴─▶ a copy of the repository ──cargo build──▶ tollgate, with the bug that [`VARIABLE`] names
+//!  tests/bugs/NAME.patch ───┴─▶ copy of the repository ──cargo build──▶ tollgate with the bug named by `VARIABLE`
 //! ```
 //!
-//! The patches are a series: each is made against the copy with all patches before it, in the order of their names, applied.
+//! The patches form a series: each applies to the copy with all earlier patches applied, in name order.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -15,20 +15,20 @@ use std::path::{Path, PathBuf};
 use crate::git::upstream;
 use crate::repository;
 
-/// The variable that names the bug that is on.
+/// The variable that names the active bug.
 pub const VARIABLE: &str = "TOLLGATE_SEEDED_BUG";
 
-/// Adds the module that reads [`VARIABLE`]; applied before every bug.
+/// The patch that adds the module that reads [`VARIABLE`]; applied first.
 const SWITCH: &str = "switch";
-/// Entries of the repository that the copy does without.
+/// Entries of the repository that are not copied.
 const NOT_COPIED: [&str; 4] = ["target", "data", "docs", "node_modules"];
 
-/// A mistake that somebody could make, as a patch.
+/// A seeded bug: a plausible mistake, as a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SeededBug {
-    /// The name of the patch without its ending, which [`VARIABLE`] takes.
+    /// Name of the patch without its extension, a value of [`VARIABLE`].
     pub name: String,
-    /// What goes wrong: the first line of the patch.
+    /// Description: the first line of the patch.
     pub what: String,
     patch: PathBuf,
 }
@@ -46,17 +46,17 @@ impl SeededBug {
     }
 }
 
-/// Every bug, in the order in which their patches are applied.
+/// Returns every bug, in patch order.
 #[must_use]
 pub fn bugs() -> Vec<SeededBug> {
     let patches = repository::files("tests/bugs", ".patch").into_iter().map(SeededBug::read);
     patches.filter(|bug| bug.name != SWITCH).collect()
 }
 
-/// Makes a copy of the repository with every bug in it, in place of an earlier one.
+/// Creates a copy of the repository with every bug, replacing an earlier copy.
 ///
 /// # Panics
-/// When a patch does not apply: the message names its bug.
+/// Panics if a patch does not apply, and names its bug.
 pub fn copy_with_bugs(copy: &Path) {
     if copy.exists() {
         fs::remove_dir_all(copy).expect("an earlier copy can be removed");
@@ -70,7 +70,7 @@ pub fn copy_with_bugs(copy: &Path) {
 
 fn apply(bug: &SeededBug, copy: &Path) {
     let mut git = upstream::command(copy.to_owned(), &["apply", "--whitespace=nowarn"]);
-    // The copy may lie in a repository of Git, whose files are not meant.
+    // The copy may lie within another Git repository, which must not be used.
     git.arg(&bug.patch).env("GIT_CEILING_DIRECTORIES", copy.parent().unwrap_or(copy));
     let applied = git.output().expect("git runs");
     let complaint = String::from_utf8_lossy(&applied.stderr);

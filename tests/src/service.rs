@@ -1,4 +1,4 @@
-//! A running service: started, ready, stopped or killed by its own handle.
+//! A running service: started, awaited, stopped or killed.
 
 #![expect(
     clippy::expect_used,
@@ -18,11 +18,11 @@ use crate::home::Home;
 use crate::log::{self, Log};
 use crate::process;
 
-/// A start, and a stop, take no longer.
+/// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks at something that sends no word when it happens.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Lines of the log shown when a test fails.
+/// Number of log lines shown when a test fails.
 const LINES_SHOWN: usize = 40;
 
 /// The process, its address and its log. Killed when dropped.
@@ -36,14 +36,14 @@ pub struct Service {
     _home: Home,
 }
 
-/// A start that ended by itself.
+/// A start that failed.
 #[derive(Debug)]
 pub struct Refusal {
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// Everything it said.
+    /// The complete log.
     pub log: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Service {
     /// Starts on this home and waits until it is ready.
     ///
     /// # Panics
-    /// When it does not become ready.
+    /// Panics if it does not become ready.
     #[must_use]
     #[track_caller]
     pub fn start(home: &Home) -> Self {
@@ -63,10 +63,10 @@ impl Service {
     /// Starts on this home and waits until it is ready or has ended.
     ///
     /// # Errors
-    /// When it ended.
+    /// Returns an error if it ends.
     ///
     /// # Panics
-    /// When it does neither in time.
+    /// Panics if it does neither in time.
     #[track_caller]
     pub fn try_start(home: &Home) -> Result<Self, Refusal> {
         let mut service = Self::try_listen(home)?;
@@ -82,7 +82,7 @@ impl Service {
     /// Starts on this home and waits until it listens, ready or not.
     ///
     /// # Panics
-    /// When it does not listen.
+    /// Panics if it does not listen.
     #[must_use]
     #[track_caller]
     pub fn listen(home: &Home) -> Self {
@@ -104,15 +104,15 @@ impl Service {
         Ok(Self { child, log, address, client, _home: home.clone() })
     }
 
-    /// Starts on this home by this command, whose standard error is its caller's business, and waits until it is ready.
+    /// Starts on this home with this command and waits until it is ready. The caller handles standard error.
     ///
     /// # Panics
-    /// When it does not become ready.
+    /// Panics if it does not become ready.
     #[must_use]
     #[track_caller]
     pub fn start_unheard(home: &Home, mut command: Command) -> Self {
         let mut child = command.spawn().expect("the binary can be started");
-        // The command keeps a copy of what it gave the process.
+        // The command holds copies of the process's file descriptors.
         drop(command);
         let deadline = Instant::now() + PATIENCE;
         let port = loop {
@@ -131,10 +131,10 @@ impl Service {
         service
     }
 
-    /// Starts on this home, kills it after this long, ready or not, and returns when it is gone.
+    /// Starts on this home, kills it after this delay, ready or not, and waits until it is gone.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     pub fn start_and_kill(home: &Home, after: Duration) {
         let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
@@ -144,7 +144,7 @@ impl Service {
         log.finish();
     }
 
-    /// Waits until it is ready; its exit status when it ends instead.
+    /// Waits until it is ready. Returns its exit status if it ends instead.
     #[track_caller]
     fn ended_before_it_was_ready(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
@@ -158,34 +158,34 @@ impl Service {
         None
     }
 
-    /// `127.0.0.1:port`.
+    /// Returns `127.0.0.1:port`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The id of its process.
+    /// Returns its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// A client with connections of its own, for another thread.
+    /// Returns a client with separate connections, for another thread.
     #[must_use]
     pub fn client(&self) -> Client {
         Client::new(&self.address)
     }
 
-    /// Its log so far.
+    /// Returns its log so far.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Looks until something holds that nobody sends word of; how long that took.
+    /// Polls until a condition holds. Returns the time that took.
     ///
     /// # Panics
-    /// When it does not hold in time.
+    /// Panics if it does not hold in time.
     #[track_caller]
     pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) -> Duration {
         let start = Instant::now();
@@ -196,28 +196,28 @@ impl Service {
         start.elapsed()
     }
 
-    /// Sends SIGTERM and does not wait.
+    /// Sends SIGTERM without waiting.
     ///
     /// # Panics
-    /// When the signal cannot be sent.
+    /// Panics if the signal cannot be sent.
     pub fn terminate(&self) {
         process::signal(self.pid(), "TERM");
     }
 
-    /// Stops it with SIGTERM; its exit status and its log.
+    /// Stops it with SIGTERM. Returns its exit status and log.
     ///
     /// # Panics
-    /// When it does not end in time.
+    /// Panics if it does not end in time.
     #[track_caller]
     pub fn stop(self) -> (ExitStatus, Vec<String>) {
         self.terminate();
         self.wait()
     }
 
-    /// Waits for its end; its exit status and its log.
+    /// Waits for its end. Returns its exit status and log.
     ///
     /// # Panics
-    /// When it does not end in time.
+    /// Panics if it does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> (ExitStatus, Vec<String>) {
         let deadline = Instant::now() + PATIENCE;
@@ -234,7 +234,7 @@ impl Service {
     /// Kills it with SIGKILL and waits until it is gone.
     ///
     /// # Panics
-    /// When it had ended before by itself.
+    /// Panics if it has already ended.
     #[track_caller]
     pub fn kill(mut self) {
         let ended = self.child.try_wait().expect("the process can be waited for");
@@ -249,7 +249,7 @@ impl Service {
     }
 }
 
-/// A service is asked like its client.
+/// A service can be called like its client.
 impl Deref for Service {
     type Target = Client;
 

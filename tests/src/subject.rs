@@ -1,4 +1,4 @@
-//! The service's own engine before the oracle: modules in the sandbox, questions to the real history.
+//! The service's own engine as a subject: modules in the sandbox, lookups in the real history.
 //!
 //! ```text
 //!  checked rules ──emit──▶ modules ──admit──▶ bound rules ──▶ evaluation ──▶ answers

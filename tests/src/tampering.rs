@@ -1,4 +1,4 @@
-//! Stores that somebody changes behind the service's back.
+//! Changes a store behind the service's back.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use crate::home::Home;
 
-/// A copy of the store of a home on which nothing runs.
+/// Copies the store of a home on which no service runs.
 ///
 /// # Panics
-/// When it cannot be copied.
+/// Panics if it cannot be copied.
 #[must_use]
 pub fn copy(home: &Home) -> TempDir {
     let copy = TempDir::new().expect("a temporary folder can be made");
@@ -27,10 +27,10 @@ pub fn copy(home: &Home) -> TempDir {
     copy
 }
 
-/// Runs statements on the store in a directory; how many rows they changed.
+/// Runs statements on the store in a directory. Returns the number of rows changed.
 ///
 /// # Panics
-/// When one fails.
+/// Panics if a statement fails.
 #[must_use]
 pub fn sql(directory: &Path, statements: &str) -> u64 {
     let options = SqliteConnectOptions::new().filename(directory.join("tollgate.db")).foreign_keys(false);

@@ -1,4 +1,4 @@
-//! Compilers of rules in other languages, as Debian and npm have them: `clang`, a `rustc` that knows WebAssembly, and
+//! Compilers for rules in other languages, from Debian and npm: `clang`, a `rustc` with the WebAssembly target, and
 //! AssemblyScript's `asc`.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
@@ -13,22 +13,23 @@ use tempfile::TempDir;
 use crate::binary::{binary, target_directory};
 use crate::repository;
 
-/// Debian's, which has the standard library for WebAssembly; the first one on the path is another where rustup is.
+/// Debian's compiler has the WebAssembly standard library. With rustup installed, the first `rustc` on the path is
+/// another one.
 const RUSTC: &str = "/usr/bin/rustc";
-/// Where the compiler lies in the folder into which npm installed it.
+/// Path of the compiler in the folder of the npm installation.
 const ASC: &str = "node_modules/assemblyscript/bin/asc.js";
 
-/// What builds the examples of the author's kit.
+/// The compilers for the examples of the author kit.
 #[derive(Debug)]
 pub struct Toolchain {
     asc: PathBuf,
 }
 
 impl Toolchain {
-    /// Found; where a compiler is not there, it is installed first, which takes root and apt, and npm for AssemblyScript.
+    /// Returns the compilers. Installs missing ones, which requires root, apt, and npm for AssemblyScript.
     ///
     /// # Panics
-    /// When one is missing and cannot be installed.
+    /// Panics if one is missing and cannot be installed.
     #[must_use]
     pub fn get() -> &'static Self {
         static TOOLCHAIN: OnceLock<Toolchain> = OnceLock::new();
@@ -43,10 +44,10 @@ impl Toolchain {
         })
     }
 
-    /// Builds the rule in this folder by `guest-abi/kit/<language>/build`.
+    /// Builds the rule in this folder with `guest-abi/kit/<language>/build`.
     ///
     /// # Panics
-    /// When it does not build.
+    /// Panics if the build fails.
     #[must_use]
     #[track_caller]
     pub fn build(&self, language: &str, rule: &Path) -> Vec<u8> {
@@ -60,7 +61,7 @@ impl Toolchain {
             .env("CLANG", "clang")
             .env("ASC", &self.asc)
             .env("TOLLGATE", binary())
-            // Cargo's, for libraries of another compiler.
+            // Cargo's library path is meant for another compiler.
             .env_remove("LD_LIBRARY_PATH")
             .output()
             .expect("a script can be run");
@@ -70,7 +71,7 @@ impl Toolchain {
     }
 }
 
-/// Debian's packages that are not there.
+/// Returns the missing Debian packages.
 fn missing() -> Vec<&'static str> {
     let mut packages = Vec::new();
     if !runs("clang", &["--version"]) {
@@ -110,14 +111,14 @@ fn install(packages: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The compiler, as the kit's lock file names it, in a folder beside what cargo builds.
+/// Returns the compiler in the version of the kit's lock file, installed below the target directory.
 fn assemblyscript() -> PathBuf {
     let kit = repository::root().join("guest-abi/kit/assemblyscript");
     let target = target_directory().unwrap_or_else(env::temp_dir);
     let installed = target.join("assemblyscript");
     let lock = |folder: &Path| fs::read(folder.join("package-lock.json")).ok();
     if lock(&installed) != lock(&kit) || !installed.join(ASC).exists() {
-        // In a folder of its own first: what is in place is whole.
+        // Install to a temporary folder first, so that the final folder is always complete.
         let fresh = TempDir::new_in(&target).expect("a temporary folder can be made");
         for name in ["package.json", "package-lock.json"] {
             fs::copy(kit.join(name), fresh.path().join(name)).expect("a file can be copied");

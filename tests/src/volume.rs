@@ -1,4 +1,5 @@
-//! A rules directory as the kubelet lays out a `ConfigMap` or a `Secret`: every file behind two links, one of which is swapped.
+//! A rules directory in the layout the kubelet uses for a `ConfigMap` or a `Secret`. Every file is behind two links,
+//! one of which is swapped.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -16,10 +17,10 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Lays these files out: path and text.
+    /// Creates a volume with these files: path and text.
     ///
     /// # Panics
-    /// When they cannot be written.
+    /// Panics if they cannot be written.
     #[must_use]
     pub fn at<P: AsRef<str>, T: AsRef<str>>(volume: &Path, source: &Path, files: &[(P, T)]) -> Self {
         let laid_out = Self { volume: volume.to_owned(), source: source.to_owned() };
@@ -27,10 +28,10 @@ impl Volume {
         laid_out
     }
 
-    /// Puts these files in the place of those before, as the kubelet does.
+    /// Replaces all files atomically, as the kubelet does.
     ///
     /// # Panics
-    /// When they cannot be written.
+    /// Panics if they cannot be written.
     pub fn swap<P: AsRef<str>, T: AsRef<str>>(&self, files: &[(P, T)]) {
         let _ = fs::remove_dir_all(&self.source);
         fs::create_dir_all(&self.source).expect("a folder can be made");

@@ -1,4 +1,4 @@
-//! Requests that no proper client sends: bytes as they stand, and the first answer that comes back.
+//! Raw requests that no proper client sends, and their first response.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use crate::answer::Answer;
 
-/// No answer takes longer.
+/// Upper bound for any response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Writes these bytes, leaves the connection open, and reads one answer; `None` when the service closed without one.
+/// Writes these bytes, leaves the connection open, and reads one response; `None` if the service closes without one.
 ///
 /// # Panics
-/// When the service cannot be reached.
+/// Panics if the service cannot be reached.
 #[must_use]
 pub fn exchange(address: &str, request: &[u8]) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).expect("the service takes connections");
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
     stream.set_write_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
-    // A service that refuses early closes early: what it could not take does not matter, its answer does.
+    // A service that rejects early closes early. Only the response matters, not the unsent bytes.
     let _ = stream.write_all(request);
     answer(&mut BufReader::new(stream))
 }
 
-/// A request with a body: the length is that of the body, the host is the service's, unless `headers` say otherwise.
+/// Returns a request with a body. Content length and host are set unless `headers` contains them.
 #[must_use]
 pub fn request(address: &str, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -45,13 +45,13 @@ pub fn request(address: &str, line: &str, headers: &[(&str, &str)], body: &[u8])
     bytes
 }
 
-/// The answers that these bytes hold, one behind the other, as far as they are whole.
+/// Parses all complete responses in these bytes.
 #[must_use]
 pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
     std::iter::from_fn(|| answer(&mut bytes)).collect()
 }
 
-/// A connection on which requests are written as they stand, one after the other.
+/// A connection on which raw requests are written in sequence.
 #[derive(Debug)]
 pub struct Wire {
     stream: BufReader<TcpStream>,
@@ -61,7 +61,7 @@ impl Wire {
     /// Connects.
     ///
     /// # Panics
-    /// When the service cannot be reached.
+    /// Panics if the service cannot be reached.
     #[must_use]
     pub fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address).expect("the service takes connections");
@@ -70,20 +70,20 @@ impl Wire {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Writes bytes; whether the system took them.
+    /// Writes bytes. Returns whether the system accepted them.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.get_mut().write_all(bytes).is_ok()
     }
 
-    /// Reads one answer; `None` when the service closed without one.
+    /// Reads one response; `None` if the service closes without one.
     pub fn answer(&mut self) -> Option<Answer> {
         answer(&mut self.stream)
     }
 
-    /// Whether the service leaves the connection open for so long, and says nothing.
+    /// Whether the service leaves the connection open for this long without sending.
     ///
     /// # Panics
-    /// When the system knows no timeouts.
+    /// Panics if the timeout cannot be set.
     pub fn stays_open(&mut self, patience: Duration) -> bool {
         let wait = |stream: &TcpStream, patience| stream.set_read_timeout(Some(patience));
         wait(self.stream.get_ref(), patience).expect("a timeout can be set");
@@ -93,7 +93,7 @@ impl Wire {
         stays
     }
 
-    /// Waits for the end of the connection: whether the service closed it, with nothing more said.
+    /// Waits for the end of the connection. Returns whether the service closed it without sending more.
     pub fn poll_closed(&mut self) -> bool {
         self.stream.fill_buf().is_ok_and(<[u8]>::is_empty)
     }

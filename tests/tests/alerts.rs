@@ -1,5 +1,6 @@
 #![cfg(test)]
-//! Alerts to webhooks: each is taken at least once under one id, or is a dead letter, whatever receivers and crashes do.
+//! Alerts to webhooks: each is delivered at least once under one id or becomes a dead letter, whatever receivers and
+//! crashes do.
 
 #[path = "alerts/crashes.rs"]
 mod crashes;
@@ -13,7 +14,7 @@ use tollgate_tests::{Home, Service, sample};
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
-/// A service that blocks everything and tells these webhooks, with short waits between attempts.
+/// A service that blocks every transaction and alerts these webhooks, with short retry intervals.
 fn home(urls: &[String]) -> Home {
     let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
     for (name, value) in [
@@ -26,7 +27,7 @@ fn home(urls: &[String]) -> Home {
     home
 }
 
-/// The same, soon tired of webhooks that hang.
+/// A home with a short webhook timeout.
 fn impatient(urls: &[String]) -> Home {
     let mut home = home(urls);
     home.set("ALERT_WEBHOOK_TIMEOUT", "300ms");
@@ -38,7 +39,7 @@ fn block(service: &Service, id: &str) {
     assert_eq!(service.inject(&sample::transaction(id)).expect(200)["verdict"], "block");
 }
 
-/// Waits until there are so many dead letters; their ids.
+/// Waits for this many dead letters and returns their ids.
 #[track_caller]
 fn dead_letters(service: &Service, n: usize) -> Vec<String> {
     let mut ids = Vec::new();
@@ -51,12 +52,12 @@ fn dead_letters(service: &Service, n: usize) -> Vec<String> {
     ids
 }
 
-/// Waits until nothing is on its way any more.
+/// Waits until no alert is pending.
 fn until_settled(service: &Service) {
     service.until("no alert is on its way", || service.get("/alerts/dead-letters").at("/pending") == 0);
 }
 
-/// Signed under the secret, as Standard Webhooks, and lately.
+/// Checks that a request has a valid and recent Standard Webhooks signature.
 #[track_caller]
 fn check_signed(request: &Delivered) {
     let (id, timestamp) = (request.header("webhook-id"), request.header("webhook-timestamp"));
@@ -74,7 +75,7 @@ fn an_alert_is_what_the_dashboard_would_hear_signed_and_under_an_id_of_its_own()
     let sent = sample::with(&sample::transaction("t1"), &json!({"amount": 100.10}));
     let answer = service.inject(&sent).expect(200);
     block(&service, "t2");
-    // The same again has its verdict, and its alert, already.
+    // A repeated transaction already has its verdict and its alert.
     assert_eq!(service.inject(&sent).status, 200);
     let first = receiver.wait_for_taken("t1").unwrap();
     let second = receiver.wait_for_taken("t2").unwrap();

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The author's kit: worked examples in three languages, built from their sources, uploaded, and asked.
+//! The author kit: worked examples in three languages, built from source, uploaded and evaluated.
 
 #[path = "author_kit/judged.rs"]
 mod judged;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_tests::{Toolchain, repository};
 
-/// A rule of `guest-abi/kit/<language>/<rule>`, with its manifest and its cases.
+/// The rule in `guest-abi/kit/<language>/<rule>`, with its manifest and its cases.
 struct Example {
     language: &'static str,
     rule: &'static str,
@@ -62,7 +62,7 @@ fn what_the_page_shows_is_built_to_modules_of_the_contract() {
     }
 }
 
-/// The first piece of `docs/abi.md` in this language.
+/// Returns the first code block of `docs/abi.md` in this language.
 #[track_caller]
 fn shown(language: &str) -> String {
     let page = repository::read(&repository::root().join("docs/abi.md"));

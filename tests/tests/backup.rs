@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Backups: what was answered before one began is in it, and comes back from it on another machine.
+//! Backups contain every transaction acknowledged before they began, and can be restored on another machine.
 
 #[path = "backup/drill.rs"]
 mod drill;

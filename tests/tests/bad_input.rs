@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Input that is wrong, hostile or merely odd: a clear refusal or plain data; never a 500, never half a transaction.
+//! Invalid, hostile or unusual input gives a clear error or is plain data; never a 500, never a partial transaction.
 
 #[path = "bad_input/clients.rs"]
 mod clients;
@@ -21,8 +21,8 @@ mod transactions;
 use serde_json::json;
 use tollgate_tests::{Answer, Home, Service, sample};
 
-/// One rule that blocks everything, so that a verdict that input talked its way out of would show; and one that sees
-/// whether anything of the refused input stayed behind.
+/// One rule blocks everything, which reveals input that bypasses a verdict. Another reveals whether rejected input
+/// stayed in the history.
 fn service() -> Service {
     let rules = [
         ("everything.ws", sample::rule("everything", "amount >= 0")),
@@ -31,7 +31,7 @@ fn service() -> Service {
     Service::start(&Home::with_rules(&rules))
 }
 
-/// A refusal as it should be.
+/// Checks status, code and form of an error response.
 #[track_caller]
 fn check_refused(what: &str, answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code().as_str()), (status, code), "{what}: {}", answer.text());
@@ -39,7 +39,7 @@ fn check_refused(what: &str, answer: &Answer, status: u16, code: &str) {
     assert!(is_json, "{what}: an error that is not declared as JSON");
 }
 
-/// The service goes on judging, and nothing of what was refused is in its history.
+/// Checks that the service still evaluates and that no rejected input is in its history.
 #[track_caller]
 fn check_unharmed(service: &Service) {
     let probe = sample::with(&sample::transaction("probe"), &json!({"currency": "XTS"}));

@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! `tollgate bench` as a sceptic runs it, in small: it measures, its figures agree with one another, it leaves nothing behind,
-//! and by it the service stands what is too much for it.
+//! Small runs of `tollgate bench`: it measures, its figures are consistent, it leaves no files, and the service
+//! withstands overload.
 
 use std::fs;
 use std::process::{Output, Stdio};
@@ -13,17 +13,17 @@ use tollgate_tests::home::bare_command;
 use tollgate_tests::log::Log;
 use tollgate_tests::{Home, Service, proof, sample};
 
-/// Of the peak, what is still judged while more is offered; of a debug build beside other tests.
+/// Minimum goodput under overload as a share of the peak, for a debug build beside other tests.
 const GOODPUT_SHARE_MIN: f64 = 0.3;
-/// Of a release build on a machine of its own.
+/// The same for a release build on an otherwise idle machine.
 const GOODPUT_SHARE_GOAL: f64 = 0.95;
-/// Memory during the flood over that before it.
+/// Maximum ratio of the memory during overload to that before.
 const GROWTH_MAX: f64 = 2.0;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks at something that sends no word when it happens.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// One is measured at a time: shares of a peak are of one machine.
+/// Serialises measurements, because shares of a peak are only valid on an undisturbed machine.
 static MEASURING: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -184,7 +184,7 @@ fn alone() -> MutexGuard<'static, ()> {
     MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs it, which must succeed; what it said, and what it wrote.
+/// Runs the benchmark, which must succeed. Returns its output and its JSON file.
 #[track_caller]
 fn bench(home: &Home, run: &str) -> (Output, Json) {
     let (json, svg) = (home.at("bench.json"), home.at("plot.svg"));
@@ -201,7 +201,7 @@ fn command(home: &Home, run: &str) -> std::process::Command {
     command
 }
 
-/// Counts add up, percentiles are in order, and no request took longer than it was late.
+/// Checks that counts add up, percentiles are ordered, and no service time exceeds its latency.
 #[track_caller]
 fn check_outcome(outcome: &Json) {
     let count = |name: &str| outcome[name].as_u64().unwrap();
@@ -223,7 +223,7 @@ fn check_outcome(outcome: &Json) {
     assert!(latency.iter().zip(&service).all(|(latency, service)| latency >= service));
 }
 
-/// As many were due as the rate says.
+/// Checks that the number of due requests matches the rate.
 #[track_caller]
 fn check_offered(step: &Json) {
     let offered = step["offered_per_second"].as_f64().unwrap();
@@ -232,7 +232,7 @@ fn check_offered(step: &Json) {
     assert!((due - offered * seconds).abs() <= 2.0, "{due} due of {offered} a second in {seconds} s");
 }
 
-/// No service and none of its data.
+/// Checks that no files are left.
 #[track_caller]
 fn check_nothing_is_left(home: &Home) {
     assert_eq!(fs::read_dir(home.current()).unwrap().count(), 0);

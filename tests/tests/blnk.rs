@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Blnk as it is: what it sent and stored, recorded, and histories as it makes them, in whatever order they are told.
+//! Blnk as a ledger: recorded requests and rows, and generated histories, in any order.
 
 #[path = "blnk/histories.rs"]
 mod histories;
@@ -21,38 +21,38 @@ mod truth;
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, Home};
 
-/// A home that takes what Blnk tells.
+/// Creates a home with Blnk as its ledger.
 pub(crate) fn home() -> Home {
     let mut home = Home::new();
     home.set("LEDGER_KIND", "blnk");
     home
 }
 
-/// Tells what Blnk sent, to the byte.
+/// Sends a recorded Blnk request, byte for byte.
 #[track_caller]
 pub(crate) fn tell(client: &Client, body: &str) -> Answer {
     client.try_post("/blnkwebhook", body.as_bytes()).unwrap()
 }
 
-/// Tells an entry by the event that Blnk sends about it.
+/// Sends an entry in the event that Blnk uses for it.
 #[track_caller]
 pub(crate) fn tell_entry(client: &Client, entry: &Value) -> Answer {
     let status = entry["status"].as_str().unwrap_or_default().to_lowercase();
     tell(client, &json!({"event": format!("transaction.{status}"), "data": entry}).to_string())
 }
 
-/// It was taken.
+/// Checks for success.
 #[track_caller]
 pub(crate) fn ok(answer: &Answer) {
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
-/// Numbers that look like chance, the same for the same seed.
+/// Pseudo-random numbers that depend only on the seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
-    /// One of 0 up to `n`, without `n`.
+    /// Returns a number from 0 to `n - 1`.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.0;

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The command line: `serve` and what makes it refuse to start, `check`, `--version`, `--help`.
+//! The command line: `serve` and the reasons it refuses to start, `check`, `--version`, `--help`.
 
 use std::fs;
 use std::net::TcpListener;
@@ -251,7 +251,7 @@ fn a_data_directory_is_made_when_there_is_none() {
 #[test]
 fn a_dot_env_file_speaks_where_the_environment_is_silent() {
     let home = Home::new();
-    // The environment names a port, so this one is not heard.
+    // The environment sets a port, which overrides this one.
     fs::write(home.current().join(".env"), "SERVICE_PORT=eighty\n").unwrap();
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
 
@@ -259,7 +259,7 @@ fn a_dot_env_file_speaks_where_the_environment_is_silent() {
     check_refused_start(&home, &["SERVICE_LOG_FORMAT"]);
 }
 
-/// Ends by itself, with a code that is not 0, and says why.
+/// Checks that the start fails with a non-zero code and these words.
 #[track_caller]
 fn check_refused_start(home: &Home, parts: &[&str]) {
     let Err(refusal) = Service::try_start(home) else { panic!("it starts, without a word of {parts:?}") };
@@ -283,7 +283,7 @@ fn pack(home: &Home, module: &str, output: &str) -> Output {
     run(home, &["pack", &module, "--manifest", &manifest, "--output", &output])
 }
 
-/// Of a module with one rule of this name.
+/// Returns the manifest of a module with one rule of this name.
 fn manifest(name: &str) -> String {
     format!(
         r#"{{"abi_version":1,"rules":[{{"name":"{name}","verdict":"review","score":0.5,"reason":"r"}}]}}"#
@@ -294,7 +294,7 @@ fn run(home: &Home, arguments: &[&str]) -> Output {
     bare_command(&home.current(), arguments).stdout(Stdio::piped()).output().unwrap()
 }
 
-/// Both streams, the answer first.
+/// Returns standard output followed by standard error.
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

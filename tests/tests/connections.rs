@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Clients that are slow, too many, gone or no clients at all: the service waits for none of them for long, and stops in time.
+//! Slow, excessive, vanished or invalid clients: the service limits how long it waits for them, and stops in time.
 
 #[path = "connections/caps.rs"]
 mod caps;
@@ -17,13 +17,13 @@ use tollgate_tests::{Service, sample, wire};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// Keeps the suites apart that have more connections than one process may have, once all is measured.
+/// Serialises the suites that need more connections than one process may have.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A transaction on its way, as bytes.
+/// Returns the bytes of an inject request.
 fn inject(service: &Service, transaction: &Value) -> Vec<u8> {
     wire::request(service.address(), "POST /inject", &[JSON], transaction.to_string().as_bytes())
 }
@@ -32,7 +32,7 @@ fn get(service: &Service, path: &str) -> Vec<u8> {
     wire::request(service.address(), &format!("GET {path}"), &[], &[])
 }
 
-/// A number of the service's own page of numbers.
+/// Returns a number of `/metrics`.
 fn number(service: &Service, name: &str) -> u64 {
     let page = service.get("/metrics").text();
     let line = page.lines().find_map(|line| line.strip_prefix(name));
@@ -40,7 +40,7 @@ fn number(service: &Service, name: &str) -> u64 {
     number.unwrap_or_else(|| panic!("no number {name} in\n{page}"))
 }
 
-/// The service goes on judging.
+/// Checks that the service still evaluates.
 #[track_caller]
 fn check_alive(service: &Service, id: &str) {
     assert_eq!(service.inject(&sample::transaction(id)).status, 200);
@@ -75,7 +75,7 @@ fn a_head_has_its_limits() {
     let line = format!("GET /{long}");
     let answer = wire::exchange(address, &wire::request(address, &line, &[], &[])).unwrap();
     assert_eq!((answer.status, answer.code().as_str()), (414, "url_too_long"));
-    // What the client still sends does not take the answer away.
+    // Bytes the client is still sending do not prevent the response.
     let header = "x".repeat(40_000);
     let answer =
         wire::exchange(address, &wire::request(address, "GET /healthz", &[("X-Long", &header)], &[]));

@@ -1,14 +1,14 @@
 #![cfg(test)]
-//! The interface against its own description: whatever is sent, allowed or not, is answered as `/openapi.json` says.
+//! The API against its own description: every request, valid or not, gets a response that `/openapi.json` allows.
 
 use tollgate_tests::schemathesis::{Schemathesis, Verdict};
 use tollgate_tests::{Home, Service, proof, sample};
 
-/// Bodies hold a text of another language: a script, a module, an address. A schema cannot say which of them are good.
+/// Operations whose bodies contain a script, a module or an address. A schema cannot express which are valid.
 const OF_ANOTHER_LANGUAGE: [&str; 3] = ["/compile-and-save-instruction", "/instructions/wasm", "/git/clone"];
-/// Cases for each operation, beside those that go through the schema part by part.
+/// Cases per operation, in addition to those derived from the schema.
 const CASES: (usize, usize) = (6, 1_000);
-/// All cases of the whole measure.
+/// Minimum number of cases in full mode.
 const CASES_MIN: usize = 10_000;
 
 #[test]
@@ -17,12 +17,12 @@ fn every_answer_is_one_that_the_description_names() {
         "a.ws",
         sample::rule("a", r#"count(when source == $current.source, "P1D") >= 1"#),
     )]);
-    // Nothing leaves this machine.
+    // Prevents outgoing connections.
     home.set("SERVICE_GIT_ALLOW_HOSTS", "nowhere.invalid");
     let service = Service::start(&home);
     let n_cases = proof::rounds(CASES.0, CASES.1);
     let select = |flag: &'static str| OF_ANOTHER_LANGUAGE.into_iter().flat_map(move |path| [flag, path]);
-    // The same cases on every run, unless all are asked for.
+    // The same cases on every run, except in full mode.
     let seed: &[&str] = if proof::is_full() { &[] } else { &["--seed", "20260301"] };
 
     let plain: Vec<&str> = select("--exclude-path").chain(seed.iter().copied()).collect();
@@ -44,7 +44,7 @@ fn run(service: &Service, n_cases: usize, arguments: &[&str]) -> Verdict {
     verdict
 }
 
-/// All but the one that gives the description itself: it is read, and not tried.
+/// Counts all operations except the one that returns the description itself.
 fn n_operations(service: &Service) -> usize {
     let document = service.get("/openapi.json").expect(200);
     let paths = document["paths"].as_object().unwrap().iter().filter(|(path, _)| *path != "/openapi.json");

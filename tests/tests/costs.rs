@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! What is predicted of a rule bounds what it uses: with no more fuel than `tollgate check` and its instruction say, plus one
-//! for each past transaction that a question has to look at by itself, no rule runs out of it.
+//! The predicted cost of a rule is an upper bound. The fuel that `tollgate check` predicts, plus one per past
+//! transaction that a lookup scans individually, suffices for every rule.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_tests::{proof, repository, sample, subject};
 
-/// Parts of a filter beside those that find a row, at most, in any of these rules.
+/// Maximum number of filter parts, other than those that find a row, in any of these rules.
 const FILTER_PARTS_MAX: u64 = 8;
 
-/// Where rules are tried: a history, and transactions with all that came before each.
+/// A history, and transactions with their predecessors.
 struct Stage {
     sandbox: Sandbox,
     history: History,
@@ -36,7 +36,7 @@ impl Stage {
         Self { sandbox: Sandbox::new().unwrap(), history: History::new(), stream }
     }
 
-    /// Whether no rule runs out of so much fuel, each of its own.
+    /// Returns for each rule whether its fuel suffices.
     fn suffices(&self, rules: &[CheckedRule], fuel: &[u64]) -> Vec<bool> {
         let bound = rules.iter().zip(fuel).enumerate().map(|(number, (rule, fuel))| {
             let rule = subject::bind_within(number, rule, &self.sandbox, &self.history, *fuel);
@@ -74,8 +74,8 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
         assert!(enough, "`{}` runs out of what is predicted: {cost:?}", rule.entry.name);
     }
 
-    // The prediction counts the longest way through a rule, and these go shorter ones; but it is no fancy: of those that ask
-    // no history a sixteenth of it stops most.
+    // The prediction covers the longest path, while these transactions take shorter ones. It is still realistic: for
+    // most rules without lookups a sixteenth of it does not suffice.
     let plain: Vec<CheckedRule> = rules
         .iter()
         .zip(&costs)
@@ -92,7 +92,7 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
     assert!(n_stopped * 2 > plain.len(), "{n_stopped} of {}", plain.len());
 }
 
-/// What rules are measured with, and the example rules.
+/// Returns the rules used for measurements, and the example rules.
 fn rules() -> Vec<CheckedRule> {
     let named_lists = BTreeSet::from([corpus::WATCHED.to_owned()]);
     let options = CompileOptions { named_lists: Some(&named_lists), ..CompileOptions::default() };
@@ -105,7 +105,7 @@ fn cost(rule: &CheckedRule) -> Cost {
     emit(std::slice::from_ref(rule)).unwrap().manifest.cost
 }
 
-/// One of few accounts, with all that the rules ask for, in turn large and small, common and rare.
+/// Returns a transaction of one of a few accounts with all fields the rules read, alternating amounts and values.
 fn transaction(number: usize) -> Arc<Transaction> {
     let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let pick = |things: &[&'static str]| things[number % things.len()];

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Faults under load: what was answered is there, with the same verdict, and nothing else is.
+//! Faults under load: every acknowledged transaction is stored with the same verdict, and nothing else is.
 
 #[path = "crashes/clock.rs"]
 mod clock;
@@ -29,14 +29,14 @@ use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 const N_CLIENTS: usize = 8;
-/// Cycles on one data directory; after them a new one, so that a long run checks crashes and not its own growth.
+/// Cycles per data directory. A long run then tests crashes and not its own growth.
 const CYCLES_PER_HOME: usize = 25;
-/// A load that got so far without being stopped found no crash.
+/// A load that reaches this many requests did not crash.
 const N_REQUESTS_MAX: usize = 100_000;
-/// Asked for again after a fault, the latest first.
+/// Number of transactions read back after a fault, latest first.
 const N_READ_BACK: usize = 40;
 
-/// A home whose history is written down often, so that this is interrupted too.
+/// A home with frequent history snapshots, so that faults interrupt them too.
 fn home() -> Home {
     let mut home = DurabilityChecker::home();
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
@@ -47,7 +47,7 @@ fn pace(n_answers: usize) -> Pace {
     Pace { n_clients: N_CLIENTS, n_answers, n_requests_max: N_REQUESTS_MAX }
 }
 
-/// Starts, and says how long that took.
+/// Starts the service and returns the duration.
 fn start(home: &Home) -> (Service, Duration) {
     let began = Instant::now();
     let service = Service::start(home);

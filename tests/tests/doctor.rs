@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! `tollgate doctor`: a line for each check, a code that says whether all is well, and nothing changed.
+//! `tollgate doctor` prints a line per check, exits with a code for the overall result, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Output;
 
 use tollgate_tests::{Home, Service, modules, sample};
 
-/// What every examination of a whole directory looks at, in this order.
+/// The checks of a complete data directory, in order.
 const CHECKS: [&str; 30] = [
     "settings",
     "directory",
@@ -43,7 +43,7 @@ const CHECKS: [&str; 30] = [
     "",
 ];
 
-/// A home with a bit of everything, and its service.
+/// Returns a home with data of every kind, and its service.
 fn started() -> (Home, Service) {
     let home = Home::with_rules(&[
         ("a.ws", sample::rule("a", r#"count(when source == $current.source, "P1D") >= 1"#)),
@@ -91,7 +91,7 @@ fn check_every_line(said: &str) {
     assert_eq!(whats, CHECKS, "{said}");
 }
 
-/// Every file of the data directory, but for the lock file of SQLite's own, by its name.
+/// Returns every file of the data directory by name, except SQLite's shared-memory file.
 fn content(home: &Home) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut pending = vec![home.data()];
@@ -178,7 +178,7 @@ fn where_it_cannot_look_it_says_so() {
     assert!(said(&output).contains("error: cannot look: no/such/directory"), "{}", said(&output));
 }
 
-/// Runs it on this home; what it said.
+/// Runs `tollgate doctor` on this home and returns its output.
 #[track_caller]
 fn check(home: &Home, code: i32) -> String {
     let output = home.command(&["doctor"]).output().unwrap();

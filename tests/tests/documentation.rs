@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! What the documents promise: the README's own requests give the answers it prints, links lead somewhere, routes are
+//! The documentation is correct: the README's requests give the printed responses, links resolve, and routes are
 //! described.
 
 #[path = "documentation/curl.rs"]
@@ -16,10 +16,10 @@ use tollgate_tests::{Home, Service, repository};
 use curl::Curl;
 use markdown::{Fence, fences, headings, links};
 
-/// In a printed answer: any value, any further fields, any further items.
+/// Placeholder in a printed response for any value, further fields or further items.
 const ANYTHING: &str = "…";
 
-/// Routes and methods of the interface and of what operators use.
+/// Routes and methods of the API and of operations.
 const ROUTES: [(&str, &[&str]); 14] = [
     ("/inject", &["post"]),
     ("/transactions/{transaction_id}", &["get"]),
@@ -69,7 +69,7 @@ fn is_request(fence: &Fence) -> bool {
     fence.language == "sh" && fence.text.lines().any(|line| line.trim_start().starts_with("curl "))
 }
 
-/// The service of the README's first command: the example rules.
+/// Returns the home of the README's first command, with the example rules.
 fn home_of_the_readme() -> Home {
     let home = Home::new();
     let top = repository::root().join("rules");
@@ -79,7 +79,7 @@ fn home_of_the_readme() -> Home {
     home
 }
 
-/// Where an answer is not what is printed; `None` when it is.
+/// Returns the first difference between a response and its printed form.
 fn difference(printed: &Value, answered: &Value, place: &str) -> Option<String> {
     match (printed, answered) {
         (Value::String(text), _) if text == ANYTHING => None,
@@ -157,7 +157,7 @@ fn every_route_is_described() {
     assert!(broken.is_empty(), "references that lead nowhere: {broken:?}");
 }
 
-/// Collects every `$ref` below a node that leads nowhere.
+/// Collects every unresolved `$ref` below a node.
 fn check_references(document: &Value, node: &Value, broken: &mut Vec<String>) {
     match node {
         Value::Object(fields) => {

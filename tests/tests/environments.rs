@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! Where the service really runs: pods, hardened units, small machines. Each environment is made by the programs of Debian around the
-//! real binary; one that this machine cannot make is named and left out.
+//! Real environments of the service: pods, hardened units, small machines. Debian's programs create each environment
+//! around the real binary. Environments this machine cannot create are named and skipped.
 
 #[path = "environments/causes.rs"]
 mod causes;

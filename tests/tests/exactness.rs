@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! What transactions in parallel see of each other: exactly those accepted before them, and each id once.
+//! Concurrent transactions see exactly those accepted before them, and each id is accepted once.
 
 #[path = "exactness/updates.rs"]
 mod updates;
@@ -45,7 +45,7 @@ fn parallel_transactions_of_one_moment_see_every_count_from_none_to_all_but_one(
     check_counts(&json!({"created_at": "2026-01-01T00:00:00Z"}));
 }
 
-/// A rule for every count, so that an answer shows how many its transaction saw.
+/// Uses a rule for every count, so that a response shows how many transactions its own one saw.
 #[track_caller]
 fn check_counts(fields: &Value) {
     const N_PARALLEL: usize = 16;

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! A rule of Watch, rewritten, gives here what the rule as it was gives where each payment is part of its own history.
+//! A converted Watch rule gives the same result here as the original when each payment is part of its own history.
 
 use std::process::Stdio;
 
@@ -13,7 +13,7 @@ use tollgate_tests::oracle::{Oracle, Subject};
 use tollgate_tests::subject::Live;
 use tollgate_tests::{Home, proof, repository, sample};
 
-/// Questions of every kind, and filters that the payment itself satisfies always, sometimes and never.
+/// Aggregates of every kind, and filters that the payment itself satisfies always, sometimes or never.
 const FUNCTIONS: [&str; 6] = ["count(", "sum(", "sum(amount ", "avg(", "min(", "max("];
 const FILTERS: [&str; 12] = [
     "currency == $current.currency",
@@ -57,7 +57,7 @@ fn a_rewritten_rule_gives_what_the_old_one_gives_when_the_payment_counts_itself(
         let script = sample::rule(&format!("r{}", pairs.len()), &test.replace('§', &aggregate));
         pairs.push(pair(&script));
     }
-    // Two aggregates in one test, each with a condition of its own.
+    // Two aggregates in one test, each with its own condition.
     for (left, right) in [(1, 3), (3, 3), (2, 5), (0, 6)] {
         let ask = |n: usize| format!("count(when {}, \"PT1H\")", FILTERS[n]);
         pairs.push(pair(&sample::rule("two", &format!("{} > {} - 1", ask(left), ask(right)))));
@@ -72,7 +72,7 @@ fn so_do_generated_rules_that_only_count() -> anyhow::Result<()> {
     for seed in 1..=proof::rounds(300, 20_000) as u64 {
         let batch = Batch::of_seed(seed);
         let scripts = batch.scripts.iter().filter(|script| {
-            // What Watch does not have, and what is rounded.
+            // Skip functions that Watch lacks, and those with rounding.
             !["distinct", "stddev", "previous_transaction", "sum", "avg"]
                 .iter()
                 .any(|word| script.contains(word))
@@ -117,7 +117,7 @@ fn the_page_for_users_of_watch_shows_what_check_prints() {
     }
 }
 
-/// A rule as it was and as it is rewritten.
+/// A rule before and after conversion.
 struct Pair {
     was: String,
     is: String,
@@ -126,7 +126,7 @@ struct Pair {
 
 fn pair(script: &str) -> Pair {
     let CarriedOver { remarks, script: rewritten } = carried_over(script);
-    // The oracle reads `and` and `or` as the service does, so where Watch did not the two are different rules.
+    // The oracle reads `and` and `or` as the service does. Where Watch differs, the two rules are not comparable.
     let is_left_to_a_person =
         remarks.iter().any(|remark| remark.needs_a_person || remark.message.contains("left to right"));
     Pair { was: script.to_owned(), is: rewritten.unwrap_or_else(|| script.to_owned()), is_left_to_a_person }
@@ -163,7 +163,7 @@ fn every_combination() -> impl Iterator<Item = (&'static str, &'static str, &'st
     })
 }
 
-/// Amounts whose sums and means are the same in decimals and in doubles.
+/// Returns a payment whose sums and means are equal in decimals and in doubles.
 fn payment(dice: &mut Dice, n: usize) -> Json {
     let mut payment = json!({
         "transaction_id": format!("t{n}"),

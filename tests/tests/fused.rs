@@ -1,8 +1,8 @@
 #![cfg(test)]
-//! Bodies of as many rules as fit say, bit for bit, what the modules of their single rules say.
+//! Fused bodies of as many rules as possible give exactly the results of the single modules.
 //!
-//! The oracle's own comparison (`oracle.rs`) has fused bodies as well, of a batch's eight rules at most, and it says who is
-//! right. Here they are wide: rules of many batches meet in one body, and share what they ask.
+//! The oracle's comparison (`oracle.rs`) includes fused bodies too, with at most eight rules of a batch, and shows
+//! which result is right. Here bodies are wide: rules of many batches share a body and its lookups.
 
 #[path = "fused/groups.rs"]
 mod groups;
@@ -19,7 +19,7 @@ use tollgate_tests::oracle::Subject;
 use tollgate_tests::proof;
 use tollgate_tests::subject::{Fared, Fused, Live};
 
-/// Where the seeds of this proof begin: far from those of the oracle.
+/// First seed, far from those of the oracle.
 const FIRST_SEED: u64 = 1 << 32;
 
 #[test]
@@ -54,12 +54,12 @@ fn wide_bodies_say_what_single_modules_say() -> anyhow::Result<()> {
     assert!((n_cases / 10..n_cases * 9 / 10).contains(&n_matches), "{n_matches} matches");
     assert!(n_rules >= 8 * n_bodies, "{n_rules} rules in {n_bodies} bodies are not wide");
     assert!(n_joint_searches >= n_bodies, "{n_joint_searches} joint searches of {n_bodies} bodies");
-    // On a machine with other work a body may run out of time; then its rules answer one by one.
+    // On a busy machine a body may time out; its rules then run one by one.
     assert!(n_failed < 10, "bodies failed {n_failed} times");
     Ok(())
 }
 
-/// As many rules as a module may answer for, and a stream.
+/// Returns the maximum number of rules per module, and a stream.
 fn wide(seeds: &mut impl Iterator<Item = u64>) -> (Vec<String>, Vec<Json>) {
     let (mut scripts, mut stream) = (Vec::new(), Vec::new());
     while scripts.len() < RULES_PER_MODULE_MAX {

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Rules in a Git repository, with a real server and a real remote: what is in force after whatever happens there.
+//! Rules in a Git repository, with a real server and a real remote: the rules in force after every event there.
 
 #[path = "git/again.rs"]
 mod again;
@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
 use tollgate_tests::{Home, Service, process, sample};
 
-/// Nothing here takes longer.
+/// Upper bound for any wait.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A repository, a server for it, and a home whose service follows it.
@@ -50,18 +50,18 @@ impl Stage {
         let mut home = Home::new();
         home.set("WATCH_SCRIPT_GIT_REPO", &server.url());
         home.set("WATCH_SCRIPT_GIT_BRANCH", "main");
-        // Nothing happens by itself unless a test says so.
+        // No polling unless a test enables it.
         home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
         Self { upstream, server, home }
     }
 
-    /// With a rule `a`.
+    /// Creates a stage with a rule `a`.
     fn with_a_rule() -> Self {
         Self::new(Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]))
     }
 }
 
-/// The names of all rules in force, sorted.
+/// Returns the names of all rules in force, sorted.
 #[track_caller]
 fn in_force(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
@@ -81,7 +81,7 @@ fn sync(service: &Service) -> Value {
     service.post("/git/sync", &json!({})).expect(200)
 }
 
-/// A home that may clone from loopback over the API and names no repository itself.
+/// Creates a home that may clone from loopback over the API and configures no repository.
 fn open_home() -> Home {
     let mut home = Home::new();
     home.set("SERVICE_GIT_ALLOW_SCHEMES", "http,file");
@@ -95,7 +95,7 @@ fn local_path(service: &Service) -> PathBuf {
     PathBuf::from(status(service)["local_path"].as_str().unwrap())
 }
 
-/// `git` in a work tree, as somebody who works there by hand would use it.
+/// Runs `git` in a work tree as a user would.
 #[track_caller]
 fn by_hand(work_tree: PathBuf, arguments: &[&str]) -> String {
     let output = tollgate_tests::git::upstream::command(work_tree, arguments).output().unwrap();
@@ -103,7 +103,7 @@ fn by_hand(work_tree: PathBuf, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The id of a rule in force.
+/// Returns the id of a rule in force.
 #[track_caller]
 fn id_of(service: &Service, name: &str) -> Value {
     let instructions = service.get("/instructions").expect(200);
@@ -111,14 +111,14 @@ fn id_of(service: &Service, name: &str) -> Value {
     found.unwrap_or_else(|| panic!("there is no `{name}`"))["id"].clone()
 }
 
-/// Takes a rule out of force over the API.
+/// Removes a rule over the API.
 #[track_caller]
 fn remove(service: &Service, name: &str) {
     let id = id_of(service, name);
     assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
 }
 
-/// Waits for something that sends no word when it happens.
+/// Polls until something happens.
 #[track_caller]
 fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

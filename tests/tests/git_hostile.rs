@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Repositories, remotes and addresses of people who mean harm: each is refused, and nothing else happens.
+//! Malicious repositories, remotes and addresses: each is rejected without side effects.
 
 #[path = "git_hostile/addresses.rs"]
 mod addresses;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
 use tollgate_tests::{Answer, Home, Service, sample};
 
-/// A home whose API may clone over plain HTTP from this machine.
+/// Creates a home whose API may clone over plain HTTP from this machine.
 fn open_home() -> Home {
     let mut home = Home::new();
     home.set("SERVICE_GIT_ALLOW_SCHEMES", "http");

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Twelve secrets through every path of Git, everything logged: none is found anywhere.
+//! Twelve secrets on every path of Git with full logging: none appears anywhere.
 
 use std::fs::{self, ReadDir};
 use std::path::Path;
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
 use tollgate_tests::{Answer, Home, Service, sample};
 
-/// Where a secret is put.
+/// Place of a secret.
 #[derive(Debug, Clone, Copy)]
 enum Hand {
     /// `WATCH_SCRIPT_GIT_TOKEN`
     Token,
-    /// The password of `WATCH_SCRIPT_GIT_REPO`.
+    /// Password in `WATCH_SCRIPT_GIT_REPO`.
     Configured,
-    /// The token of a request.
+    /// Token of a request.
     RequestToken,
-    /// The password in the address of a request.
+    /// Password in the URL of a request.
     RequestPassword,
-    /// The token in front of the `@` of a request.
+    /// Token before the `@` in the URL of a request.
     RequestUser,
-    /// The password of an address that is refused.
+    /// Password in a rejected URL.
     Refused,
 }
 
-/// What is secret, in whose hand, and how the server takes it.
+/// The secret, its place, and whether the server accepts it.
 const CANARIES: [(&str, Hand, bool); 12] = [
     ("canary-one-2f7c", Hand::Token, true),
     ("canary-two-91ab", Hand::Token, false),
@@ -41,12 +41,12 @@ const CANARIES: [(&str, Hand, bool); 12] = [
     ("canary-twelve-\u{20ac}", Hand::Refused, false),
 ];
 
-/// A secret in every spelling it could appear in.
+/// Returns every spelling in which a secret could appear.
 fn spellings(secret: &str) -> Vec<Vec<u8>> {
     let escaped: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let partly = percent(secret);
     let mut spellings = vec![secret.to_owned(), escaped.clone(), escaped.to_lowercase(), partly];
-    // In base64 by itself, and behind the users it may stand behind.
+    // In base64, alone and after possible user names.
     for user in ["", "user:", "x-access-token:"] {
         spellings.push(base64(&format!("{user}{secret}")).trim_end_matches('=').to_owned());
     }
@@ -76,10 +76,10 @@ fn base64(text: &str) -> String {
     encoded
 }
 
-/// Everything a service said and wrote.
+/// All output and files of a service.
 #[derive(Default)]
 struct Traces {
-    /// Where it was found, and what.
+    /// Place and content.
     pieces: Vec<(String, Vec<u8>)>,
 }
 
@@ -97,7 +97,7 @@ impl Traces {
         for entry in entries {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                // The folder of a Git operation that ends just now is gone before it can be read.
+                // The folder of a Git operation may disappear before it is read.
                 fs::read_dir(&path).into_iter().for_each(|entries| self.add_entries(entries));
             } else {
                 self.pieces.push((path.to_string_lossy().into_owned(), fs::read(&path).unwrap_or_default()));
@@ -127,7 +127,7 @@ fn no_secret_is_found_in_a_log_an_answer_a_file_or_an_argument() {
     println!("{} secrets, {n_bytes} bytes of logs, answers and files: 0 found", CANARIES.len());
 }
 
-/// One life of a service with a secret: started, cloned, synced, pulled, pushed, refused, stopped.
+/// Runs a service with a secret: start, clone, sync, pull, push, rejected requests, stop.
 fn run(secret: &str, hand: Hand, is_right: bool) -> Traces {
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let user = match hand {

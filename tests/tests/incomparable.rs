@@ -1,10 +1,10 @@
 #![cfg(test)]
-//! Tests of rules that got a value they cannot compare are counted, by test and by the kind of the value.
+//! Tests with incomparable values are counted by test and by the type of the value.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, sample};
 
-/// What is counted when one transaction with this metadata meets a rule with this condition: `test: field got, wanted`.
+/// Checks the counts after one transaction with this metadata, in the form `test: field got, wanted`.
 #[track_caller]
 fn check(service: &Service, condition: &str, metadata: &Value, expected: &[&str]) {
     let saved = service.save(&sample::rule("watched", condition)).expect(201);

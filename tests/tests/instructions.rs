@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Instructions over the API: saved, read back, in force at once, conflicting, deleted, kept over restarts.
+//! Instructions over the API: saved, read, in force at once, conflicting, deleted, kept across restarts.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Home, Service, sample};

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The shapes of the interface: evaluations, stored transactions, webhooks, health and numbers.
+//! Response formats of the API: evaluations, stored transactions, webhooks, health and metrics.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, sample};

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The ledger feed, with a real PostgreSQL: every committed row once, whatever fails on either side.
+//! The ledger feed with a real PostgreSQL: every committed row is read once, whatever fails on either side.
 
 #[path = "ledger/bank.rs"]
 mod bank;

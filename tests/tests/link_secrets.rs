@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! What the links keep secret, with everything logged: none of it is found in a log, an answer or a file.
+//! Secrets of the outgoing links with full logging: none appears in a log, a response or a file.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const QUERY: &str = "key=canary-webhook-query-9c";
 const ALERT_SECRET: &str = "whsec_Y2FuYXJ5LWFsZXJ0LXNlY3JldC0wMDAwMDAwMDAwMDA=";
 const LEDGER_SECRET: &str = "canary-ledger-secret-5d";
 
-/// Everything that must not be seen: as it was set, and as it is sent or kept.
+/// Returns every form of the secrets: as configured, as sent, and as stored.
 fn secrets() -> Vec<String> {
     let basic = openssl::base64::encode_block(format!("user:{PASSWORD}").as_bytes());
     let encoded_key = ALERT_SECRET.trim_start_matches("whsec_");
@@ -88,7 +88,7 @@ fn no_secret_of_a_link_is_found_in_a_log_an_answer_or_a_file() {
     assert_eq!(n_found, 0);
 }
 
-/// Each link at work and in trouble, and every page that could speak of it.
+/// Uses each link in success and failure, and reads every endpoint that might expose a secret.
 fn exercise(
     service: &Service,
     dashboard: &Dashboard,

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Named lists over the API: set, read, replaced, removed; durable, and in force when the answer is there.
+//! Named lists over the API: set, read, replaced, removed; durable and in force before the response.
 
 #[path = "lists/files.rs"]
 mod files;
@@ -13,7 +13,7 @@ use tollgate_tests::{Answer, Home, Service, sample};
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
-/// A list of [`ENTRIES`] entries is in force within.
+/// Maximum delay until a list of [`ENTRIES`] entries is in force.
 const LONG_LIST_MAX: Duration = Duration::from_secs(5);
 const ENTRIES: usize = 100_000;
 

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Whatever becomes of standard error, the service starts, judges, and ends; and it says what it could not say.
+//! Whatever happens to standard error, the service starts, evaluates and stops, and it reports lost log lines.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter, Write as _};
@@ -17,14 +17,14 @@ use tollgate_tests::{Home, Service, process, proof, sample};
 
 const LOST: &str = "tollgate_log_lines_lost_total";
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What the end may take longer than with a log that is read: the service waits a second for its log.
+/// Maximum duration of a stop; the service waits one second for its log.
 const END_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// More than a pipe and the queue behind it take, at more than a kilobyte a line.
+/// More than a pipe and the log queue hold, at more than a kilobyte per line.
 const MORE_THAN_FITS: usize = 1_500;
 const CLIENTS: usize = 4;
 
-/// With a line of more than a kilobyte for every payment.
+/// Creates a home that logs more than a kilobyte for every payment.
 fn home() -> Home {
     let rule = sample::rule("any", "amount > 0").replace("any matched", &"long ".repeat(200));
     let mut home = Home::with_rules(&[("any.ws", rule)]);
@@ -32,7 +32,7 @@ fn home() -> Home {
     home
 }
 
-/// So many payments, each answered 200.
+/// Sends this many payments, each of which must return 200.
 #[track_caller]
 fn check_payments(service: &Service, name: &str, n_payments: usize) {
     let n_payments = proof::rounds(n_payments, 20 * n_payments);
@@ -53,7 +53,7 @@ fn lost(service: &Service) -> u64 {
     metric(service, LOST)
 }
 
-/// Payments flow, what cannot be logged is counted, and the end is one like any other.
+/// Checks that payments succeed, lost lines are counted, and the service stops normally.
 #[track_caller]
 fn check_unheard(service: Service, name: &str) {
     check_payments(&service, name, MORE_THAN_FITS);
@@ -75,7 +75,7 @@ fn serve(home: &Home, stderr: impl Into<Stdio>) -> Service {
     Service::start_unheard(home, command)
 }
 
-/// A pipe that takes no byte more.
+/// Returns a full pipe.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = io::pipe().unwrap();
     ioctl_fionbio(&writer, true).unwrap();
@@ -125,7 +125,7 @@ fn a_log_as_long_as_a_file_may_be_stops_nothing() {
     let home = home();
     let log = OpenOptions::new().append(true).create(true).open(home.at("log")).unwrap();
     let service = serve(&home, log.try_clone().unwrap());
-    // So long that the store stays far below.
+    // Large enough for the store to stay far below the limit.
     let n_bytes = 512 << 20;
     log.set_len(n_bytes).unwrap();
     process::limit_file_size(service.pid(), n_bytes);
@@ -156,7 +156,7 @@ fn standard_descriptors_that_are_closed_are_nothing_to_write_a_log_into() {
     assert_eq!(Service::start(&home).transaction("nowhere-19").status, 200);
 }
 
-/// The lines that tell of lost ones, and how many those are.
+/// Returns the number of lost lines according to the log.
 fn told(log: &Log) -> u64 {
     let counts = log.lines().into_iter().filter_map(|line| {
         let fields = log::fields(&line)?;
@@ -166,7 +166,7 @@ fn told(log: &Log) -> u64 {
     counts.sum()
 }
 
-/// Every line is whole, and all that were lost are told of.
+/// Checks that every line is complete and all lost lines are reported.
 #[track_caller]
 fn check_told(service: &Service, log: &Log) {
     service.until("the lost lines are told of", || told(log) == lost(service));
@@ -206,7 +206,7 @@ fn lines_that_nobody_could_read_are_told_of_when_somebody_comes() {
     drop(reader);
     check_payments(&service, "unheard", 50);
     service.until("lines are lost", || lost(&service) >= 50);
-    // No event is needed for it: nothing happens from here on.
+    // The report needs no further event.
     let log = Log::of(File::open(&path).unwrap());
     check_told(&service, &log);
 }
@@ -274,7 +274,7 @@ fn no_command_panics_where_nobody_hears_it() {
         let mut child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
         drop(command);
         let status = wait(&mut child);
-        // 101 is the code of a panic, and a signal the end of one within another.
+        // 101 is the exit code of a panic; a nested panic ends with a signal.
         assert!(status.code().is_some_and(|code| code <= 2), "{arguments:?}: {status:?}");
     }
 }

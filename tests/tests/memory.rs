@@ -1,4 +1,4 @@
-//! The service keeps to its memory and to its answers, and says how far its start is.
+//! The service respects its memory limit without changing results, and reports the progress of its start.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ fn what_no_rule_reaches_is_let_go_and_a_rule_that_asks_for_it_fails_instead_of_g
     judge("old", "acc-anna", "2026-01-01T00:00:00Z");
     assert_eq!(judge("again", "acc-anna", "2026-01-01T00:00:01Z")["verdict"], "approve");
     judge("new", "acc-bob", "2026-03-01T00:00:00Z");
-    // Every few seconds somebody goes through the history.
+    // Eviction from the history runs every few seconds.
     let started = Instant::now();
     let late = (0..).find_map(|number| {
         let late = judge(&format!("late-{number}"), "acc-anna", "2026-01-01T00:00:02Z");
@@ -60,6 +60,6 @@ fn what_no_rule_reaches_is_let_go_and_a_rule_that_asks_for_it_fails_instead_of_g
     let late = late.unwrap();
     assert_eq!((&late["verdict"], &late["failures"][0]["failure"]), (&json!("review"), &json!("lookup")));
     assert_eq!(judge("next", "acc-anna", "2026-03-01T00:00:01Z")["verdict"], "approve");
-    // What left the history is in the store.
+    // Transactions evicted from the history remain in the store.
     assert_eq!(service.get("/transactions/old").expect(200)["verdict"], "approve");
 }

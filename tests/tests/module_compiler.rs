@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The process that compiles modules of strangers: what it holds when it is given what no check would let pass.
+//! The process that compiles untrusted modules: its restrictions hold even for modules that no check admits.
 
 #[path = "module_compiler/beside.rs"]
 mod beside;
@@ -24,18 +24,18 @@ use tollgate_tests::process::{children, field};
 use tollgate_tests::{Home, proof};
 
 const GOOD: &[u8] = include_bytes!("../../guest-abi/fixtures/abi-1.wasm");
-/// For one module, whatever it is.
+/// Time limit for any module.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// Compilers are counted while one test alone throws bombs.
+/// Serialises the tests that count compiler processes.
 static BOMBING: Mutex<()> = Mutex::new(());
-/// All memory of one compiler, in KiB.
+/// Maximum memory of one compiler, in KiB.
 const MEMORY_KIB_MAX: u64 = 512 * 1024;
 
 fn compiler() -> Compiler {
     Compiler::of(binary().to_owned())
 }
 
-/// A compiler that stands within its walls and waits for a module.
+/// Returns a confined compiler process that waits for a module.
 fn waiting() -> Process {
     let process = ProcessLauncher::at(binary().to_owned(), vec![COMPILER_ARGUMENT.into()]).start().unwrap();
     until("it has raised its walls", || field(process.id(), "Seccomp:") == 2);
@@ -65,7 +65,7 @@ fn what_the_engine_has_against_a_module_is_said() {
     for (module, words) in [
         (b"nonsense".as_slice(), "magic header not detected"),
         (b"", "unexpected end"),
-        // A function that promises a number and gives none.
+        // A function that declares a result and returns none.
         (b"\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b", "type mismatch"),
     ] {
         let refused = compiler().compile(module, Execution::Compiled).unwrap_err();
@@ -94,7 +94,7 @@ fn a_compiler_has_few_rights_and_holds_nothing_but_its_pipes() {
         let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), [soft, hard], "{name}");
     }
-    // Three pipes; what else there may be is what this process was started with, under its number.
+    // Three pipes; any other descriptor was inherited from this test process under the same number.
     let held = |process: &str, number: &str| fs::read_link(format!("/proc/{process}/fd/{number}"));
     let of_compiler = compiler.id().to_string();
     for file in fs::read_dir(format!("/proc/{of_compiler}/fd")).unwrap().flatten() {
@@ -113,7 +113,7 @@ fn a_compiler_does_not_outlive_who_started_it() {
     let number = thread::spawn(|| {
         let compiler = waiting();
         let number = compiler.id();
-        // As if the service had been killed: nobody ends it.
+        // Simulates a kill of the service, after which no destructor ends the process.
         std::mem::forget(compiler);
         number
     });
@@ -125,7 +125,7 @@ fn a_compiler_does_not_outlive_who_started_it() {
 #[test]
 fn a_compiler_that_is_asked_for_nothing_ends() {
     let home = Home::new();
-    // Nothing, half a length, a module that is not whole, one that is larger than any.
+    // Empty input, half a length, an incomplete module, and one above the size limit.
     for question in [b"".as_slice(), b"\x04\0", b"\x04\0\0\0\0as", b"\xff\xff\xff\xff\0asm"] {
         let mut compiler =
             bare_command(&home.current(), &[COMPILER_ARGUMENT]).stdin(Stdio::piped()).spawn().unwrap();
@@ -163,7 +163,7 @@ fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
     assert_eq!(compilers(), [0_u32; 0], "none is left behind");
 }
 
-/// Does it, and gives the most memory a compiler was seen to hold meanwhile, in KiB.
+/// Runs `act`. Returns its result and the peak memory of any compiler meanwhile, in KiB.
 fn with_peak<T>(act: impl FnOnce() -> T) -> (T, u64) {
     let (is_done, peak) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -181,14 +181,14 @@ fn with_peak<T>(act: impl FnOnce() -> T) -> (T, u64) {
     })
 }
 
-/// The most this process ever held, in KiB; zero when it is gone.
+/// Returns the peak memory of a process in KiB; zero if it is gone.
 fn peak_of(number: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Compilers of this test that run; those of others beside it wait for a module.
+/// Returns the busy compilers of this test; those of other tests wait for a module.
 fn compilers() -> Vec<u32> {
     let is_busy = |number: &u32| {
         let command = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Modules, single and fused, compiled and interpreted, with the real history, say what the oracle says.
+//! Modules with the real history agree with the oracle: single and fused, compiled and interpreted.
 
 use serde_json::json;
 use tollgate_engine::sandbox::Execution;
@@ -9,9 +9,9 @@ use tollgate_tests::oracle::{self, Oracle, Subject};
 use tollgate_tests::proof;
 use tollgate_tests::subject::{Fused, Late, Live};
 
-/// Where the seeds of this proof begin.
+/// First seed.
 const FIRST_SEED: u64 = 1;
-/// And of the one about long numbers.
+/// First seed with long numbers.
 const FIRST_SEED_OF_LONG_NUMBERS: u64 = 1 << 34;
 
 #[test]
@@ -29,7 +29,7 @@ fn short_numbers_are_looked_for_exactly_in_a_list_of_the_transaction() -> anyhow
     check_cases(|_| short_numbers_among_long_ones(), 1, 1)
 }
 
-/// Elements that are the number looked for, or share its nearest double with it.
+/// Elements that equal the value, or only share its nearest double.
 fn short_numbers_among_long_ones() -> Batch {
     let values = ["1000000000000000000", r"hour_of_day(timestamp)", r#"count(when amount >= 0, "P1D")"#];
     let tests = values.iter().flat_map(|value| [format!("{value} in"), format!("{value} not_in")]);
@@ -72,7 +72,7 @@ fn check_cases(batch_of: fn(u64) -> Batch, first_seed: u64, n_cases: usize) -> a
     println!("oracle: {} cases, {} differences", report.n_cases, report.n_differences);
     assert!(report.described.is_empty(), "{}", report.described.join("\n"));
     assert_eq!(report.n_differences, 0);
-    // A generator whose rules match always or never would prove nothing.
+    // A generator whose rules always or never match would prove nothing.
     let (n_cases, n_matches) = (report.n_cases, report.n_matches);
     assert!((n_cases / 10..n_cases * 9 / 10).contains(&n_matches), "{n_matches} matches");
     Ok(())

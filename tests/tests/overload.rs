@@ -1,11 +1,11 @@
 #![cfg(test)]
-//! More than the service takes on: refused at once, with a time to come back, and nothing of it stored.
+//! Overload: excess requests are rejected at once with a retry time, and nothing of them is stored.
 
 use serde_json::json;
 use tollgate_tests::{Client, Home, Service, client, sample};
 
 const N_PARALLEL: usize = 32;
-/// One of so many rounds overloads a service that takes on one transaction at a time.
+/// One round of this many overloads a service that accepts one transaction at a time.
 const N_ROUNDS: usize = 50;
 
 #[test]

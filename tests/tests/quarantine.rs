@@ -1,14 +1,14 @@
 #![cfg(test)]
-//! A rule that keeps failing is taken out of the way, visibly, and nothing slips through in its place; a good rule is not to
-//! be talked into it.
+//! A rule that keeps failing is quarantined visibly, and no transaction bypasses it. Crafted transactions cannot
+//! quarantine a good rule.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, modules, sample};
 
-/// Failures in a row, each for another source, after which a rule is not run any more.
+/// Number of consecutive failures, each for a different source, that quarantine a rule.
 const N_SOURCES: usize = 32;
 
-/// Loops for ever when the amount is above the limit, and matches nothing.
+/// Returns a rule that loops forever if the amount exceeds the limit, and never matches.
 fn fragile(name: &str, limit: u32) -> Vec<u8> {
     let module = modules::of_text(&format!(
         r#"(module
@@ -24,7 +24,7 @@ fn transaction(id: &str, amount: u32, source: &str) -> Value {
     sample::with(&sample::transaction(id), &json!({ "amount": amount, "source": source }))
 }
 
-/// What the service says of a transaction: its verdict, and how each rule failed.
+/// Returns the verdict of a transaction and the failure of each rule.
 #[track_caller]
 fn judge(service: &Service, transaction: &Value) -> (String, Vec<String>) {
     let judged = service.inject(transaction).expect(200);
@@ -42,7 +42,7 @@ fn review(word: &str) -> (String, Vec<String>) {
     ("review".to_owned(), vec![word.to_owned()])
 }
 
-/// Fails for so many sources in a row.
+/// Makes the rule fail for this many sources in a row.
 #[track_caller]
 fn fail(service: &Service, round: &str, n: usize) {
     for i in 0..n {
@@ -75,11 +75,11 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
             .unwrap()
             .starts_with("degraded: 1 rules are in quarantine (fragile): transactions are held for review")
     });
-    // In its place every transaction is held, also those it would have let through.
+    // Every transaction is held in its place, including those it would have approved.
     assert_eq!(judge(&service, &transaction("held", 0, "anyone")), review("quarantined"));
     assert!(version(&service, "after") > before, "which rules are run is part of the version");
 
-    // It stays so, also when the process does not.
+    // The quarantine survives a restart.
     service.kill();
     let service = Service::start(&home);
     assert_eq!(service.get(&path).expect(200), shown);
@@ -89,7 +89,7 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
     assert_eq!((&released["status"], &released["quarantine"]), (&json!("active"), &Value::Null));
     assert_eq!(service.post(&format!("{path}/release"), &json!({})).expect(200), released, "and again");
     assert_eq!(judge(&service, &transaction("free", 0, "anyone")).0, "approve");
-    // Who goes on failing comes back.
+    // A rule that fails again is quarantined again.
     fail(&service, "second", N_SOURCES);
     service.until("it is in quarantine again", || status(&service, &id) == "quarantined");
     assert_eq!(service.post("/instructions/77/release", &json!({})).code(), "instruction_not_found");
@@ -101,7 +101,7 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
 #[test]
 fn crafted_transactions_cannot_switch_a_good_rule_off() {
     let service = Service::start(&Home::new());
-    // Blocks above 5 000, and has a fault that amounts above 9 000 bring about.
+    // Blocks amounts above 5,000, and has a bug that amounts above 9,000 trigger.
     let sanctions = modules::of_text(
         r#"(module
           (import "tollgate" "number" (func $number (param i32) (result f64)))
@@ -112,14 +112,14 @@ fn crafted_transactions_cannot_switch_a_good_rule_off() {
     let saved = service.upload("", &modules::with_manifest(&sanctions, &modules::manifest("sanctions")));
     let id = saved.expect(201)["id"].clone();
     for i in 0..500 {
-        // Crafted ones, from as many accounts as anybody likes; each is held all the same.
+        // Crafted transactions from any number of accounts; each is held regardless.
         let crafted = transaction(&format!("crafted-{i}"), 9_500, &format!("mallory-{i}"));
         assert_eq!(judge(&service, &crafted), review("trap"), "{i}");
         if i % 25 == 0 {
             assert_eq!(judge(&service, &transaction(&format!("honest-{i}"), 10, "alice")).0, "approve");
         }
     }
-    // The same one again is no other transaction.
+    // A repeated transaction does not count.
     for _ in 0..1_500 {
         let _ = judge(&service, &transaction("crafted-0", 9_500, "mallory-0"));
     }

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Every verdict can be derived again out of what is stored, and one that somebody changed is found by name.
+//! Every verdict can be derived again from the store, and a modified one is identified.
 
 #[path = "replay/depth.rs"]
 mod depth;
@@ -13,11 +13,11 @@ mod tampered;
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Home, sample};
 
-/// Sources of a stream.
+/// Number of sources in a stream.
 const N_SOURCES: usize = 4;
 
-/// Rules that tell how many of its source a transaction saw, how many of these were applied, and what they came to; and one
-/// that looks into a list.
+/// Rules whose matches show the count of a source, its count of applied transactions and its sum; and a rule that uses
+/// a list.
 fn home() -> Home {
     let mut rules: Vec<(String, String)> = Vec::new();
     for k in 1..6 {
@@ -36,7 +36,7 @@ fn home() -> Home {
     Home::with_rules(&rules)
 }
 
-/// One of a stream, some of them late.
+/// Returns a transaction of a stream; some are late.
 fn transaction(prefix: &str, n: usize) -> Value {
     let created_at = format!("2026-01-01T0{}:0{}:00Z", n % 3, (n * 7) % 10);
     let fields = json!({
@@ -45,7 +45,7 @@ fn transaction(prefix: &str, n: usize) -> Value {
     sample::with(&sample::transaction(&format!("{prefix}-{n}")), &fields)
 }
 
-/// Injects so many, and moves the status of each third of them.
+/// Injects this many transactions and advances the status of one third.
 fn traffic(client: &Client, prefix: &str, n: usize) {
     for i in 0..n {
         let transaction = transaction(prefix, i);

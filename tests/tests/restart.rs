@@ -1,9 +1,9 @@
 #![cfg(test)]
-//! A service that was restarted judges the next transaction as one that was not.
+//! A restarted service evaluates the next transaction like one that was not restarted.
 //!
-//! The same probes are judged three times: by the service that took the load, after SIGTERM and a restart, and after
-//! SIGKILL and a restart. A probe changes the history, so each time they come a microsecond earlier than before: a
-//! later time never sees them, and all other transactions lie on whole seconds, so that no window's edge moves over one.
+//! The same probes are evaluated three times: by the loaded service, after SIGTERM and a restart, and after SIGKILL and
+//! a restart. A probe changes the history, so each round is one microsecond earlier than the previous one and does not
+//! see its probes. All other transactions lie on whole seconds, so no window edge passes one.
 
 #[path = "restart/snapshots.rs"]
 mod snapshots;
@@ -20,7 +20,7 @@ use tollgate_tests::{Answer, Home, Service, proof, sample};
 const N_THREADS: usize = 32;
 const N_SOURCES: usize = 400;
 const N_PROBES: usize = 400;
-/// Seconds from one transaction of the load to the next, on average: a larger load lasts longer and is no denser.
+/// Average interval between two transactions of the load, in seconds. A larger load lasts longer and is not denser.
 const SPACING_SECONDS: usize = 30;
 
 const RULES: [(&str, &str); 12] = [
@@ -62,7 +62,7 @@ fn a_restart_changes_no_verdict() {
     let started = Instant::now();
     let service = Service::start(&home);
     let restart_took = started.elapsed();
-    // Everything comes from the snapshot that the stop left; after the kill, all but the last probes.
+    // Everything is restored from the snapshot of the stop; after the kill, all but the last probes.
     snapshots::check_restored(&service, n_stored + N_PROBES, 0);
     let after_stop = judge(&service, n_stored, 1);
     service.kill();
@@ -79,7 +79,7 @@ fn a_restart_changes_no_verdict() {
     );
 }
 
-/// Many clients, each transaction with its own place in time.
+/// Sends from many clients; each transaction has a fixed event time.
 fn load(service: &Service, n_stored: usize) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -99,11 +99,11 @@ fn load(service: &Service, n_stored: usize) {
     });
 }
 
-/// The nth of the load: not in order of time, spread unevenly over sources and destinations.
+/// Returns the nth transaction: out of order in time, and unevenly distributed over sources and destinations.
 fn transaction(n: usize, n_stored: usize) -> Value {
     let mixed = mix(n);
     let statuses = ["applied", "applied", "pending", "failed"];
-    // The square makes the first sources busy and the last ones quiet.
+    // The square makes the first sources frequent and the last ones rare.
     let draw = mixed % 1_000;
     let source = draw * draw * N_SOURCES / 1_000_000;
     let second = (n * SPACING_SECONDS + mixed % 600) % (n_stored * SPACING_SECONDS);
@@ -149,7 +149,7 @@ fn check_equal(before: &[Answer], after: &[Answer], when: &str) {
     }
 }
 
-/// Every rule must have told probes apart, or their agreement would say little.
+/// Checks that every rule matches some probes and not others; otherwise their agreement would prove little.
 #[track_caller]
 fn check_sharp(answers: &[Answer]) {
     let mut matches: BTreeMap<String, usize> = BTreeMap::new();
@@ -171,7 +171,7 @@ fn text(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-/// Spreads numbers evenly, the same way on every run.
+/// Distributes numbers evenly and deterministically.
 fn mix(n: usize) -> usize {
     let mut x = (n as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Rule files and named lists: read at start, broken ones reported, the others in force.
+//! Rule files and named lists are read at the start; broken ones are reported, and the others are in force.
 
 #[path = "rule_files/links.rs"]
 mod links;
@@ -149,7 +149,7 @@ fn a_named_list_is_read_beside_the_rules() {
 #[test]
 fn without_a_rules_directory_rules_come_over_the_api() {
     let mut home = Home::new();
-    // An empty variable counts as not set, and where the service is started there is no `rules`.
+    // An empty variable counts as unset, and the working directory contains no `rules`.
     home.set("WATCH_SCRIPT_DIR", "");
     let service = Service::start(&home);
     assert_eq!(service.get("/instructions").expect(200), json!([]));

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! What a rule may use is the operator's word, by where the rule comes from.
+//! The operator decides what a rule may use, depending on the source of the rule.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, modules, sample};
@@ -23,7 +23,7 @@ fn set_policy(home: &mut Home, policy: &str) {
     home.set("SERVICE_RULE_POLICY", path.to_str().unwrap());
 }
 
-/// A module with this verdict that reads this field.
+/// Returns a module with this verdict that reads this field.
 fn module(name: &str, verdict: &str, field: &str, body: &str) -> Vec<u8> {
     let text = format!(
         r#"(module (import "tollgate" "number" (func $number (param i32) (result f64)))
@@ -57,7 +57,7 @@ fn what_is_not_granted_is_told_and_nothing_is_saved() {
     let saved = service.upload("", &module("modest", "review", "amount", MATCHES)).expect(201);
     assert_eq!(saved["module"]["cost"]["instructions"], json!(200));
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["modest"]);
-    // What is granted to one source is not for another.
+    // A permission of one source does not apply to another.
     let _ = service.save(&sample::rule("any", "source == \"x\"")).expect(201);
 }
 

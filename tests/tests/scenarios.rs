@@ -1,8 +1,8 @@
 #![cfg(test)]
-//! Every example rule, through the real binary: transactions in, verdicts out.
+//! Every example rule with the real binary: transactions in, verdicts out.
 //!
-//! Beside `rules/<typology>/<name>.ws` lies `<name>.json`: `{rule, cases: [{name, history, transaction, expect}]}`. The
-//! cases of a rule meet one service with that rule alone and the shared lists; ids and accounts keep them apart.
+//! Each `rules/<typology>/<name>.ws` has a `<name>.json`: `{rule, cases: [{name, history, transaction, expect}]}`. The
+//! cases of a rule run on one service with only that rule and the shared lists; ids and accounts keep them independent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tollgate_tests::{Home, Service, repository};
 
-/// Services that run side by side.
+/// Number of services that run concurrently.
 const N_SERVICES: usize = 2;
-/// The shipped collection is at least this large.
+/// Minimum number of shipped rules.
 const N_RULES_MIN: usize = 40;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ fn every_scenario_gives_its_verdict() {
     println!("{} rules, {} cases", rules.len(), n_cases.into_inner());
 }
 
-/// What went otherwise than expected in this case, if anything did.
+/// Returns the deviation from the expectation of this case, if any.
 fn judge(service: &Service, rule: &Path, case: &Case) -> Option<String> {
     for past in &case.history {
         let answer = service.inject(past);
@@ -128,7 +128,7 @@ fn all_example_rules_load_together() {
     }
 }
 
-/// A home with these rules at their places, and the lists.
+/// Creates a home with these rules at their paths, and the lists.
 fn home_of(rules: &[PathBuf]) -> Home {
     let home = Home::new();
     let top = repository::root().join("rules");

@@ -1,11 +1,12 @@
 #![cfg(test)]
-//! Mutation tests: bugs that are seeded in a copy of the service are found by the suites that look for bugs.
+//! Mutation tests: the suites find bugs that are seeded in a copy of the service.
 //!
-//! Each bug is a patch below `tests/bugs`. One build has them all, and an environment variable says which one is on. A *gauntlet* is
-//! a series of requests and faults: those of the witness, or a conversation about one promise. A service without a bug passes every
-//! gauntlet. One with a bug fails the gauntlet that stands beside it in the table, with the word that stands there too.
+//! Each bug is a patch below `tests/bugs`. One build contains all of them, and an environment variable selects the
+//! active one. A *gauntlet* is a series of requests and faults: those of the durability checker, or a conversation
+//! about one guarantee. A service without a bug passes every gauntlet. A service with a bug fails the gauntlet that the
+//! table lists, with the listed word.
 //!
-//! The build takes minutes and is made in the full mode alone. Whether every patch applies is tested always.
+//! The build takes minutes and runs in full mode only. Whether every patch applies is always tested.
 
 #[path = "seeded_bugs/conversations.rs"]
 mod conversations;
@@ -32,20 +33,20 @@ use tollgate_tests::{Home, Service, binary, proof, repository, sample};
 
 use table::{BUGS, GAUNTLETS};
 
-/// A build with bugs that was made before, in place of a new one.
+/// An existing build with bugs, used instead of a new one.
 const BINARY: &str = "TOLLGATE_SEEDED_BINARY";
-/// Letters of a complaint that are printed, before the word that is looked for and from there on.
+/// Number of characters of a failure message printed before the expected word, and from there on.
 const CHARS_BEFORE: usize = 60;
 const CHARS_BEHIND: usize = 100;
 
-/// What a service has to go through; whoever finds something panics.
+/// A test that a service must pass; a failure panics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gauntlet {
     name: &'static str,
     run: fn(&Build),
 }
 
-/// The build with the bugs, and the name of the one that is on.
+/// The build with the bugs, and the name of the active one.
 #[derive(Debug)]
 pub(crate) struct Build {
     binary: PathBuf,
@@ -53,7 +54,7 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// A home that is served by this build.
+    /// Configures a home to use this build.
     pub(crate) fn at(&self, mut home: Home) -> Home {
         home.serve_by(&self.binary);
         if let Some(bug) = self.bug {
@@ -62,7 +63,7 @@ impl Build {
         home
     }
 
-    /// Goes through a gauntlet: what was found, and how long that took.
+    /// Runs a gauntlet. Returns the failure, if any, and the duration.
     fn go_through(&self, gauntlet: Gauntlet) -> (Option<String>, Duration) {
         let began = Instant::now();
         let found = panic::catch_unwind(AssertUnwindSafe(|| (gauntlet.run)(self))).err();
@@ -70,13 +71,13 @@ impl Build {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn text(complaint: &(dyn Any + Send)) -> String {
     let text = complaint.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| complaint.downcast_ref::<&str>().copied()).unwrap_or("something without words").to_owned()
 }
 
-/// What stands around a word, on one line.
+/// Returns the text around a word, on one line.
 fn around(word: &str, complaint: &str) -> String {
     let complaint = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
     let n_before = complaint.split_once(word).map_or(0, |(before, _)| before.chars().count());
@@ -124,7 +125,7 @@ fn every_seeded_bug_is_found() {
         println!("SKIPPED: bugs are looked for with TOLLGATE_PROOF=full, or where {BINARY} names a build");
         return;
     }
-    // One name alone, for whoever looks into one bug.
+    // A single bug by name, for debugging.
     let wanted = env::var(VARIABLE).ok();
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     let binary = env::var_os(BINARY).map_or_else(binary_with_bugs, PathBuf::from);
@@ -159,7 +160,7 @@ fn every_seeded_bug_is_found() {
     assert!(missed.is_empty(), "{} are not found:\n{}", missed.len(), missed.join("\n"));
 }
 
-/// Built below the target directory, where nobody takes it for the one without bugs.
+/// Builds below the target directory, separate from the build without bugs.
 fn binary_with_bugs() -> PathBuf {
     let target = binary::target_directory().unwrap_or_else(env::temp_dir).join("seeded");
     let copy = target.join("tree");

@@ -1,5 +1,6 @@
 #![cfg(test)]
-//! Stores of earlier semantics: their verdicts follow as they were given, and new ones have the current meaning.
+//! Stores with earlier semantics: existing verdicts are derived as they were given, and new ones use the current
+//! semantics.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +8,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, audit, repository};
 
-/// Verdicts of the stores that were kept.
+/// Number of verdicts in each kept store.
 const N_VERDICTS_OF_1: u64 = 48;
 const N_VERDICTS_OF_2: u64 = 36;
 
-/// The kept store of these semantics, and the rules that it was made with.
+/// Returns a home with the kept store of these semantics and its rules.
 fn home(semantics: u32) -> Home {
     let fixture = repository::root().join(format!("tests/fixtures/semantics-{semantics}"));
     let home = Home::new();
@@ -31,7 +32,7 @@ fn copy_rules(home: &Home, folder: &Path, below: &Path) {
     }
 }
 
-/// The rules that match a transaction with these fields, of those named, in order.
+/// Returns which of the named rules match a transaction with these fields, in order.
 fn matching(service: &Service, id: &str, fields: &Value, of: &[&str]) -> Vec<String> {
     let mut transaction = json!({
         "transaction_id": id, "amount": 1, "currency": "EUR", "reference": id, "source": "acc-new",
@@ -107,8 +108,8 @@ const RULES_OF_2: [&str; 15] = [
     "uploaded_status",
 ];
 
-/// Transactions of one account, an hour apart, and the rules that match each. The module counts what was sent as `applied`: it keeps
-/// the meaning that it was made with.
+/// Transactions of one account, one hour apart, and the rules that match each. The module counts the status `applied`
+/// case-sensitively, because it keeps the semantics it was built with.
 #[rustfmt::skip]
 const CASELESS: [(&str, &[&str]); 6] = [
     (r#"{"status": "Applied", "meta_data": {"expected": "VOID"}}"#,

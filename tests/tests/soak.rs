@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Half of what the service takes, for long: what it holds neither grows nor leaks.
+//! A long run at half the peak rate: memory and files do not grow.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tollgate_tests::{Client, Home, Service, process, proof, sample};
 
-/// Clients, each with a connection of its own.
+/// Number of clients, each with one connection.
 const N_CLIENTS: usize = 16;
 const N_SOURCES: usize = 10_000;
-/// Lines of the table.
+/// Number of lines in the table.
 const N_LINES: usize = 30;
-/// What the later half may hold beyond the earlier one, of each 100 bytes, and besides: the filter of known ids grows by itself.
+/// Permitted growth of the later half over the earlier one, in percent and in KiB; the filter of known ids grows by
+/// design.
 const GROWTH_PER_CENT: u64 = 10;
 const GROWTH_KIB: u64 = 16 * 1024;
-/// Files that come and go: connections of the store, a snapshot that is being written.
+/// Files that come and go: connections of the store, a snapshot being written.
 const FILES_SPARE: usize = 8;
-/// The log of the store is cut back to 64 MiB.
+/// The WAL is truncated to 64 MiB.
 const LOG_BYTES_MAX: u64 = 96 << 20;
 
-/// What the service held at some moment.
+/// Resources of the service at some moment.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     at: Duration,
@@ -53,7 +54,7 @@ fn at_half_load_memory_files_and_log_stay_as_they_are() {
     load(&clients, &n_sent, pause, || {
         let every = length / u32::try_from(N_LINES).unwrap();
         for line in 1..=N_LINES {
-            // The measured thing is time itself.
+            // This test must run for a real period of time.
             thread::sleep((every * u32::try_from(line).unwrap()).saturating_sub(began.elapsed()));
             held.push(Held::by(&service, &home, began.elapsed(), n_sent.load(Ordering::Relaxed) - n_before));
         }
@@ -63,7 +64,7 @@ fn at_half_load_memory_files_and_log_stay_as_they_are() {
     assert_eq!(service.stop().0.code(), Some(0));
 }
 
-/// Rules that look back a few seconds: what is older is let go of while they run.
+/// Rules with windows of a few seconds, so that older data is released during the run.
 fn rules() -> Vec<(String, String)> {
     let counts =
         (1..=10).map(|n| format!("count(when source == $current.source, \"PT{}S\") > {}", n + 5, 50 + n));
@@ -76,7 +77,7 @@ fn rules() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Each client sends, and begins once in a `pause` at most, until `meanwhile` is over.
+/// Each client sends at most once per `pause` until `meanwhile` is over.
 fn load(clients: &[Client], n_sent: &AtomicUsize, pause: Duration, meanwhile: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -128,7 +129,7 @@ fn report(peak: f64, held: &[Held]) {
     }
 }
 
-/// The first third is for growing into the load; of the rest, the later half holds what the earlier one does.
+/// The first third is warm-up; of the rest, the later half must not exceed the earlier one.
 fn check(held: &[Held]) {
     let (earlier, later) = held[N_LINES / 3..].split_at(N_LINES / 3);
     let typical = |held: &[Held]| {

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Ledger events move the status of a transaction: whatever the order, the repetition and the crash, to one end.
+//! Ledger events change the status of a transaction: any order, repetition or crash leads to the same final status.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, Home, Service, proof, sample};
 
-/// A life cycle, and where it ends.
+/// A life cycle and its final status.
 const EVENTS: [&str; 6] = ["created", "queued", "scheduled", "inflight", "applied", "void"];
 const STATUSES: [&str; 6] = ["pending", "queued", "scheduled", "inflight", "applied", "void"];
 const N_CLIENTS: usize = 12;
 
-/// A probe asks about a chain of transactions and belongs to none, so that it changes nothing for the next one.
+/// A probe queries a chain of transactions without belonging to it, so it does not affect the next probe.
 fn home() -> Home {
     let mut rules = vec![(
         "one.ws".to_owned(),
@@ -33,7 +33,7 @@ fn transaction(chain: &str) -> Value {
     sample::with(&sample::transaction(chain), &fields)
 }
 
-/// As a ledger sends it: the transaction as it was in the beginning, and the news in the name of the event.
+/// Returns an event as a ledger sends it: the original transaction, with the new status in the event name.
 fn event(chain: &str, word: &str) -> Value {
     let data = sample::with(&transaction(chain), &json!({"status": "pending"}));
     json!({"event": format!("transaction.{word}"), "data": data})
@@ -45,7 +45,7 @@ fn report(client: &Client, chain: &str, word: &str) {
     assert_eq!(answer, format!("transaction {chain} from event transaction.{word} processed"));
 }
 
-/// Every order of so many things, none twice.
+/// Returns all permutations of `n` items.
 fn orders(n: usize) -> Vec<Vec<usize>> {
     let Some(last) = n.checked_sub(1) else { return vec![Vec::new()] };
     let longer = orders(last).into_iter().flat_map(|order| {
@@ -58,7 +58,7 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     longer.collect()
 }
 
-/// The order with some of its events again, at places that differ from order to order.
+/// Repeats some events of the order, at positions that vary.
 fn with_duplicates(order: &[usize], n: usize) -> Vec<usize> {
     let mut events = order.to_vec();
     for round in 0..3 {
@@ -68,14 +68,14 @@ fn with_duplicates(order: &[usize], n: usize) -> Vec<usize> {
     events
 }
 
-/// Which rules match for a probe of the chain; `round` keeps the ids of probes apart.
+/// Returns the rules that match a probe of the chain; `round` makes probe ids unique.
 fn asked(client: &Client, chain: &str, round: &str) -> Vec<String> {
     let fields = json!({"created_at": "2026-01-01T00:00:01Z", "meta_data": {"asks": chain}});
     let probe = sample::with(&sample::transaction(&format!("probe-{round}-{chain}")), &fields);
     client.inject(&probe).triggered()
 }
 
-/// What is stored of a chain, but for what names it and the time it was judged.
+/// Returns the stored transaction without identifying fields and evaluation time.
 fn stored(client: &Client, chain: &str) -> Value {
     let mut stored = client.transaction(chain).expect(200);
     for name in ["transaction_id", "reference", "meta_data", "evaluated_at"] {
@@ -96,7 +96,7 @@ fn check_end(client: &Client, chain: &str, round: &str) {
     assert_eq!(asked(client, chain, round), ["one", "void"], "{chain}");
 }
 
-/// Shares numbers among as many clients as there are, at once.
+/// Distributes numbers among all clients concurrently.
 fn share(service: &Service, n: usize, work: impl Fn(&Client, usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -214,7 +214,7 @@ fn after_kill_9_under_load_every_answered_event_stands_and_is_counted() {
     println!("{cycles} crashes, {n_answered} transactions with answered events, all as answered or further");
 }
 
-/// Sends life cycles until the service is killed under them; how far each chain was answered.
+/// Sends life cycles until the service is killed under load. Returns the progress of each chain that was acknowledged.
 fn load(service: Service, cycle: usize) -> BTreeMap<String, usize> {
     const N_BEFORE_THE_CRASH: usize = 150;
     let (tell, told) = channel();

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The rules of CONTRIBUTING.md that can be read off the files: sizes, names, boundaries, layers, leftovers.
+//! The rules of CONTRIBUTING.md that can be checked from the files: sizes, names, boundaries, layers, leftovers.
 
 #[path = "tidy/functions.rs"]
 mod functions;
@@ -16,7 +16,7 @@ use tollgate_tests::repository;
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// The only modules of `host` that may name a foreign crate, or a part of the standard library.
+/// The only modules of `host` that may name certain foreign crates or parts of the standard library.
 const BOUNDARIES: [(&str, &[&str]); 22] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
@@ -118,6 +118,23 @@ fn every_file_says_where_it_stands() {
         "files without a `//!` at their head",
         silent.map(|path| repository::relative(&path)).collect(),
     );
+}
+
+#[test]
+fn doc_comments_begin_with_their_subject() {
+    let riddle = Regex::new(r"^\s*//[/!] (Of|Who|Whoever|That of|By how) ").unwrap();
+    let mut found = Vec::new();
+    for path in sources() {
+        let text = repository::read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, pair) in lines.windows(2).enumerate() {
+            let begins = !pair[0].trim_start().starts_with("//");
+            if begins && riddle.is_match(pair[1]) {
+                found.push(format!("{}:{}: {}", repository::relative(&path), n + 2, pair[1].trim()));
+            }
+        }
+    }
+    check_none("doc comments that begin with a genitive or a relative pronoun", found);
 }
 
 #[test]
@@ -277,14 +294,14 @@ fn nothing_is_left_over() {
 fn one_line_alone_is_not_checked_by_the_language() {
     let lifted = Regex::new(concat!("un", r"safe(_code\b| *\{| (fn|impl|trait|extern)\b)")).unwrap();
     let mut found = Vec::new();
-    // The kit for authors is for guests: whatever they do, they do within the sandbox.
+    // The author kit is for guests, which run within the sandbox.
     let of_the_host = |path: &PathBuf| !repository::relative(path).starts_with("guest-abi/kit/");
     for path in sources().into_iter().filter(of_the_host) {
         let text = repository::read(&path);
         let lines = text.lines().filter(|line| !is_comment(line) && lifted.is_match(line));
         found.extend(lines.map(|_| repository::relative(&path)));
     }
-    // The permission with its reason, and what it permits.
+    // The attribute with its reason, and the item it permits.
     assert_eq!(found, ["host/engine/src/sandbox/artifact.rs"; 2]);
 }
 

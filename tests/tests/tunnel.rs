@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! The tunnel to a dashboard, with a real one at its other end: what it hears, and that nobody waits for it.
+//! The tunnel to a real dashboard: messages arrive, and evaluation never waits for it.
 
 #[path = "tunnel/bad_peers.rs"]
 mod bad_peers;
@@ -14,7 +14,7 @@ use tollgate_tests::{Home, Service, log, sample};
 
 const TOKEN: &str = "canary-tunnel-token";
 
-/// A service that blocks everything and tells this dashboard, with short waits between attempts.
+/// A home that blocks every transaction and alerts this dashboard, with short reconnect intervals.
 fn home(url: &str) -> Home {
     let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
     for (name, value) in [
@@ -35,8 +35,8 @@ fn block(service: &Service, id: &str) -> Value {
     answer
 }
 
-/// The same while there is no connection, until that is counted: who gets a verdict does not wait for its notification, which may
-/// otherwise meet the next connection.
+/// Blocks a transaction while there is no connection, and waits until the lost notification is counted. The verdict
+/// does not wait for the notification, which might otherwise use the next connection.
 #[track_caller]
 fn block_unheard(service: &Service, id: &str) {
     let n_before = notifications(service, "down");
@@ -72,7 +72,7 @@ fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     assert_eq!(service.inject(&sample::transaction("t2")).expect(200)["verdict"], "approve");
     let seven = sample::with(&sample::transaction("t3"), &json!({"amount": 7}));
     assert_eq!(service.inject(&seven).expect(200)["verdict"], "approve");
-    // The same again has its verdict already.
+    // A repeated transaction already has its verdict.
     assert_eq!(service.inject(&seven).status, 200);
     let heard = dashboard.wait_for("t3").unwrap();
     assert_eq!((&heard["verdict"], &heard["risk_level"]), (&json!("approve"), &json!("high")));
@@ -86,7 +86,7 @@ fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     });
     assert_eq!(dashboard.wait_for("t1").unwrap(), expected);
     assert_eq!(dashboard.authorizations(), [format!("Bearer {TOKEN}")]);
-    // The dashboard may have read a message before its sender comes to count it.
+    // The dashboard may receive a message before the service counts it.
     service.until("both are counted", || notifications(&service, "sent") >= 2);
     assert_eq!((notifications(&service, "sent"), metric(&service, "tollgate_tunnel_up")), (2, 1));
 }
@@ -129,7 +129,7 @@ fn through_200_flaps_exactly_the_notifications_of_the_connected_times_arrive() {
     assert_eq!(logged.filter(|line| line.contains("\"block\"")).count(), N_FLAPS);
 }
 
-/// Every wait that was logged lies below its ceiling, and the ceiling doubles from the least to the most, in ms.
+/// Checks that every logged wait is below its ceiling, and that the ceiling doubles from `min` to `max`, in ms.
 fn check_waits(service: &Service, min: u64, max: u64) {
     let lines = service.log().lines();
     let waits: Vec<[u64; 3]> = lines
@@ -138,7 +138,7 @@ fn check_waits(service: &Service, min: u64, max: u64) {
         .map(|line| {
             let fields = log::fields(line).unwrap();
             ["attempt", "ceiling_ms", "wait_ms"].map(|name| {
-                // Numbers of 128 bits are written as text.
+                // 128-bit numbers are logged as text.
                 let number = &fields[name];
                 number.as_u64().or_else(|| number.as_str()?.parse().ok()).unwrap()
             })
@@ -166,7 +166,7 @@ fn a_service_without_a_dashboard_says_nothing_of_one() {
 
 #[test]
 fn a_dashboard_that_appears_late_is_found_within_the_longest_wait() {
-    /// A longest wait of 80 ms, with time to spare; the waits of the default settings are longer.
+    /// A margin for the maximum wait of 80 ms; the default settings wait longer.
     const ON_A_BUSY_MACHINE: Duration = Duration::from_secs(5);
     let dashboard = Dashboard::start(Manner::Down);
     let service = Service::start(&home(&dashboard.url()));

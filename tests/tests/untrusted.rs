@@ -1,11 +1,11 @@
 #![cfg(test)]
-//! Rules of authors whom nobody trusts: hostile modules with names, generated ones without, and those beside them.
+//! Rules of untrusted authors: named hostile modules, generated modules, and good rules beside them.
 //!
 //! ```text
 //!  tests/hostile/*.wat ─┐
 //!  binaries, limits,    ├─▶ corpus ──▶ arrivals: upload to verdict, beside other traffic
-//!  manifests ───────────┘      └────▶ second_reader: the same opinion, by another reader
-//!  generated ──▶ bench: two sandboxes, one answer ──▶ second_reader
+//!  manifests ───────────┘      └────▶ second_reader: an independent check
+//!  generated ──▶ bench: two sandboxes, one result ──▶ second_reader
 //! ```
 
 #[path = "untrusted/arrivals.rs"]

@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! Rules that our compiler did not make: sent over the API, lying in a directory, coming out of Git; stored, listed,
-//! hot-swapped as scripts are.
+//! Rules from other compilers: uploaded over the API, read from a directory, or pulled from Git. They are stored,
+//! listed and hot-swapped like scripts.
 
 #[path = "uploads/files.rs"]
 mod files;
@@ -12,7 +12,7 @@ mod refused;
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, modules, sample};
 
-/// The parameters that stand for [`modules::manifest`].
+/// Returns the query parameters equivalent to [`modules::manifest`].
 fn query(name: &str) -> String {
     let needs = "%7B%22fields%22%3A%5B%22amount%22%5D%7D";
     format!("name={name}&description={name}&verdict=block&score=0.9&reason={name}+matched&needs={needs}")
@@ -22,7 +22,7 @@ fn path(instruction: &Value) -> String {
     format!("/instructions/{}", instruction["id"])
 }
 
-/// The names of all rules in force, sorted.
+/// Returns the names of all rules in force, sorted.
 #[track_caller]
 fn in_force(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
@@ -39,7 +39,7 @@ fn instruction(service: &Service, name: &str) -> Value {
     found.unwrap_or_else(|| panic!("there is no `{name}`")).clone()
 }
 
-/// The module of an instruction, as it is served.
+/// Returns the stored module of an instruction.
 #[track_caller]
 fn module(service: &Service, instruction: &Value) -> Vec<u8> {
     let answer = service.get(&format!("{}/module", path(instruction)));
@@ -117,7 +117,7 @@ fn a_module_without_a_manifest_takes_it_from_the_query() {
     let kept = module(&service, &saved);
     assert!(kept.starts_with(&bare) && kept.len() > bare.len(), "the manifest is part of it now");
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["bare", "own"]);
-    // What is kept can be sent again as it is.
+    // A stored module can be uploaded again unchanged.
     assert_eq!(service.delete(&path(&saved)).status, 204);
     let again = service.upload("", &kept).expect(201);
     assert_eq!(again["module"], saved["module"]);

@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Who may report: signed events are believed, and none in which a bit was turned, that is old, or that is not signed.
+//! Authentication of events: signed ones are accepted; altered, expired or unsigned ones are rejected.
 
 use chrono::Utc;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn event(transaction_id: &str) -> Vec<u8> {
     json!({"event": "transaction.created", "data": sample::transaction(transaction_id)}).to_string().into()
 }
 
-/// Sends bytes as they stand; the answer, or `None` when the service hung up.
+/// Sends raw bytes. Returns the response; `None` if the service closed the connection.
 fn send(service: &Service, headers: &[(&str, &str)], body: &[u8]) -> Option<Answer> {
     let headers = [&[("Content-Type", "application/json"), ("Connection", "close")], headers].concat();
     let line = "POST /ledgerwebhook";
@@ -70,7 +70,7 @@ fn events_signed_in_either_manner_are_taken_and_again_when_they_are_repeated() {
         }
         assert_eq!(service.transaction(id).status, 200);
     }
-    // While secrets are changed a sender signs with both.
+    // During a rotation of secrets, a sender signs with both.
     let (body, timestamp) = (event("c"), now(0));
     let both = format!("v1,bm90IHRoaXMgb25l v1a,bm9y {}", signed::standard(ENCODED, ID, &timestamp, &body));
     let headers = [("webhook-id", ID), ("webhook-timestamp", &timestamp), ("webhook-signature", &both)];
@@ -88,7 +88,7 @@ fn events_that_are_not_signed_or_old_or_signed_by_others_are_refused_and_leave_n
         headers.remove(missing);
         check(send(&service, &headers, &body), "signature_missing");
     }
-    // One manner does not stand in for the other, and a header is there once.
+    // One scheme does not replace the other, and headers must not repeat.
     let other = stamped(&now(0), &body);
     let mixed = [&borrowed(&good)[..2], &borrowed(&other)[..]].concat();
     check(send(&service, &mixed, &body), "signature_missing");
@@ -113,10 +113,10 @@ fn events_that_are_not_signed_or_old_or_signed_by_others_are_refused_and_leave_n
     ];
     check(send(&service, &headers, &body), "signature_invalid");
     assert_eq!(service.transaction("x").status, 404);
-    // What is about no transaction is not believed either.
+    // Events about other objects also require a signature.
     let other = br#"{"event": "balance.monitor", "data": {}}"#;
     check(send(&service, &[], other), "signature_missing");
-    // Everybody may inject: the secret is the ledger's.
+    // `/inject` requires no signature: the secret belongs to the ledger.
     assert_eq!(service.inject(&sample::transaction("x")).status, 200);
 }
 
@@ -150,7 +150,7 @@ fn an_event_in_which_any_bit_was_turned_is_refused() {
     assert!(n_refused > 500, "{n_refused}");
 }
 
-/// Turns one bit of a header's value, or of the body behind them; false where what comes out is no request at all.
+/// Flips one bit of a header value or the body. Returns false if the result is not a valid variant of the request.
 fn is_refused(
     service: &Service,
     good: &[(&'static str, String)],
@@ -170,12 +170,12 @@ fn is_refused(
     else {
         return false;
     };
-    // A line that ends early makes other headers, and a blank at either end is none of the value.
+    // A line break creates other headers, and surrounding blanks are not part of the value.
     if headers.iter().any(|(_, value)| value.contains(['\r', '\n']) || value.trim() != *value) {
         return false;
     }
     match send(service, &headers, &body) {
-        // Bytes that no header may have end the request before anybody looks at it.
+        // Bytes that are invalid in a header end the request before authentication.
         Some(answer) if answer.status == 400 && part < good.len() => true,
         Some(answer) => {
             assert_eq!(answer.status, 401, "part {part}, bit {bit}: {}", answer.text());

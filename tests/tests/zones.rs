@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! Time zone data: compiled in, or an operator's; named, part of the version, and never guessed.
+//! Time zone data: compiled in or from the operator, reported, part of the version, and never guessed.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::json;
 use tollgate_tests::{Home, Service, audit, sample};
 
-/// When it is noon in Vancouver by 2025b, and an hour later by what is compiled in.
+/// Noon in Vancouver according to 2025b, and an hour later according to the compiled-in data.
 const NOON: &str = "2026-12-24T20:00:00Z";
 
-/// Zone data in which this name has the clocks of another zone.
+/// Writes zone data in which each name has the rules of another zone.
 fn write_zones(home: &Home, folder: &str, release: &str, zones: &[(&str, &str)]) -> String {
     let folder = home.at(folder);
     for (name, clocks) in zones {
@@ -26,7 +26,7 @@ fn at_hour(name: &str, zone: &str, hour: u8) -> String {
     sample::rule(name, &format!(r#"hour_of_day(timestamp, "{zone}") == {hour}"#))
 }
 
-/// The rules that match a transaction of this time, and the version that judged it.
+/// Returns the rules that match a transaction of this time, and the version.
 fn judge(service: &Service, id: &str, created_at: &str) -> (Vec<String>, u64) {
     let answer =
         service.inject(&sample::with(&sample::transaction(id), &json!({ "created_at": created_at })));
@@ -73,12 +73,12 @@ fn an_operators_data_takes_its_place_and_is_another_version_whose_verdicts_are_s
     assert!(after > before, "the data is part of the version: {before}, {after}");
     service.stop();
 
-    // The same data is the same version.
+    // The same data gives the same version.
     let service = Service::start(&home);
     assert_eq!(judge(&service, "t-4", midnight).1, after);
     service.stop();
 
-    // What is compiled in comes back, and what the operator's data decided is derived by what was kept of it.
+    // The compiled-in data is used again. Verdicts under the operator's data are derived from its stored copy.
     fs::remove_dir_all(&folder).unwrap();
     home.set("SERVICE_TZDATA_DIR", "");
     let service = Service::start(&home);
@@ -102,14 +102,14 @@ fn a_rule_whose_zone_is_gone_fails_closed() {
     let shown = service.get(&format!("/instructions/{id}")).expect(200);
     assert_eq!(shown["status"], json!("quarantined"), "{shown}");
     assert!(shown["quarantine"]["reason"].as_str().unwrap().contains("Europe/Berlin"), "{shown}");
-    // Not the hour of UTC, and not approved.
+    // The hour of UTC is not used, and the transaction is not approved.
     let judged = service.inject(&sample::with(&sample::transaction("t-1"), &json!({ "created_at": NOON })));
     assert_eq!(judged.at("/verdict"), json!("review"));
     let refused = service.save(&at_hour("again", "Europe/Berlin", 0));
     assert_eq!(refused.status, 400, "{}", refused.text());
     assert!(refused.text().contains("unknown time zone"), "{}", refused.text());
     service.stop();
-    // With the zone back it runs again.
+    // With the zone available, the rule runs again.
     home.set("SERVICE_TZDATA_DIR", "");
     let service = Service::start(&home);
     assert_ne!(service.get(&format!("/instructions/{id}")).at("/status"), json!("quarantined"));

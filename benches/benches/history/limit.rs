@@ -1,5 +1,5 @@
-//! The same work with all the memory it needs, and with less: every row is a process of its own, so that what the system
-//! says it takes is the truth.
+//! The same work with all the memory it needs, and with less. Each row runs in a separate process, so that its resident
+//! size is accurate.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -14,13 +14,13 @@ use tollgate_model::sequence::Sequence;
 
 use super::{count, two_questions};
 
-/// What tells the process that it is one row: rows and limit follow.
+/// Argument that marks a child process; the number of rows and the limit follow.
 const CHILD: &str = "measure-one-limit";
-/// The process is asked for its size so often.
+/// Number of rows between two checks of the resident size.
 const ROWS_PER_LOOK: usize = 50_000;
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// What one row came to.
+/// The result of one row.
 struct Run {
     counted_bytes: usize,
     grown_bytes: usize,
@@ -33,7 +33,7 @@ pub(super) fn is_child() -> bool {
     std::env::args().any(|argument| argument == CHILD)
 }
 
-/// Measures one row, and prints it for the process that asked.
+/// Measures one row in a child process and prints it for the parent.
 pub(super) fn measure_as_child() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip_while(|argument| argument != CHILD).skip(1);
     let mut number =
@@ -80,7 +80,7 @@ fn run(n_rows: usize, limit: usize) -> anyhow::Result<Run> {
     })
 }
 
-/// All memory, half, a quarter, and a tenth of what it needs, as it counts itself.
+/// Measures with unlimited memory, and with a half, a quarter and a tenth of it.
 pub(super) fn measure(n_rows: usize) -> anyhow::Result<()> {
     println!("\n{n_rows} transactions, 2 series, each put in and asked about twice; a process per row");
     println!(

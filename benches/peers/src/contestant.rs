@@ -1,4 +1,4 @@
-//! Who is measured: anybody who says which rules match a transaction.
+//! The interface of the measured variants: each determines which rules match a transaction.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,35 +13,35 @@ use crate::matched::Matched;
 
 /// A variant of the same rules.
 pub(crate) trait Contestant {
-    /// The work that is measured, from the transaction to a set of rules.
+    /// Performs the measured work, from the transaction to a set of rules.
     fn judge(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<()>;
 
-    /// What `judge` found, to compare.
+    /// Returns the result of `judge`, for comparison.
     fn matched(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<Matched>;
 }
 
-/// One of those who are measured.
+/// A measured variant.
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'static str,
     pub(crate) remark: &'static str,
     pub(crate) contestant: Box<dyn Contestant + 'a>,
 }
 
-/// An engine that could be embedded in Tollgate's place.
+/// An engine that could be embedded in place of Tollgate's.
 pub(crate) trait Peer: Sized {
-    /// As its registry names it, or with what tells it from a sibling.
+    /// Name in the package registry, or a name that distinguishes it from a sibling.
     const NAME: &'static str;
-    /// How it is used, and what the comparison leaves out.
+    /// How the engine is used, and what the comparison omits.
     const REMARK: &'static str;
 
-    /// Everything that is done once for a rule set.
+    /// Does everything that is done once per rule set.
     fn prepare(rules: &[Shape]) -> anyhow::Result<Self>;
 
-    /// Notes the rules that match. The set is empty before.
+    /// Adds the matching rules to the set, which is empty before.
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()>;
 }
 
-/// A peer with what it needs to stand beside the others.
+/// A peer together with its inputs.
 pub(crate) struct Prepared<P> {
     peer: P,
     questions: Questions,

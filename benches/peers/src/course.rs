@@ -1,14 +1,14 @@
-//! What is measured, as the words of the command say it.
+//! The selected measurements, parsed from the command line.
 
 use std::path::PathBuf;
 
-/// Batches of each variant.
+/// Batches per variant.
 const N_BATCHES: usize = 51;
 
-/// What is measured, and where it is written.
+/// The selected measurements and their output files.
 pub(crate) struct Course {
     pub(crate) sizes: Vec<usize>,
-    /// How the name of the only variant begins.
+    /// Prefix of the only variant to run.
     pub(crate) only: Option<String>,
     pub(crate) n_batches: usize,
     pub(crate) json: Option<PathBuf>,

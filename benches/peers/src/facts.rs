@@ -1,4 +1,5 @@
-//! What every variant but Tollgate itself is given about a transaction: its fields, and the answers of the history.
+//! The inputs of every variant except Tollgate itself: the fields of a transaction, and the results of the history
+//! lookups.
 
 use std::sync::Arc;
 
@@ -9,9 +10,9 @@ use tollgate_history::{AggregateQuery, History};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-/// Names of the counts, by window.
+/// Variable names of the counts, by window.
 pub(crate) const COUNTS: [&str; WINDOWS.len()] = ["count0", "count1", "count2", "count3"];
-/// Names of what patterns found, by word.
+/// Variable names of the pattern results, by word.
 pub(crate) const FOUND: [&str; WORDS.len()] = ["found0", "found1", "found2", "found3", "found4"];
 
 /// The facts of one transaction.
@@ -23,12 +24,12 @@ pub(crate) struct Facts<'t> {
     pub(crate) status: &'t str,
     pub(crate) description: &'t str,
     pub(crate) country: &'t str,
-    /// By window; 0 where no rule asks.
+    /// Counts by window; 0 if no rule uses the window.
     pub(crate) counts: [f64; WINDOWS.len()],
 }
 
 impl<'t> Facts<'t> {
-    /// Reads the fields and asks the history each question once.
+    /// Reads the fields and performs each lookup once.
     pub(crate) fn gather(transaction: &'t Transaction, as_of: Sequence, questions: &Questions) -> Self {
         let context = Context::of(transaction, as_of);
         let mut counts = [0.0; WINDOWS.len()];
@@ -48,14 +49,14 @@ impl<'t> Facts<'t> {
         }
     }
 
-    /// The amount in hundredths, for those who have no fractions or other ones; the corpus has no smaller parts.
+    /// Returns the amount in hundredths, for engines without exact fractions. The corpus has no smaller parts.
     #[expect(clippy::cast_possible_truncation, reason = "the corpus stays below 25,000")]
     pub(crate) fn hundredths(&self) -> i64 {
         (self.amount * 100.0).round() as i64
     }
 }
 
-/// What some rules ask the history, by window.
+/// The history lookups of some rules, by window.
 pub(crate) struct Questions([Option<Arc<AggregateQuery>>; WINDOWS.len()]);
 
 impl Questions {
@@ -72,7 +73,7 @@ impl Questions {
     }
 }
 
-/// The patterns of some rules, by word: the host's part for those who have no patterns.
+/// The patterns of some rules, by word, for engines without patterns.
 #[derive(Debug, Clone)]
 pub(crate) struct Patterns([Option<Regex>; WORDS.len()]);
 
@@ -88,7 +89,7 @@ impl Patterns {
         Ok(Self(patterns))
     }
 
-    /// Every word, and whether it is found; no where no rule asks.
+    /// Returns for every word whether it is found; false if no rule searches for it.
     pub(crate) fn search(&self, text: &str) -> [bool; WORDS.len()] {
         self.0.each_ref().map(|pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)))
     }

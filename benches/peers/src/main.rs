@@ -1,5 +1,5 @@
-//! Nanoseconds per rule: Tollgate's fused modules, the engines that could be embedded in their place, and native code, on
-//! the same rules and transactions, in one process and one run.
+//! Nanoseconds per rule: Tollgate's fused modules, embeddable engines and native code, on the same rules and
+//! transactions, in one process and run.
 //!
 //! `benches/peers/run [json=FILE] [svg=FILE] [only=VARIANT] [batches=N] [RULES…]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
@@ -34,10 +34,10 @@ mod peers;
 mod plot;
 mod table;
 
-/// Transactions the history holds.
+/// Number of transactions in the history.
 const N_HISTORY: usize = 20_000;
-/// How many of them a batch judges again: so many that even the quickest variant takes milliseconds for them, and what the slow
-/// ones before it drove out of the caches is soon back.
+/// Number of transactions each batch evaluates again. Even the fastest variant needs milliseconds for them, which
+/// outweighs refilling the caches after the slow variants.
 const N_JUDGED: usize = 1_024;
 
 fn main() -> anyhow::Result<()> {
@@ -89,7 +89,7 @@ fn measure(
     let variants = entries.iter_mut().map(|Entry { name, contestant, .. }| -> Variant<'_> {
         let judge_all = move || {
             for transaction in judged {
-                // None failed when all were asked whether they agree.
+                // No variant failed during the agreement check.
                 _ = black_box(contestant.judge(black_box(transaction)));
             }
         };
@@ -99,7 +99,7 @@ fn measure(
     Ok(Row::all(n_rules, judged.len(), samples, &remarks))
 }
 
-/// All who are measured from the same facts.
+/// Returns all variants measured from the same facts.
 fn peers<'a>(rules: &[Shape], history: &History, as_of: Sequence) -> anyhow::Result<Vec<Entry<'a>>> {
     fn entry<'a, P: Peer + 'a>(
         rules: &[Shape],
@@ -125,7 +125,7 @@ fn peers<'a>(rules: &[Shape], history: &History, as_of: Sequence) -> anyhow::Res
     Ok(entries)
 }
 
-/// A figure counts only when all say the same.
+/// Checks that all variants match the same rules; otherwise the figures are not comparable.
 fn agree<'r>(
     entries: &mut [Entry<'_>],
     judged: &[Arc<Transaction>],

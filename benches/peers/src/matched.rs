@@ -1,13 +1,13 @@
-//! Which rules matched.
+//! A set of matching rules.
 
-/// A set of rules by their places: a bit each.
+/// A bit set of rules by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Matched {
     words: Vec<u64>,
 }
 
 impl Matched {
-    /// None of so many rules.
+    /// Returns the empty set over this many rules.
     pub(crate) fn none_of(n_rules: usize) -> Self {
         Self { words: vec![0; n_rules.div_ceil(64)] }
     }
@@ -16,14 +16,14 @@ impl Matched {
         self.words.fill(0);
     }
 
-    /// Adds the rule at this place if it matched.
+    /// Adds the rule at this index if it matched.
     pub(crate) fn note(&mut self, place: usize, is_match: bool) {
         if let Some(word) = self.words.get_mut(place / 64) {
             *word |= u64::from(is_match) << (place % 64);
         }
     }
 
-    /// Bit `n` of word `w` is rule `64 w + n`.
+    /// Returns the words of the set: bit `n` of word `w` is rule `64 w + n`.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
@@ -32,7 +32,7 @@ impl Matched {
         self.words.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// The first rule that only one of the two sets holds.
+    /// Returns the first rule that only one of the two sets contains.
     pub(crate) fn first_difference(&self, other: &Self) -> Option<usize> {
         (0..64 * self.words.len()).find(|&place| self.contains(place) != other.contains(place))
     }

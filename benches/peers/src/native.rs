@@ -1,4 +1,4 @@
-//! The same rules compiled with this program: a closure per rule, and one function that holds them all.
+//! The same rules as native code: a closure per rule, and one function with all rules.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -46,10 +46,10 @@ impl Contestant for Closures<'_> {
     }
 }
 
-/// Writes one bit per rule; what `found` says is by word.
+/// A function that writes one bit per rule. `found` holds the pattern results by word.
 type Function = fn(facts: &Facts<'_>, found: &[bool; 5], words: &mut [u64]);
 
-/// All rules in one function without a branch: as fast as it gets.
+/// All rules in one branchless function: a lower bound for the time.
 pub(crate) struct Inlined {
     function: Function,
     patterns: Patterns,
@@ -76,13 +76,13 @@ impl Peer for Inlined {
 }
 
 impl Inlined {
-    /// Whether there is a function of so many rules.
+    /// Whether there is a function for this many rules.
     pub(crate) fn holds(n_rules: usize) -> bool {
         generated::FUNCTIONS.iter().any(|(held, _)| *held == n_rules)
     }
 }
 
-/// What build.rs made of the same shapes.
+/// The functions that build.rs generates from the same shapes.
 mod generated {
     use super::{Facts, Function};
 

@@ -20,7 +20,7 @@ use tollgate_model::transaction::Transaction;
 use crate::contestant::Contestant;
 use crate::matched::Matched;
 
-/// The rules in fused modules, run by the service's own evaluator.
+/// The rules in fused modules, run by the service's evaluator.
 pub(crate) struct Fused {
     evaluator: Evaluator,
     rule_set: Arc<RuleSet>,

@@ -1,4 +1,4 @@
-//! The engines beside which Tollgate is measured, each used as its own documentation recommends.
+//! The engines Tollgate is compared with, each used as its documentation recommends.
 
 pub(crate) mod cedar;
 pub(crate) mod cel;

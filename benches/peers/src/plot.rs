@@ -1,4 +1,4 @@
-//! The medians as a picture: a line per variant, a dot per size, on a logarithmic scale.
+//! A chart of the medians: a row per variant, a dot per size, on a logarithmic scale.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ const WIDTH: f64 = 860.0;
 const LEFT: f64 = 180.0;
 const TOP: f64 = 70.0;
 const LINE: f64 = 30.0;
-/// The scale goes from 1 to 10,000 ns per rule.
+/// The scale covers 1 to 10,000 ns per rule.
 const DECADES: f64 = 4.0;
-/// By size, from the smallest.
+/// Colours by size, from the smallest.
 const COLOURS: [&str; 4] = ["#9ecae1", "#4292c6", "#08519c", "#041f3d"];
 
-/// The rows as an SVG document; the bar at each dot goes to the minimum.
+/// Renders the rows as an SVG document; the bar at each dot extends to the minimum.
 pub(crate) fn svg(machine: &str, rows: &[Row]) -> String {
     let mut names: Vec<&Row> = Vec::new();
     let mut sizes: Vec<usize> = rows.iter().map(|row| row.n_rules).collect();
@@ -64,7 +64,7 @@ fn x_of(nanoseconds: f64) -> f64 {
 }
 
 fn dot(svg: &mut String, x: f64, y: f64, colour: &str) {
-    // Writing to a text cannot fail.
+    // Writing to a `String` cannot fail.
     _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>");
 }
 

@@ -1,4 +1,4 @@
-//! What was measured: as a table, as remarks, as raw samples.
+//! Output of the results as a table, as remarks, and as raw samples.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use serde_json::json;
@@ -16,13 +16,13 @@ pub(crate) struct Row {
     /// Nanoseconds per rule.
     pub(crate) minimum: f64,
     pub(crate) median: f64,
-    /// Of Tollgate's fused modules at this size; not a number when they were not measured.
+    /// Ratio to Tollgate's fused modules at this size; NaN if those were not measured.
     of_minimum: f64,
     of_median: f64,
 }
 
 impl Row {
-    /// Those of one size.
+    /// Returns the rows of one size.
     pub(crate) fn all(
         n_rules: usize,
         n_transactions: usize,
@@ -69,7 +69,7 @@ pub(crate) fn print(rows: &[Row]) {
     }
 }
 
-/// Each variant once.
+/// Prints the remark of each variant once.
 pub(crate) fn print_remarks(rows: &[Row]) {
     println!();
     let largest = rows.last().map_or(0, |row| row.n_rules);
@@ -78,7 +78,7 @@ pub(crate) fn print_remarks(rows: &[Row]) {
     }
 }
 
-/// Every batch in the order in which they were taken.
+/// Returns every batch in measurement order.
 pub(crate) fn json(machine: &str, command: &[String], rows: &[Row]) -> String {
     let rows = rows.iter().map(|row| {
         let batches = row.samples.taken.iter().map(|batch| batch.as_secs_f64() * 1e9);

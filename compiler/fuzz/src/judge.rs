@@ -1,18 +1,18 @@
-//! What holds of every script, whoever wrote it.
+//! Properties that must hold for every script.
 
 use tollgate_compiler::emit::{EmitError, emit};
 use tollgate_compiler::{CompileOptions, compile};
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use wasmparser::{Validator, WasmFeatures};
 
-/// What a compiled module may use.
+/// WebAssembly features that a compiled module may use.
 const FEATURES: WasmFeatures = WasmFeatures::WASM1
     .union(WasmFeatures::SIGN_EXTENSION)
     .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
     .union(WasmFeatures::MULTI_VALUE)
     .union(WasmFeatures::BULK_MEMORY);
 
-/// Compiles a script; a rule that comes out of it must make a valid module, and a script without one must be told why.
+/// Compiles a script and asserts that a resulting rule emits a valid module and that a refused script has a diagnostic.
 pub fn judge(script: &str) {
     let compiled = compile(script, &CompileOptions::default());
     for diagnostic in &compiled.diagnostics {

@@ -1,4 +1,4 @@
-//! Any bytes as a script.
+//! Fuzzes the compiler with arbitrary bytes as a script.
 #![no_main]
 
 mod judge;

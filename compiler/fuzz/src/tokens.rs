@@ -1,4 +1,5 @@
-//! Tokens in any order inside a rule: past the lexer, deep into parser, checker and emission.
+//! Fuzzes the compiler with random token sequences inside a rule. They pass the lexer and exercise parser, checker and
+//! emission.
 #![no_main]
 
 mod judge;
@@ -8,7 +9,6 @@ use std::fmt::Write as _;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 
-/// One token, or a few that belong together.
 #[derive(Debug, Arbitrary)]
 enum Token {
     Phrase(u8),
@@ -17,7 +17,7 @@ enum Token {
     Name(u8),
 }
 
-/// Pieces of the language, whole enough that chance puts sensible conditions together.
+/// Phrases long enough that random sequences form meaningful conditions.
 const PHRASES: [&str; 62] = [
     "and", "or", "not", "(", ")", ",", "==", "!=", ">", ">=", "<", "<=", "+", "-", "*", "/", "in", "not_in",
     "regex", "not_regex", "between", "true", "false", "amount", "currency", "source", "status", "timestamp",

@@ -1,8 +1,7 @@
-//! An AST on paper, for golden files: one node a line, parts below the whole.
+//! Text form of an AST for golden files: one node per line, children indented below their parent.
 
 use crate::ast::{ListExpr, ListItem, NodeId, NodeKind, Path, Rule, Spanned};
 
-/// The whole rule.
 pub(crate) fn outline(rule: &Rule) -> String {
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     let mut lines = format!("rule {:?}\n  description {:?}\n", text(&rule.name), text(&rule.description));

@@ -1,4 +1,4 @@
-//! Aggregates: one number over past transactions.
+//! Checks aggregates: one number over past transactions.
 
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Operand};
 
@@ -9,7 +9,7 @@ use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
 
-/// The field that is added up when none is named.
+/// The field that is aggregated when none is named.
 const DEFAULT_VALUE: &str = "amount";
 
 impl Checker<'_, '_> {
@@ -41,7 +41,7 @@ impl Checker<'_, '_> {
         };
         let value = self.field(&written.value, written.span);
         match function {
-            // How many rows there are does not depend on a value, so the question is the same one without.
+            // A count does not depend on the value field, so equal counts share one spec.
             AggregateFunction::Count => return Some(FieldPath::parse(DEFAULT_VALUE)),
             AggregateFunction::Distinct => return Some(value),
             AggregateFunction::Sum

@@ -1,4 +1,4 @@
-//! `+ - * /` and the sign. What is constant is computed here, once and for all.
+//! Checks `+ - * /` and negation, and folds constants.
 
 use tollgate_guest_abi::{ArithmeticOperator, Number, Operand};
 
@@ -42,7 +42,7 @@ impl Checker<'_, '_> {
         Some(Lowered::Value(CheckedValue { operand, span, depth }))
     }
 
-    /// Takes a value to compute with. A literal text that is a number is taken for that number.
+    /// Takes an operand of arithmetic. A literal text that is a number becomes that number.
     fn number(&mut self, id: NodeId) -> Option<CheckedValue> {
         let mut value = self.take_value(id)?;
         let number = match &value.operand {
@@ -63,8 +63,8 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The result: the shortest decimal of the double, when that is a number as scripts write it. Otherwise it is left to the
-/// evaluation.
+/// Returns the result as the shortest decimal of the double. Returns `None` when scripts cannot express it; the
+/// evaluation then computes it.
 fn compute(left: &Number, operator: ArithmeticOperator, right: &Number) -> Option<Number> {
     let (left, right) = (left.to_f64(), right.to_f64());
     let double = match operator {

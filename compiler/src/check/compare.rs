@@ -1,4 +1,4 @@
-//! `== != > >= < <=` and `between`.
+//! Checks `== != > >= < <=` and `between`.
 
 use tollgate_guest_abi::{Comparison, Condition, Number, Operand};
 
@@ -9,13 +9,13 @@ use crate::check::{CheckedValue, Checker, ConditionPart, Junction, Lowered, Part
 use crate::codes::Code;
 use crate::span::Span;
 
-/// A comparison on its way to a condition.
+/// A comparison before it becomes a condition.
 pub(super) struct ComparisonDraft {
     pub(super) left: CheckedValue,
     pub(super) operator: Comparison,
     pub(super) right: CheckedValue,
     pub(super) span: Span,
-    /// Whether it stands in the script as it is; a `between` is two that do not.
+    /// Whether the script contains it in this form; false for the two halves of a `between`.
     pub(super) written: bool,
 }
 
@@ -37,7 +37,7 @@ impl Checker<'_, '_> {
         Some(Lowered::Condition(PartialCondition::One(part)))
     }
 
-    /// Both bounds belong to it: two comparisons.
+    /// Lowers `between` to two comparisons; both bounds are included.
     pub(super) fn between(
         &mut self,
         value: NodeId,
@@ -82,7 +82,7 @@ pub(super) const fn is_literal(operand: &Operand) -> bool {
     matches!(operand, Operand::Number(_) | Operand::Text(_) | Operand::Boolean(_))
 }
 
-/// A literal text beside something that is a number for sure means a number: the name of a day, or its digits.
+/// Converts a literal text that is compared with a number: a day name or a plain decimal becomes that number.
 fn settle_text(beside: &Operand, operator: Comparison, literal: &mut Operand) {
     let Operand::Text(text) = &*literal else {
         return;

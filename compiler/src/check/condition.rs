@@ -1,4 +1,4 @@
-//! `and`, `or`, `not`: drafts are joined, and finished when nothing can join them any more.
+//! Checks `and`, `or` and `not`. Partial conditions are merged, and finished once nothing can be merged into them.
 
 use tollgate_guest_abi::Condition;
 
@@ -7,7 +7,7 @@ use crate::check::{Checker, ConditionPart, Junction, Lowered, PartialCondition, 
 use crate::codes::Code;
 use crate::span::Span;
 
-/// Longest reading of a condition that is shown whole, in bytes.
+/// Length of the longest condition that a help text repeats, in bytes.
 const READING_BYTES_MAX: usize = 160;
 
 impl Checker<'_, '_> {
@@ -16,8 +16,8 @@ impl Checker<'_, '_> {
         self.join(Junction::Any, ids)
     }
 
-    /// One draft of them all; those of the same kind give their parts. `None` when one is no condition; the others are
-    /// looked at all the same.
+    /// Merges the parts into one partial condition, flattening nested ones of the same kind. Returns `None` when a part
+    /// is not a condition, after checking all parts.
     pub(super) fn join(&mut self, junction: Junction, ids: &[NodeId]) -> Option<Lowered> {
         let mut parts = Vec::new();
         let mut is_whole = true;
@@ -49,7 +49,7 @@ impl Checker<'_, '_> {
         })))
     }
 
-    /// The condition a draft stands for. Here its parts are all known, and are looked at together.
+    /// Turns a partial condition into a condition. All parts are known here, so they are checked against each other.
     pub(super) fn finish(&mut self, draft: PartialCondition) -> Option<ConditionPart> {
         let (junction, parts) = match draft {
             PartialCondition::One(part) => return Some(part),
@@ -67,7 +67,7 @@ impl Checker<'_, '_> {
         Some(ConditionPart { condition, span: first.to(last), depth, written: true, tests })
     }
 
-    /// `a or b and c`: says how it is read.
+    /// Warns about `a or b and c` and shows how it is parsed.
     fn report_mixture(&mut self, ids: &[NodeId], span: Span) {
         let is_bare_all = |id: &&NodeId| {
             self.nodes.get(id.0).is_some_and(|node| matches!(node.kind, NodeKind::All(_)) && !node.grouped)
@@ -89,7 +89,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The condition as it is read, on one line; `None` when that would be no help.
+/// Returns the condition on one line with explicit parentheses; `None` when it is too long or contains a comment.
 fn reading(script: &str, span: Span, bare: &[Span]) -> Option<String> {
     let text = span.text(script);
     if text.len() > READING_BYTES_MAX || text.contains('#') || text.contains("//") {

@@ -1,4 +1,4 @@
-//! Names of fields. One that transactions do not have is always missing: that compiles, with a warning.
+//! Checks field names. An unknown field is always missing, which is only a warning.
 
 use tollgate_guest_abi::{FieldPath, FieldType, Operand, split_path};
 
@@ -8,17 +8,17 @@ use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 use crate::span::Span;
 
-/// A name that is no field, and whether it stands where a text without quotes would.
+/// An unknown field name.
 pub(super) struct UnknownField {
     path: FieldPath,
     span: Span,
     looks_like_text: bool,
-    /// The path in front, when a `-` without blanks joins the two: one key with a hyphen may be meant.
+    /// The path before it when a `-` without blanks joins the two; probably one hyphenated key.
     hyphened_to: Option<FieldPath>,
 }
 
 impl Checker<'_, '_> {
-    /// The canonical path; remembers it when there is no such field.
+    /// Returns the canonical path, and records it when there is no such field.
     pub(super) fn field(&mut self, path: &Path, span: Span) -> FieldPath {
         let path = FieldPath::new(path.keys.iter().map(String::as_str));
         if path.field_type() == FieldType::Unknown {
@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
         path
     }
 
-    /// Notes that this value stands on the right of a comparison, where authors forget quotes.
+    /// Records that this value is the right side of a comparison, where authors often forget quotes.
     pub(super) fn note_right(&mut self, id: NodeId) {
         let Some(node) = self.nodes.get(id.0) else {
             return;
@@ -44,7 +44,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Notes that `-` joins two names without a blank, where authors mean one key: `metadata.device-id`.
+    /// Records that `-` joins two names without blanks, where authors often mean one key: `metadata.device-id`.
     pub(super) fn note_hyphen(&mut self, left: &CheckedValue, right: &CheckedValue) {
         let between = self.script.get(left.span.end..right.span.start);
         if let (Operand::Field(path), Some("-")) = (&left.operand, between)
@@ -55,7 +55,6 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Says what was remembered.
     pub(super) fn report_unknown_fields(&mut self) {
         for UnknownField { path, span, looks_like_text, hyphened_to } in
             std::mem::take(&mut self.unknown_fields)
@@ -85,7 +84,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The one path that two names with a `-` between them were meant to be.
+/// Suggests the quoted key for two names joined by `-`.
 fn hyphened(before: &FieldPath, after: &FieldPath) -> String {
     let mut keys = split_path(&before.to_string());
     if let Some(last) = keys.last_mut() {

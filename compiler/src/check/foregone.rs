@@ -1,4 +1,4 @@
-//! Tests whose answer does not depend on the transaction: they compile, and cannot be meant.
+//! Warns about tests whose result does not depend on the transaction.
 
 use tollgate_guest_abi::{Comparison, Operand, TimeFunction, TimeSpec};
 
@@ -14,7 +14,7 @@ const SAME: &str = "both sides are the same";
 const DAYS: &str = "days are named in full, in English, and only with `==`, `!=`, `in` and `not_in`; 0 is Sunday, 6 is Saturday";
 
 impl Checker<'_, '_> {
-    /// Says that a test has only one answer, and why.
+    /// Reports that a test always has the same result, and why.
     pub(super) fn report_foregone(&mut self, holds: bool, span: Span, why: impl FnOnce() -> String) {
         let text = quote(span.text(self.script));
         let (code, what) = if holds {
@@ -25,7 +25,7 @@ impl Checker<'_, '_> {
         self.findings.report(code, span, || format!("{text} is {what}")).help(why);
     }
 
-    /// Warns of a comparison that has only one answer.
+    /// Warns about a comparison that always has the same result.
     pub(super) fn warn_of_foregone(&mut self, comparing: &ComparisonDraft) {
         let ComparisonDraft { left, operator, right, span, .. } = comparing;
         let natures = (value_kind::of(&left.operand), value_kind::of(&right.operand));
@@ -43,7 +43,7 @@ impl Checker<'_, '_> {
                 Comparison::NotEqual | Comparison::Less | Comparison::Greater => {
                     self.report_foregone(false, *span, || SAME.to_owned());
                 }
-                // A text that is no number is in no order even with itself.
+                // A text that is not a number has no order, even with itself.
                 Comparison::LessOrEqual | Comparison::GreaterOrEqual => {}
             }
         } else {
@@ -51,7 +51,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Counts are never negative, hours never above 23.
+    /// Warns about comparisons outside the range of the value: counts are never negative, hours never above 23.
     fn warn_of_domain(&mut self, comparing: &ComparisonDraft) {
         let ComparisonDraft { left, operator, right, span, written } = comparing;
         let (value, operator, number) = match (&left.operand, &right.operand) {
@@ -66,7 +66,7 @@ impl Checker<'_, '_> {
         let number = number.to_f64();
         match Interval::of_comparison(operator, number) {
             Some(wanted) if domain.and(wanted).is_empty() => self.report_foregone(false, *span, why),
-            // One half of a `between` may well be no restriction.
+            // Either half of a `between` may be redundant without being a mistake.
             Some(wanted) if domain.and(wanted) == domain && *written => {
                 self.report_foregone(true, *span, why);
             }
@@ -99,7 +99,7 @@ fn describe(script: &str, left: &CheckedValue, right: &CheckedValue) -> String {
     if is_time_beside_text { format!("{both}; {TIMES}") } else { both }
 }
 
-/// The texts that compare with a date-time.
+/// Describes texts that compare with a date-time.
 const TIMES: &str = "a time is written `\"2026-01-31T10:15:00Z\"`, a whole day `\"2026-01-31\"`";
 
 fn is_time_beside_text(time: &CheckedValue, text: &CheckedValue) -> bool {

@@ -1,5 +1,5 @@
-//! What only shows when the parts of an `and` or an `or` are looked at together: repetitions, tests that exclude each
-//! other, tests that leave nothing out. The work grows with the number of parts, not with its square.
+//! Checks the parts of an `and` or an `or` against each other: repetitions, contradictions and tautologies. The cost is
+//! linear in the number of parts.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,7 +14,6 @@ use crate::codes::Code;
 use crate::diagnostic::{Diagnostics, quote};
 use crate::span::Span;
 
-/// Looks at the parts of one `and` or one `or`.
 pub(super) fn check(
     script: &str,
     parts: &[ConditionPart],
@@ -24,7 +23,7 @@ pub(super) fn check(
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut known: HashMap<String, KnownFacts> = HashMap::new();
     for part in parts {
-        // Conditions made of conditions are left out: to compare those would be work without bound.
+        // Nested junctions are skipped: comparing them would cost unbounded work.
         let Some(test) = ComparisonTest::of(&part.condition) else {
             continue;
         };
@@ -53,17 +52,17 @@ pub(super) fn check(
     }
 }
 
-/// A test in a form that can be looked up.
+/// A test in a form that can be hashed.
 struct ComparisonTest<'c> {
-    /// The whole of it.
+    /// The whole test as JSON.
     whole: String,
-    /// What it says of one value, if it compares that with a literal.
+    /// The constraint on one value, if the test compares it with a literal.
     fact: Option<Fact<'c>>,
 }
 
 struct Fact<'c> {
     value: String,
-    /// Whether the value is a number whenever it is there.
+    /// Whether the value is a number whenever it is present.
     is_number: bool,
     operator: Comparison,
     literal: &'c Operand,
@@ -74,7 +73,7 @@ impl<'c> ComparisonTest<'c> {
         if matches!(condition, Condition::All(_) | Condition::Any(_) | Condition::Not(_)) {
             return None;
         }
-        // JSON is the one form that tells all values apart and can be hashed.
+        // JSON distinguishes all values and can be hashed.
         let whole = serde_json::to_string(condition).ok()?;
         let (value, operator, literal) = match condition {
             Condition::Compare { left, operator, right } if is_literal(right) => (left, *operator, right),
@@ -89,15 +88,15 @@ impl<'c> ComparisonTest<'c> {
     }
 }
 
-/// What the tests so far say of one value.
+/// Constraints on one value from the tests so far.
 struct KnownFacts {
-    /// In an `and`: where it must lie, and the test that said so last.
+    /// In an `and`: the range of the value, and the test that last narrowed it.
     range: Interval,
     range_span: Option<Span>,
-    /// In an `or`: stretches that begin or end nowhere.
+    /// In an `or`: a range without a lower bound, and one without an upper bound.
     below: Option<(Interval, Span)>,
     above: Option<(Interval, Span)>,
-    /// The text or boolean it must be, or must not be.
+    /// A text or boolean that the value must equal, or must not equal.
     equal: Option<(Operand, Span)>,
     unequal: Option<(Operand, Span)>,
 }
@@ -109,7 +108,7 @@ impl Default for KnownFacts {
 }
 
 impl KnownFacts {
-    /// One more test that must hold as well; answers an earlier one that cannot hold with it.
+    /// Adds a test that must also hold. Returns an earlier test that contradicts it.
     fn and(&mut self, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
         if let Operand::Number(number) = literal
             && let Some(range) = range_of(operator, number)
@@ -140,7 +139,7 @@ impl KnownFacts {
         }
     }
 
-    /// One more test that may hold instead; answers an earlier one that leaves nothing out together with it.
+    /// Adds an alternative test. Returns an earlier test that, together with it, covers every value.
     fn or(&mut self, is_number: bool, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
         if operator == Comparison::NotEqual {
             let same = self.equal.as_ref().filter(|(equal, _)| equal == literal);
@@ -158,7 +157,7 @@ impl KnownFacts {
         let Operand::Number(number) = literal else {
             return None;
         };
-        // A text that is no number stands in no order at all.
+        // A text that is not a number has no order.
         if !is_number {
             return None;
         }
@@ -171,15 +170,15 @@ impl KnownFacts {
     }
 }
 
-/// Only of a number that is told from its neighbours by its double.
+/// Returns the range of a comparison with a number that its double represents uniquely.
 fn range_of(operator: Comparison, number: &Number) -> Option<Interval> {
     if number.is_short() { Interval::of_comparison(operator, number.to_f64()) } else { None }
 }
 
-/// Whether one value cannot be equal to both.
+/// Returns whether no value can equal both.
 fn differ(left: &Operand, right: &Operand) -> bool {
     match (left, right) {
-        // Numbers are looked at as ranges in an `and`; in an `or` any two different ones will do.
+        // An `and` checks numbers by their ranges; in an `or` any two different numbers qualify.
         (Operand::Number(left), Operand::Number(right)) => left != right,
         (Operand::Text(left), Operand::Text(right)) => left != right,
         (Operand::Boolean(left), Operand::Boolean(right)) => left != right,
@@ -198,7 +197,7 @@ fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Diag
 
 fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Diagnostics<'_>) {
     let text = quote(second.text(script));
-    // The two bounds of a `between` stand at one place.
+    // The two bounds of a `between` share one location.
     if first == second {
         findings
             .report(Code::NeverTrue, second, || format!("{text} is never true"))

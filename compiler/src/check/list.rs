@@ -1,4 +1,4 @@
-//! `in` and `not_in`.
+//! Checks `in` and `not_in`.
 
 use tollgate_guest_abi::{Condition, Item, ListSource, Operand};
 
@@ -61,7 +61,6 @@ impl Checker<'_, '_> {
         ListSource::Named(name.value.clone())
     }
 
-    /// An item of a list or of a match pair.
     pub(super) fn item(&mut self, item: &Spanned<ast::ListItem>) -> Item {
         match &item.value {
             ast::ListItem::Number(number) => Item::Number(number.clone()),
@@ -71,7 +70,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Refuses a test among literals, and warns of one that no item, or every item, decides.
+    /// Refuses a test that compares only literals. Warns when no item can equal the value.
     fn check_items(&mut self, value: &Operand, items: &[Item], negated: bool, span: Span) -> Option<()> {
         if is_literal(value) && !items.iter().any(|item| matches!(item, Item::Current(_))) {
             self.findings
@@ -91,7 +90,6 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Names of days become their numbers.
 fn name_days(value: &Operand, items: &mut [Item]) {
     for item in items {
         if let Item::Text(text) = item

@@ -1,4 +1,4 @@
-//! What asks the history: how many questions a rule may have, and how far back they reach.
+//! Checks history lookups: their number per rule, and their windows.
 
 use tollgate_guest_abi::limits::{HISTORY_LOOKUPS_MAX, WINDOW_SECONDS_MAX};
 use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Window};
@@ -10,7 +10,7 @@ use crate::diagnostic::quote;
 use crate::span::Span;
 
 impl Checker<'_, '_> {
-    /// Reads a window; `None` after a complaint.
+    /// Parses a window. Returns `None` after reporting a malformed one.
     pub(super) fn window(&mut self, text: &Spanned<String>) -> Option<Window> {
         let window = Window::parse(&text.value);
         if window.is_none() {
@@ -21,14 +21,14 @@ impl Checker<'_, '_> {
         window
     }
 
-    /// Counts a different question of the rule.
+    /// Records an aggregate unless the rule already has an equal one.
     pub(super) fn note_aggregate(&mut self, spec: &AggregateSpec, span: Span) {
         if !self.aggregates.contains(spec) && self.may_look_up(span) {
             self.aggregates.push(spec.clone());
         }
     }
 
-    /// Counts a different question of the rule.
+    /// Records a previous-transaction lookup unless the rule already has an equal one.
     pub(super) fn note_previous(&mut self, spec: &PreviousSpec, span: Span) {
         if !self.previous.contains(spec) && self.may_look_up(span) {
             self.previous.push(spec.clone());

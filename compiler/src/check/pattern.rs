@@ -1,4 +1,4 @@
-//! `regex` and `not_regex`. A pattern is refused here exactly when the engine that will search with it refuses it.
+//! Checks `regex` and `not_regex`. A pattern is refused exactly when the search engine would refuse it.
 
 use regex::RegexBuilder;
 use tollgate_guest_abi::Condition;
@@ -41,7 +41,7 @@ impl Checker<'_, '_> {
         Some(Lowered::Condition(PartialCondition::One(ConditionPart::test(condition, span, depth))))
     }
 
-    /// The pattern, if the engine takes it; `None` after a complaint.
+    /// Returns the pattern if the engine accepts it; `None` after reporting otherwise.
     fn pattern(&mut self, pattern: &Spanned<String>) -> Option<String> {
         if self.patterns.contains(&pattern.value) {
             return Some(pattern.value.clone());
@@ -54,7 +54,7 @@ impl Checker<'_, '_> {
                 .help(|| "join some of them: `\"gift|voucher\"`, or split the rule".to_owned());
             return None;
         }
-        // Counted before it is judged: refused patterns cost as much work as good ones.
+        // Counted before compilation: a refused pattern costs as much work.
         self.patterns.push(pattern.value.clone());
         match refusal(&pattern.value) {
             None => Some(pattern.value.clone()),
@@ -66,7 +66,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Why the engine would not take the pattern, and what to do.
+/// Returns the message and the help for a pattern that the engine refuses.
 fn refusal(pattern: &str) -> Option<(String, Option<String>)> {
     if pattern.len() > PATTERN_BYTES_MAX {
         let message = format!(
@@ -87,7 +87,7 @@ fn refusal(pattern: &str) -> Option<(String, Option<String>)> {
         )),
         Err(error) => {
             let words = error.to_string();
-            // The engine draws a picture of the place; its last line is the reason.
+            // The engine's message ends with the reason, after a drawing of the pattern.
             let reason = words.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
             let help = reason.contains("look-around").then(|| {

@@ -1,4 +1,4 @@
-//! `previous_transaction`: did one like this happen in the window?
+//! Checks `previous_transaction`.
 
 use tollgate_guest_abi::{Comparison, Condition, MatchPair, Operand, PreviousSpec};
 
@@ -41,7 +41,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// `previous_transaction(…) == true` and its like; `None` when neither side is a lookup.
+    /// Lowers `previous_transaction(…) == true` and similar tests. Returns `None` when neither side is a lookup.
     pub(super) fn compare_previous(
         &mut self,
         left: NodeId,

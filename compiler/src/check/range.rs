@@ -1,10 +1,10 @@
-//! Stretches of the number line, to see when tests exclude each other or leave nothing out.
+//! Number ranges, used to detect contradictions and tautologies.
 
 use std::fmt;
 
 use tollgate_guest_abi::{AggregateFunction, Comparison, Operand, TimeFunction};
 
-/// From a lower end to an upper one, each with or without the end itself.
+/// A range from a lower to an upper bound; each bound is open or closed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
     pub(super) low: f64,
@@ -13,7 +13,6 @@ pub(super) struct Interval {
     pub(super) high_open: bool,
 }
 
-/// Everything.
 pub(super) const WHOLE: Interval =
     Interval { low: f64::NEG_INFINITY, low_open: false, high: f64::INFINITY, high_open: false };
 
@@ -26,7 +25,7 @@ impl Interval {
         Self::closed(number, number)
     }
 
-    /// The numbers that stand in this relation to `number`; `None` for `!=`, which is no stretch.
+    /// Returns the numbers that satisfy the comparison with `number`; `None` for `!=`, which is not a range.
     pub(super) const fn of_comparison(operator: Comparison, number: f64) -> Option<Self> {
         match operator {
             Comparison::Equal => Some(Self::only(number)),
@@ -38,7 +37,7 @@ impl Interval {
         }
     }
 
-    /// Where the value can lie at all, when that is less than everywhere.
+    /// Returns the possible range of a value, or `None` when it is unrestricted.
     pub(super) fn of_operand(operand: &Operand) -> Option<Self> {
         match operand {
             Operand::Aggregate(spec) => match spec.function {
@@ -63,7 +62,6 @@ impl Interval {
         }
     }
 
-    /// What lies in both.
     pub(super) fn and(self, other: Self) -> Self {
         let (low, low_open) = match self.low.total_cmp(&other.low) {
             std::cmp::Ordering::Greater => (self.low, self.low_open),
@@ -82,7 +80,7 @@ impl Interval {
         self.low > self.high || (self.low == self.high && (self.low_open || self.high_open))
     }
 
-    /// Whether the two together leave no number out.
+    /// Returns whether the union contains every number.
     pub(super) fn covers_all_with(self, other: Self) -> bool {
         let (lower, upper) = if self.low <= other.low { (self, other) } else { (other, self) };
         let touching =

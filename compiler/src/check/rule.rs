@@ -1,4 +1,4 @@
-//! The rule around the condition: name, description, verdict, score, reason.
+//! Checks the rule around the condition: name, description, verdict, score, reason.
 
 use tollgate_guest_abi::RuleEntry;
 use tollgate_guest_abi::limits::{DESCRIPTION_BYTES_MAX, NAME_BYTES_MAX, REASON_BYTES_MAX};
@@ -8,11 +8,11 @@ use crate::check::{Checker, ConditionPart};
 use crate::checked::CheckedRule;
 use crate::codes::Code;
 
-/// What a rule says that gives no reason.
+/// The reason of a rule that states none.
 const NO_REASON: &str = "No reason provided";
 
 impl Checker<'_, '_> {
-    /// The whole, once every node is lowered.
+    /// Assembles the rule after every node is lowered.
     pub(super) fn rule(mut self, rule: &Rule) -> Option<CheckedRule> {
         let when = rule.when.and_then(|when| self.take_condition(when)).map(|draft| self.finish(draft));
         self.report_unknown_fields();

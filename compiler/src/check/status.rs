@@ -1,10 +1,10 @@
-//! Texts that are compared with a `status`, in small letters: a `status` compares so, since
-//! [`Semantics::V3`](tollgate_guest_abi::Semantics::V3).
+//! Lower-cases texts that are compared with a `status`. Since [`Semantics::V3`](tollgate_guest_abi::Semantics::V3) a
+//! `status` compares in lower case.
 
 use tollgate_guest_abi::{Condition, Item, ListSource, Operand, PreviousSpec};
 
-/// Writes every text that a test compares with a `status` in small letters. The field itself stays as it was sent: patterns see it so.
-/// The filter of an aggregate is made of tests of its own.
+/// Lower-cases every text that a test compares with a `status`. The field itself is unchanged, and patterns search it
+/// as it was sent. The tests in the filter of an aggregate are converted separately.
 pub(super) fn in_small_letters(condition: &mut Condition) {
     match condition {
         Condition::Compare { left, right, .. } => {

@@ -1,4 +1,4 @@
-//! Time functions, their zones, and the names of days.
+//! Checks time functions, time zones and day names.
 
 use tollgate_guest_abi::{Number, Operand, TimeFunction, TimeSpec};
 
@@ -8,7 +8,7 @@ use crate::check::{CheckedValue, Checker, Lowered};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 
-/// As `day_of_week` counts them.
+/// Day names in the order of `day_of_week`.
 const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 impl Checker<'_, '_> {
@@ -56,7 +56,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The number of the day, when `value` counts days of the week and `text` names one.
+/// Returns the day number when `value` is a day of the week and `text` is a day name.
 pub(super) fn day_number(value: &Operand, text: &str) -> Option<Number> {
     let counts_days = matches!(value, Operand::Time(TimeSpec { function: TimeFunction::DayOfWeek, .. }));
     if !counts_days {

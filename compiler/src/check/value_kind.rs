@@ -1,4 +1,4 @@
-//! What can be known of a value before there is a transaction, and so which relations can ever hold.
+//! Static kinds of values, and the relations that can hold between them.
 
 use tollgate_guest_abi::{
     ArithmeticOperator, Comparison, FieldPath, FieldType, Item, Number, Operand, Semantics,
@@ -6,27 +6,26 @@ use tollgate_guest_abi::{
 
 use crate::stated_time::StatedTime;
 
-/// What a value is, as far as the script tells.
+/// The kind of a value, as far as the script determines it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ValueKind<'o> {
     Number,
-    /// A text field; it may hold a number.
+    /// A text field; its value may be a number.
     Text,
-    /// A text in the script.
     Literal(&'o str),
     Boolean,
     Time,
-    /// A piece of metadata: anything.
+    /// A metadata value of any type.
     Dynamic,
-    /// Metadata as a whole.
+    /// The metadata object as a whole.
     Object,
-    /// Arithmetic that cannot have a result.
+    /// Arithmetic that never has a result.
     Nothing,
-    /// A field that transactions do not have, which is reported as such.
+    /// An unknown field, which is reported separately.
     Unknown,
 }
 
-/// Which relations two values can stand in.
+/// The relations that can hold between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PossibleRelations {
     pub(super) equal: bool,
@@ -39,7 +38,6 @@ const EQUALITY: PossibleRelations = PossibleRelations { equal: true, unequal: tr
 const UNEQUAL: PossibleRelations = PossibleRelations { equal: false, unequal: true, ordered: false };
 const NONE: PossibleRelations = PossibleRelations { equal: false, unequal: false, ordered: false };
 
-/// The nature of an operand.
 pub(super) fn of(operand: &Operand) -> ValueKind<'_> {
     match operand {
         Operand::Number(_) | Operand::Aggregate(_) | Operand::Time(_) => ValueKind::Number,
@@ -67,7 +65,6 @@ fn computed(parts: &[ValueKind<'_>]) -> ValueKind<'static> {
     }
 }
 
-/// The nature of a field.
 pub(super) fn of_field(path: &FieldPath) -> ValueKind<'static> {
     match path.field_type() {
         FieldType::Number => ValueKind::Number,
@@ -80,7 +77,6 @@ pub(super) fn of_field(path: &FieldPath) -> ValueKind<'static> {
     }
 }
 
-/// The nature of a list item.
 pub(super) fn of_item(item: &Item) -> ValueKind<'_> {
     match item {
         Item::Number(_) => ValueKind::Number,
@@ -90,7 +86,7 @@ pub(super) fn of_item(item: &Item) -> ValueKind<'_> {
     }
 }
 
-/// Which relations two values of these natures can stand in, whichever is left.
+/// Returns the relations possible between two kinds, in either order.
 pub(super) fn possible(left: ValueKind<'_>, right: ValueKind<'_>) -> PossibleRelations {
     use ValueKind as N;
     match (left, right) {
@@ -122,7 +118,7 @@ fn of_literal(literal: &str, other: ValueKind<'_>) -> PossibleRelations {
     }
 }
 
-/// Whether a text is wholly a plain decimal number, so that it compares as one.
+/// Returns whether a text is entirely a plain decimal number, so that it compares as one.
 pub(super) fn is_plain_number(text: &str) -> bool {
     Number::from_plain(text).is_some()
 }
@@ -140,7 +136,7 @@ impl PossibleRelations {
 }
 
 impl ValueKind<'_> {
-    /// With its article, for a sentence.
+    /// Returns the name with its article, for messages.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             ValueKind::Number => "a number",
@@ -155,7 +151,7 @@ impl ValueKind<'_> {
     }
 }
 
-/// What could be written behind a value to make a test of it.
+/// Returns an example of an operator and a right side that would complete a test of the value.
 pub(super) fn example_test(operand: &Operand) -> &'static str {
     match of(operand) {
         ValueKind::Number | ValueKind::Nothing => "> 5",

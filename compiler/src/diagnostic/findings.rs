@@ -1,4 +1,4 @@
-//! Where the stages put what they find; bounded, and in the order of the script when it is read.
+//! The bounded collection of diagnostics that the stages report to, sorted by position when it is read.
 
 use std::cell::OnceCell;
 
@@ -6,14 +6,14 @@ use crate::codes::{Code, Severity};
 use crate::diagnostic::{DIAGNOSTICS_MAX, Diagnostic};
 use crate::span::{LineIndex, Position, Span};
 
-/// The complaints about one script so far.
 #[derive(Debug)]
 pub(crate) struct Diagnostics<'s> {
     script: &'s str,
-    /// Looked up only by those who complain.
+    /// Built on the first lookup of a position.
     lines: OnceCell<LineIndex<'s>>,
     kept: Vec<CollectedDiagnostic>,
-    /// Errors and warnings of the stage at work; each stage may fill the whole list, since an earlier place goes first.
+    /// Errors and warnings of the current stage. Each stage may fill the whole list, because earlier positions are
+    /// shown first.
     n_errors: usize,
     n_warnings: usize,
 }
@@ -26,7 +26,7 @@ struct CollectedDiagnostic {
     help: Option<String>,
 }
 
-/// A complaint just made, to add a cure to. Empty when it was one too many to be kept.
+/// A handle for adding a help text to a diagnostic. Empty when the diagnostic was dropped.
 pub(crate) struct DiagnosticBuilder<'a>(Option<&'a mut CollectedDiagnostic>);
 
 impl<'s> Diagnostics<'s> {
@@ -34,19 +34,19 @@ impl<'s> Diagnostics<'s> {
         Self { script, lines: OnceCell::new(), kept: Vec::new(), n_errors: 0, n_warnings: 0 }
     }
 
-    /// The next stage begins, with a list of its own to fill.
+    /// Starts the next stage, with its own counters.
     pub(crate) const fn begin_stage(&mut self) {
         (self.n_errors, self.n_warnings) = (0, 0);
     }
 
-    /// Makes a complaint, unless an error stands at its place already: the second one would only follow from the first.
+    /// Adds a diagnostic, unless an error at the same position exists: the new one would only be its consequence.
     pub(crate) fn report(
         &mut self,
         code: Code,
         span: Span,
         message: impl FnOnce() -> String,
     ) -> DiagnosticBuilder<'_> {
-        // One more than is shown, so that the end knows that some are not.
+        // Keeps one more than is shown, so that the result can report an overflow.
         if *self.count(code) > DIAGNOSTICS_MAX || self.has_error_at(span.start) {
             return DiagnosticBuilder(None);
         }
@@ -62,12 +62,10 @@ impl<'s> Diagnostics<'s> {
         }
     }
 
-    /// The place of a byte, as an author finds it.
     pub(crate) fn position(&self, byte: usize) -> Position {
         self.lines.get_or_init(|| LineIndex::of(self.script)).position(byte)
     }
 
-    /// Whether there is an error among them.
     pub(crate) fn has_error(&self) -> bool {
         self.kept.iter().any(CollectedDiagnostic::is_error)
     }
@@ -76,7 +74,7 @@ impl<'s> Diagnostics<'s> {
         self.kept.iter().any(|finding| finding.is_error() && finding.span.start == start)
     }
 
-    /// All of them in the order of the script, at most [`DIAGNOSTICS_MAX`] errors and as many warnings.
+    /// Returns all diagnostics in script order, at most [`DIAGNOSTICS_MAX`] errors and the same number of warnings.
     pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         self.kept.sort_by_key(|finding| (finding.span.start, finding.code.severity()));
         let (mut n_errors, mut n_warnings) = (0, 0);
@@ -128,17 +126,15 @@ impl CollectedDiagnostic {
 }
 
 impl DiagnosticBuilder<'_> {
-    /// Of a complaint that was not made.
+    /// Returns the builder of a dropped diagnostic.
     pub(crate) const fn none() -> Self {
         DiagnosticBuilder(None)
     }
 
-    /// How it could be cured.
     pub(crate) fn help(self, help: impl FnOnce() -> String) {
         self.help_if(|| Some(help()));
     }
 
-    /// How it could be cured, when that is known.
     pub(crate) fn help_if(self, help: impl FnOnce() -> Option<String>) {
         if let Some(finding) = self.0 {
             finding.help = help();

@@ -1,9 +1,10 @@
-//! Text of the author in a message of ours: short, on one line, and unable to disturb a terminal or a page.
+//! Quotes script text in messages: short, on one line, and harmless to terminals and web pages.
 
 /// Longest quotation, in characters.
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// The text in backticks. Line ends become blanks, what cannot be shown is written as its number, and a long text is cut.
+/// Returns the text in backticks. Line ends become blanks, forbidden characters become code points, and a long text is
+/// cut.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from("`");
     for (n_chars, character) in text.chars().enumerate() {
@@ -23,14 +24,15 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// Whether a script must not contain the character anywhere, comments and strings included: control characters but tab
-/// and line ends, and the characters that turn the direction of writing, which let a script look like what it is not.
+/// Returns whether the character is forbidden everywhere in a script, including comments and strings. Forbidden are
+/// control characters other than tab and line ends, and characters that change the text direction. The latter can
+/// disguise a script.
 pub(crate) const fn is_forbidden(character: char) -> bool {
     match character {
         '\t' | '\r' | '\n' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        // Line and paragraph separators: a line end to some readers, none to others.
+        // Line and paragraph separators: line ends for some programs only.
         '\u{2028}' | '\u{2029}' => true,
         _ => false,
     }

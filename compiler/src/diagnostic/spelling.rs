@@ -1,9 +1,9 @@
-//! Did you mean …?
+//! Spelling suggestions.
 
-/// Longer words are not compared: nobody misspells them by a letter or two.
+/// Longest word for which suggestions are computed.
 const WORD_CHARS_MAX: usize = 40;
 
-/// The candidate that `word` most likely misspells, if any: equal but for case, or a few letters away.
+/// Returns the candidate closest to `word`: equal except for case, or at most a few letters different.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(WORD_CHARS_MAX + 1).collect();
     if word.len() > WORD_CHARS_MAX {
@@ -18,7 +18,7 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, taken out or exchanged to get from one to the other; case is nothing.
+/// Returns the edit distance: insertions, deletions and substitutions, ignoring ASCII case.
 fn distance(word: &[char], candidate: &str) -> usize {
     let mut row: Vec<usize> = (0..=word.len()).collect();
     for (i, right) in candidate.chars().enumerate() {

@@ -1,12 +1,13 @@
-//! Comparisons, by the shapes of their two sides.
+//! Emits comparisons, by the kinds of their two sides.
 //!
 //! | | number | field | text, boolean |
 //! |---|---|---|---|
 //! | **number** | as `f64` | as `f64`, and `kind(field)` for `!=` | as `f64` if the text is one, else unequal |
 //! | **field** | mirrored | `relate_operands` | `symbol`, or `relate_operands` where numbers or times may be meant |
 //!
-//! "Number" is whatever is always computed as one: a literal, an aggregate, a time function, arithmetic, and `amount`. Two
-//! numbers of which both may have more than 15 digits are compared by `relate_operands`, where their doubles are the same.
+//! "Number" is every operand that is always computed as one: a literal, an aggregate, a time function, arithmetic, and
+//! `amount`. When both numbers may have more than 15 digits and their doubles are equal, `relate_operands` compares
+//! them.
 
 use tollgate_guest_abi::imports::{Call, kind, operand as reference};
 use tollgate_guest_abi::{Comparison, FieldPath, FieldType, Number, Operand};
@@ -15,7 +16,6 @@ use wasm_encoder::{BlockType, Instruction, ValType};
 use crate::emit::body::{BodyBuilder, LEFT, RIGHT, Unsupported};
 use crate::emit::operand::{Precision, never_missing};
 
-/// One side of a comparison.
 enum ComparisonSide<'a> {
     Number(&'a Operand),
     Field(&'a FieldPath),
@@ -27,7 +27,7 @@ impl<'a> ComparisonSide<'a> {
         match operand {
             Operand::Field(path) if path.field_type() != FieldType::Number => ComparisonSide::Field(path),
             Operand::Text(text) => ComparisonSide::Text(text),
-            // A boolean equals its word, and has no order, which is true of the word as well.
+            // A boolean equals its text form. Neither has an order.
             Operand::Boolean(true) => ComparisonSide::Text("true"),
             Operand::Boolean(false) => ComparisonSide::Text("false"),
             number => ComparisonSide::Number(number),
@@ -93,7 +93,8 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Two numbers of any number of digits: by their doubles where these differ, else by the host. `field` may be no number.
+    /// Compares two numbers with any number of digits: by their doubles where these differ, else by the host. `field`
+    /// is the side that may be a non-number.
     fn exact(
         &mut self,
         left: &Operand,
@@ -130,7 +131,6 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Asks the host how two operands are related.
     fn related(&mut self, left: &Operand, operator: Comparison, right: &Operand) -> Result<(), Unsupported> {
         let (left, right) = self.references(left, right)?;
         self.ask_both(Call::RelateOperands, left, right);
@@ -143,7 +143,7 @@ impl BodyBuilder {
         both.ok_or(Unsupported("an exact comparison of what is computed"))
     }
 
-    /// `!=` of two numbers on the stack, false when either is NaN.
+    /// Emits `!=` of two numbers on the stack; false when either is NaN.
     fn less_or_greater(&mut self) {
         self.push(Instruction::LocalSet(RIGHT));
         self.push(Instruction::LocalTee(LEFT));
@@ -178,8 +178,8 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Both sides are there, and the field is not that number: a text that is none, a boolean and a structure are unequal
-    /// to every number, so NaN alone does not tell.
+    /// Tests that both sides are present and differ. A non-numeric text, a boolean and a structure are unequal to every
+    /// number, so NaN alone does not decide.
     fn number_unlike_field(
         &mut self,
         number: &Operand,
@@ -240,7 +240,7 @@ impl BodyBuilder {
                 self.field_is_there(field);
                 self.push(Instruction::I32And);
             }
-            // Texts have an order only when both are numbers, and this one is none.
+            // Texts are ordered only when both are numbers, and this one is not.
             Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
                 self.integer(0)
             }
@@ -253,7 +253,7 @@ impl BodyBuilder {
         self.integer(text);
     }
 
-    /// Whether the relation is among those on the stack.
+    /// Tests whether the operator is among the relations on the stack.
     fn holds(&mut self, operator: Comparison) {
         self.integer(operator.relation_bits());
         self.push(Instruction::I32And);

@@ -1,4 +1,4 @@
-//! Conditions: what leaves 0 or 1 on the stack.
+//! Emits conditions; each leaves 0 or 1 on the stack.
 
 use tollgate_guest_abi::imports::{Call, test};
 use tollgate_guest_abi::{Condition, Operand};
@@ -27,8 +27,8 @@ impl BodyBuilder {
         }
     }
 
-    /// One block for the whole chain. What decides it early lies on the stack from the start, and a part that decides
-    /// leaves the block with it; the last part stands for the rest:
+    /// Emits one block for the whole chain. The short-circuit result is pushed first, and a part that decides the chain
+    /// leaves the block with it. Otherwise the last part is the result:
     ///
     /// ```text
     ///  block (result i32)
@@ -77,17 +77,16 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Turns the answer of `member` or `matches` into 0 or 1.
+    /// Converts the result of `member` or `matches` to 0 or 1.
     pub(super) fn answers(&mut self, negated: bool) {
         self.integer(if negated { test::NO } else { test::YES });
         self.push(Instruction::I32Eq);
     }
 }
 
-/// What no script can say: `and` or `or` of nothing.
+/// The error for an `and` or `or` without parts, which no script can produce.
 pub(super) const EMPTY_CHAIN: Unsupported = Unsupported("an empty chain of conditions");
 
-/// How parts join.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Connective {
     All,
@@ -95,7 +94,7 @@ pub(super) enum Connective {
 }
 
 impl Connective {
-    /// What a chain is once a part has decided it.
+    /// Returns the value of a chain that a part has decided.
     pub(super) const fn decided(self) -> i32 {
         match self {
             Connective::All => 0,

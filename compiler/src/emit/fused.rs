@@ -1,42 +1,41 @@
-//! The function of several rules: whatever they ask about is asked at most once.
+//! Emits the function of several rules; each cacheable host call is made at most once.
 //!
 //! ```text
-//!  conditions ──tree──▶ tests and their questions ──plan──▶ what is asked by whom ──sequence──▶ operations ──writer──▶ code
+//!  conditions ──tree──▶ tests, host calls ──plan──▶ which calls are shared ──sequence──▶ operations ──writer──▶ code
 //! ```
 //!
-//! **One body for all rules of the slice, one body for a module.** `evaluate` answers with the bits of an `i64`, so a module
-//! answers for 64 rules at most; several bodies in a module would need further exports, or a memory to answer in, and the
-//! contract has neither. Nor would they gain much: what is saved is saved within a body, and a prototype's bodies of 64
-//! rules were as fast as longer ones. As before the module has no memory and no global that changes: answers are kept in
-//! locals, and nothing of one transaction can be left for the next.
+//! **One function per module.** `evaluate` returns the bits of an `i64`, which limits a module to 64 rules. Several
+//! functions would need more exports, or a memory for their results, and the contract has neither. Calls are shared
+//! only within a function, and a prototype with functions of 64 rules was equally fast. Results are kept in locals, so
+//! no state outlives a transaction.
 //!
-//! **Cheap questions in front.** Fields that are read more than once are read before anything else, whether or not a short
-//! circuit would have skipped them; so are the questions with which some rule begins in any case. What is known then is
-//! compared without branches, and joined by `and` and `or` of bits, up to [`EAGER_MAX`] tests at a time.
+//! **Cheap calls first.** Fields that are read more than once are read at the start, even if a short circuit would have
+//! skipped them. The shared calls with which some rule always begins follow. Tests of known results are computed
+//! without branches and joined by bitwise `and` and `or`, up to [`EAGER_MAX`] tests at a time.
 //!
-//! **Dear questions where the author asks them.** An aggregate, a previous transaction, a list, a pattern, a part of a time,
-//! or a relation of two fields is asked when the first rule reaches it, and not at all when none does: exactly those
-//! questions are asked that the modules of the single rules would ask together, so that a question that fails fails for
-//! both. Where it may have been asked before, a flag tells:
+//! **Expensive calls in the author's order.** Aggregates, previous transactions, lists, patterns, parts of times and
+//! relations of two fields are evaluated when the first rule reaches them. If no rule does, they are not evaluated. The
+//! fused module makes exactly the expensive calls that the single-rule modules would make together, so a failing call
+//! fails for both. Where a call may already have been made, a flag records it:
 //!
 //! ```text
 //!  block (result i32)
 //!    i32.const 0
-//!    …tests of what is known, joined…    i32.eqz   br_if 0
+//!    …tests of known results, joined…    i32.eqz   br_if 0
 //!    drop
-//!    local.get $asked   i32.eqz
-//!    if   …question…  local.set $answer   i32.const 1  local.set $asked   end
-//!    …tests of the answer and of what else is known…
+//!    local.get $called   i32.eqz
+//!    if   …host call…  local.set $result   i32.const 1  local.set $called   end
+//!    …tests of this and other known results…
 //!  end
 //! ```
 //!
-//! A list that is written in the script, of texts that no number or date-time can equal, is not asked about: the
-//! symbol of the field becomes a bit, and the list a mask ([`sets`]).
+//! A literal list is not looked up by the host if none of its texts can equal a number or a date-time. The symbol of
+//! the field becomes a bit, and the list a mask ([`sets`]).
 //!
-//! One rule alone is written by [`single_rule`](crate::emit::single_rule), so that the modules that are stored do not change.
+//! A single rule is emitted by [`single_rule`](crate::emit::single_rule), so that stored modules do not change.
 //!
-//! What is slow to compile is bounded as it is in modules by strangers: locals, blocks and bytes of the function. A slice
-//! over these limits is refused and can be split.
+//! Compile time is bounded by the limits for untrusted modules: locals, blocks and bytes of the function. A slice over
+//! these limits is refused and can be split.
 
 mod plan;
 mod sequence;
@@ -55,10 +54,9 @@ use plan::SlicePlan;
 use sequence::FunctionBuilder;
 use tree::ConditionTree;
 
-/// Most tests that are computed without a look at whether the first of them has decided already.
+/// Most tests computed without checking whether the chain is already decided.
 const EAGER_MAX: usize = 16;
 
-/// The function that answers with a bit per rule.
 pub(super) fn code(rules: &[CheckedRule]) -> Result<FunctionCode, EmitError> {
     let mut body = BodyBuilder::default();
     sets::number_texts(rules, &mut body.slots);
@@ -89,7 +87,7 @@ pub(super) fn code(rules: &[CheckedRule]) -> Result<FunctionCode, EmitError> {
     })
 }
 
-/// Refuses what would be slow to compile.
+/// Refuses functions that would be slow to compile.
 fn check_limits(
     instructions: &[Instruction<'static>],
     locals: &[(u32, wasm_encoder::ValType)],

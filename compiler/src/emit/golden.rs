@@ -1,9 +1,9 @@
-//! What instructions rules become: `tests/golden/emit/*.wat` for one, `tests/golden/fused/*.wat` for several.
+//! Golden tests of the emitted instructions: `tests/golden/emit/*.wat` for one rule, `tests/golden/fused/*.wat` for
+//! several.
 
 use crate::emit::emit;
 use crate::{CheckedRule, CompileOptions, compile, golden};
 
-/// The text of the module without its manifest.
 fn instructions(rules: &[CheckedRule]) -> String {
     let module = emit(rules).unwrap();
     let text = wasmprinter::print_bytes(&module.bytes).unwrap();
@@ -24,7 +24,7 @@ fn every_shape_of_condition_becomes_the_recorded_instructions() {
     golden::check_all("emit", "wat", |script| instructions(&[rule(script)]));
 }
 
-/// A file of several rules, each of which begins on a line of its own.
+/// Each file contains several rules.
 #[test]
 fn rules_that_are_fused_become_the_recorded_instructions() {
     golden::check_all("fused", "wat", |scripts| {

@@ -1,4 +1,4 @@
-//! `in` and `not_in`.
+//! Emits `in` and `not_in`.
 
 use tollgate_guest_abi::imports::{Call, operand as reference, relation};
 use tollgate_guest_abi::{FieldType, Item, ListSource, Number, Operand};
@@ -7,7 +7,7 @@ use wasm_encoder::{BlockType, Instruction, ValType};
 use crate::emit::body::{BodyBuilder, LEFT, Unsupported};
 use crate::emit::operand::Precision;
 
-/// Most numbers a list may have to be compared one by one; the host's look-up is cheaper beyond.
+/// Most numbers of a list that are compared one by one; for more, a lookup by the host is cheaper.
 pub(super) const INLINE_ITEMS_MAX: usize = 8;
 
 impl BodyBuilder {
@@ -24,7 +24,7 @@ impl BodyBuilder {
                 self.answers(negated);
             }
             Operand::Text(text) => self.text_in(text, list, negated),
-            // A boolean equals what its word equals.
+            // A boolean equals the same items as its text form.
             Operand::Boolean(true) => self.text_in("true", list, negated),
             Operand::Boolean(false) => self.text_in("false", list, negated),
             number => match inline_numbers(list) {
@@ -51,7 +51,7 @@ impl BodyBuilder {
         self.answers(negated);
     }
 
-    /// Whether the number is one of these; of a missing number neither `in` nor `not_in` holds.
+    /// Tests whether the number is in the list; both `in` and `not_in` are false for a missing number.
     fn among(&mut self, value: &Operand, numbers: &[Number], negated: bool) -> Result<(), Unsupported> {
         self.comparable(value)?;
         self.push(Instruction::LocalSet(LEFT));
@@ -77,7 +77,7 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Whether a value whose double is that of a number, as the stack says, is that number.
+    /// Tests whether a value equals the number exactly, given on the stack whether their doubles are equal.
     fn push_exact_equality(&mut self, value: &Operand, number: &Number) {
         let literal = reference::of(reference::NUMBER, self.slots.text(number.as_str()));
         let Some(value) = self.reference(value) else { return };
@@ -91,7 +91,7 @@ impl BodyBuilder {
     }
 }
 
-/// The items a number can be equal to, when they are all known now and few.
+/// Returns the items that a number can equal, if all are constant and few.
 fn inline_numbers(list: &ListSource) -> Option<Vec<Number>> {
     let ListSource::Items(items) = list else {
         return None;

@@ -1,4 +1,4 @@
-//! The sections of a module around its one function.
+//! Encodes the module sections around the function.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use wasm_encoder::{
 
 use crate::emit::body::FunctionCode;
 
-/// Type 0 is that of `evaluate`; those of the imports follow.
+/// Type index of `evaluate`; the types of the imports follow.
 const EVALUATE_TYPE: u32 = 0;
 
 type Signature = (&'static [ValueType], Option<ValueType>);
@@ -54,14 +54,14 @@ pub(super) fn encode(code: &FunctionCode, manifest: &Manifest) -> Vec<u8> {
     module.finish()
 }
 
-/// The place of an import's signature among the different ones.
+/// Returns the index of an import's signature among the distinct ones.
 fn place(signatures: &mut Vec<Signature>, import: &Import) -> u32 {
     let signature = (import.params, import.result);
     let place = signatures.iter().take_while(|known| **known != signature).count();
     if place == signatures.len() {
         signatures.push(signature);
     }
-    // At most one signature per row of the import table.
+    // There is at most one signature per row of the import table.
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 

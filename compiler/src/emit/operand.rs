@@ -1,11 +1,14 @@
-//! Operands as numbers: what leaves an `f64` on the stack, NaN for "missing or no number".
+//! Emits operands as numbers: each leaves an `f64` on the stack; NaN for a missing value or a non-number.
 //!
-//! | | its nearest double decides | 15 digits at most | any number of digits |
-//! |---|---|---|---|
-//! | **operands** | arithmetic, `avg`, `stddev` | short literals, `count`, `distinct`, time functions | fields, long literals, `sum`, `min`, `max` |
+//! | precision | operands |
+//! |---|---|
+//! | nearest double | arithmetic, `avg`, `stddev` |
+//! | exact, at most 15 digits | short literals, `count`, `distinct`, time functions |
+//! | exact, any number of digits | fields, long literals, `sum`, `min`, `max` |
 //!
-//! Two numbers compare by their nearest doubles where one side is of the first kind. Elsewhere they compare exactly: by
-//! [comparable doubles](tollgate_guest_abi::comparable_double), which tell all but two numbers of the third kind apart.
+//! Two numbers compare by their nearest doubles when one side is in the first row. Otherwise they compare exactly, by
+//! [comparable doubles](tollgate_guest_abi::comparable_double). Only two numbers of the third row can share such a
+//! double.
 
 use tollgate_guest_abi::imports::{Call, operand as reference};
 use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, FieldType, Number, Operand};
@@ -17,7 +20,7 @@ impl BodyBuilder {
     pub(super) fn number(&mut self, operand: &Operand) -> Result<(), Unsupported> {
         match operand {
             Operand::Number(value) => self.float(value.to_f64()),
-            // A literal text counts as it would if it stood in a field.
+            // A literal text has the same numeric value as a field with that text.
             Operand::Text(text) => {
                 self.float(Number::from_plain(text).map_or(f64::NAN, |number| number.to_f64()))
             }
@@ -48,7 +51,7 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// The operand as the double that compares exactly with short numbers.
+    /// Pushes the operand as the double that compares exactly with short numbers.
     pub(super) fn comparable(&mut self, operand: &Operand) -> Result<(), Unsupported> {
         match operand {
             Operand::Number(value) => self.float(value.comparable()),
@@ -62,7 +65,7 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// The operand as the host compares it exactly; `None` of one that it is not asked about.
+    /// Returns the operand in the encoding for exact comparison by the host; `None` when the host cannot compare it.
     pub(super) fn reference(&mut self, operand: &Operand) -> Option<i32> {
         Some(match operand {
             Operand::Field(path) => reference::of(reference::FIELD, self.slots.field(path)),
@@ -82,7 +85,7 @@ impl BodyBuilder {
         }
     }
 
-    /// IEEE 754 gives an infinity for division by zero; here it is missing.
+    /// Emits a division; division by zero yields NaN (missing) instead of the IEEE 754 infinity.
     fn divide(&mut self, divisor: &Operand) {
         if matches!(divisor, Operand::Number(value) if value.to_f64() != 0.0) {
             self.push(Instruction::F64Div);
@@ -98,12 +101,12 @@ impl BodyBuilder {
     }
 }
 
-/// How exactly an operand is known as a number.
+/// The precision of an operand's numeric value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
-    /// By its nearest double.
+    /// The nearest double only.
     Double,
-    /// Exactly, and it has at most 15 significant digits.
+    /// Exact, with at most 15 significant digits.
     Short,
     /// Exactly.
     Exact,
@@ -126,13 +129,13 @@ impl Precision {
     }
 }
 
-/// Whether it is always a number: `!=` then needs no care for missing values.
+/// Returns whether the operand is always a number, so that `!=` needs no check for missing values.
 pub(super) fn never_missing(operand: &Operand) -> bool {
     match operand {
         Operand::Number(_) | Operand::Aggregate(_) => true,
         Operand::Field(path) => path.field_type() == FieldType::Number,
         Operand::Negate(inner) => never_missing(inner),
-        // Infinities can cancel out, and a divisor can be zero.
+        // Infinities can cancel out to NaN, and a divisor can be zero.
         Operand::Arithmetic { .. } => false,
         Operand::Text(_) | Operand::Boolean(_) | Operand::Current(_) | Operand::Time(_) => false,
     }

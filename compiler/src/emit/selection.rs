@@ -1,36 +1,36 @@
-//! Which transactions a rule has nothing to do with: what a field has to be for its condition to be anything but false.
+//! Selections: necessary conditions on fields for a rule to match.
 //!
-//! Whoever runs many rules looks at a field or two and spares those that cannot match. That changes no answer: a selection
-//! says only what the rule's own module would find out before it asks the history, and nothing else it asks can fail.
+//! The engine checks them to skip rules that cannot match. Skipping changes no result. A selection only covers tests
+//! that the rule's own module makes before its history lookups, and nothing else in a rule can fail.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand};
 
-/// Most texts a field is compared with; a selection of more does not look at it.
+/// Most texts in a selection for one field; a field with more is not restricted.
 const TEXTS_MAX: usize = 256;
 
-/// Where one of these does not hold, the condition is false. Without any, nothing is known.
+/// Necessary conditions: where one of them fails, the rule does not match. An empty selection excludes nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Selection {
-    /// The field is one of these texts, as its symbol says; in order. A boolean is its word.
+    /// Fields that must equal one of these texts, in sorted order. Booleans appear in their text form.
     pub texts: BTreeMap<FieldPath, Vec<String>>,
-    /// The field, as a double, is in this range; one that is no number is in none.
+    /// Fields whose value as a double must be in this range. A non-number is in no range.
     pub ranges: BTreeMap<FieldPath, NumberRange>,
 }
 
-/// From the one to the other, both of them in it.
+/// A closed range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NumberRange {
-    /// Not less.
+    /// The lower bound, included.
     pub low: f64,
-    /// Not more.
+    /// The upper bound, included.
     pub high: f64,
 }
 
 impl NumberRange {
-    /// Whether it is there and in it.
+    /// Returns whether the number is in the range; false for NaN.
     #[must_use]
     pub fn has(self, number: f64) -> bool {
         self.low <= number && number <= self.high
@@ -46,7 +46,7 @@ impl NumberRange {
 }
 
 impl Selection {
-    /// What a condition needs.
+    /// Returns the selection of a condition.
     #[must_use]
     pub fn of(condition: &Condition) -> Self {
         match condition {
@@ -62,8 +62,8 @@ impl Selection {
         }
     }
 
-    /// Up to the first part that asks the history: a question that cannot be answered makes the rule fail, whatever stands
-    /// behind it.
+    /// Combines the parts up to the first one with a history lookup. A lookup that fails makes the rule fail, whatever
+    /// follows it.
     fn of_all(parts: &[Condition]) -> Self {
         let mut all = Self::default();
         for part in parts {
@@ -113,7 +113,7 @@ impl Selection {
         texts.collect::<Option<_>>().map_or_else(Self::default, |texts| Self::of_texts(path, texts))
     }
 
-    /// A text is equal to nothing but itself unless it is a number, and unless the field is one or a date-time.
+    /// A text equals only itself, unless it is a number or the field is a number or a date-time.
     fn of_texts(path: &FieldPath, mut texts: Vec<String>) -> Self {
         if matches!(path.field_type(), FieldType::Number | FieldType::Time) || texts.len() > TEXTS_MAX {
             return Self::default();
@@ -123,7 +123,7 @@ impl Selection {
         Self { texts: BTreeMap::from([(path.clone(), texts)]), ..Self::default() }
     }
 
-    /// Both hold.
+    /// Requires both selections.
     fn and(mut self, other: Self) -> Self {
         for (path, texts) in other.texts {
             match self.texts.entry(path) {
@@ -137,7 +137,7 @@ impl Selection {
         self
     }
 
-    /// One of them holds: what this and what another rule needs.
+    /// Returns the selection of two alternatives: the conditions that are necessary for either.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         self.texts.retain(|path, texts| {
@@ -154,7 +154,7 @@ impl Selection {
     }
 }
 
-/// The text that a literal equals as a symbol.
+/// Returns the text that a literal equals as a symbol.
 fn word(literal: &Operand) -> Option<&str> {
     match literal {
         Operand::Text(text) if Number::from_plain(text).is_none() => Some(text),
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::{CompileOptions, compile};
 
-    /// A selection as `field: what`, texts first.
+    /// Formats the selection as `field: values`, texts first.
     #[track_caller]
     fn check(condition: &str, expected: &str) {
         let script = format!("rule r {{ when {condition} then review score 0.5 reason \"r\" }}");

@@ -1,7 +1,7 @@
-//! The function of a rule alone: questions are asked where they stand, in the author's order.
+//! Emits the function of a single rule; host calls are made in place, in the author's order.
 //!
-//! Which index a call gets, and which fields are worth keeping in a local, is known when the rule has been written.
-//! [`code`] settles both and counts the cost on the same walk.
+//! Call indices and the fields worth caching in locals are known only after the whole condition is built. [`code`]
+//! determines both and counts the cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::emit::body::{
     each_call, index,
 };
 
-/// Most fields kept in locals. The host refuses functions with more than 256 locals.
+/// Most reads cached in locals. The host refuses functions with more than 256 locals.
 const KEPT_MAX: usize = 200;
 
-/// The function that says when this holds.
+/// Emits the function that returns whether the condition holds.
 pub(super) fn code(when: &Condition) -> Result<FunctionCode, Unsupported> {
     let mut body = BodyBuilder::default();
     body.condition(when)?;
@@ -45,7 +45,7 @@ pub(super) fn code(when: &Condition) -> Result<FunctionCode, Unsupported> {
     Ok(FunctionCode { calls, locals, instructions, needs: body.slots.into_needs(), cost })
 }
 
-/// In how many places one question to the history stands, at most.
+/// Returns the number of occurrences of the most frequent history lookup.
 pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
     let mut body = BodyBuilder::default();
     body.condition(when)?;
@@ -58,10 +58,10 @@ pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
     Ok(n_places.into_values().max().unwrap_or_default())
 }
 
-/// Reads that are asked for more than once: they are made once, in front, and kept in locals.
+/// Reads with several uses: they are made once, at the start, and cached in locals.
 ///
-/// A read has no effect and costs a few nanoseconds, so making one that a short circuit would have skipped changes
-/// nothing. Questions to the history are never moved in front.
+/// A read has no effect and costs a few nanoseconds. Making one that a short circuit would have skipped is therefore
+/// harmless. History lookups are never moved.
 #[derive(Debug)]
 struct CachedReads {
     locals: BTreeMap<HostCall, u32>,
@@ -77,7 +77,7 @@ impl CachedReads {
             }
         });
         let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
-        // Floats first: locals of one type stand together.
+        // Floats first, because locals are declared in groups of one type.
         let (floats, integers): (Vec<_>, Vec<_>) =
             repeated.partition(|question| question.answer() == ValType::F64);
         let locals: BTreeMap<_, _> = floats.into_iter().chain(integers).zip(N_SCRATCH..).collect();

@@ -1,11 +1,10 @@
-//! What a module will ask about, numbered: equal needs share a slot.
+//! Assigns slots to the needs of a module; equal needs share a slot.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 use tollgate_guest_abi::{AggregateSpec, FieldPath, ListSource, Needs, Operand, PreviousSpec, TimeSpec};
 
-/// The needs of the module so far.
 #[derive(Debug, Default)]
 pub(super) struct SlotTable {
     fields: SlotInterner<FieldPath>,
@@ -15,7 +14,7 @@ pub(super) struct SlotTable {
     aggregates: SlotInterner<AggregateSpec>,
     previous: SlotInterner<PreviousSpec>,
     times: SlotInterner<TimeSpec>,
-    /// Numbers that are computed before they are asked about. Not a need.
+    /// Computed numbers that are arguments of host calls. They have slots but are not needs.
     computed: SlotInterner<Operand>,
 }
 
@@ -52,7 +51,7 @@ impl SlotTable {
         self.computed.slot(number)
     }
 
-    /// How many different questions to the history there are: equal ones are answered once per transaction.
+    /// Returns the number of distinct history lookups; each is answered once per transaction.
     pub(super) fn n_history_lookups(&self) -> usize {
         self.aggregates.items.len() + self.previous.items.len()
     }
@@ -70,11 +69,11 @@ impl SlotTable {
     }
 }
 
-/// Different items in order of first use.
 #[derive(Debug)]
 struct SlotInterner<T> {
     items: Vec<T>,
-    /// By the item's JSON: specs hold floats, which have no hash, and a scan would be quadratic.
+    /// Slots by the item's JSON: specs contain floats, which cannot be hashed, and a linear search would be quadratic
+    /// overall.
     by_json: HashMap<String, i32>,
 }
 
@@ -86,7 +85,7 @@ impl<T> Default for SlotInterner<T> {
 
 impl<T: Clone + Serialize> SlotInterner<T> {
     fn slot(&mut self, item: &T) -> i32 {
-        // Needs are strings and finite numbers in structs and enums; JSON can say all of them.
+        // Serialization cannot fail: needs consist of strings and finite numbers.
         let json = serde_json::to_string(item).unwrap_or_default();
         *self.by_json.entry(json).or_insert_with(|| {
             self.items.push(item.clone());

@@ -1,13 +1,13 @@
-//! Aggregates of Watch, which include the payment under evaluation, said with those of here, which do not.
+//! Rewrites aggregates of Watch, which include the payment under evaluation, to aggregates that exclude it.
 //!
-//! With the payment among the rows, `count` is one more, `sum` is more by its amount, and so on: an aggregate becomes an
-//! expression over the same question. Where the payment may not be among them, both cases are written, and a condition
-//! on the payment chooses:
+//! Including the payment increases `count` by 1, `sum` by its amount, and so on, so an aggregate becomes an expression
+//! over the same lookup. If the payment may not satisfy the filter, both cases are written, and a condition on the
+//! payment selects one:
 //!
 //! ```text
 //!  count(F) >= 3         payment satisfies F always      count(F) >= 2
 //!                        only when C                     ((C and count(F) >= 2) or (not (C) and count(F) >= 3))
-//!                        and without C no row does       the shorter of these that is the same
+//!                        and no row does without C       a shorter equivalent
 //! ```
 
 use tollgate_guest_abi::{AggregateFunction, Comparison};
@@ -18,12 +18,11 @@ use crate::from_watch::membership::FilterMembership;
 use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
-/// Most conditions that one test is told apart by; each doubles what is written.
+/// Most conditions per rewritten test; each doubles the output.
 const CASES_MAX: usize = 2;
-/// Largest literal of a count that is moved by one, rather than the count.
+/// Largest literal beside a count that is decremented; beyond it the count is incremented instead.
 const LITERAL_MAX: f64 = 1e15;
 
-/// Rewrites every test with an aggregate in it.
 pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     for (id, node) in tree.rule.nodes.iter().enumerate().map(|(number, node)| (NodeId(number), node)) {
         if node.kind.is_test() && !node.in_filter {
@@ -32,7 +31,6 @@ pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     }
 }
 
-/// A test of the condition.
 #[derive(Clone, Copy)]
 struct AggregateTest<'a> {
     tree: ParsedScript<'a>,
@@ -40,16 +38,15 @@ struct AggregateTest<'a> {
     node: &'a Node,
 }
 
-/// An aggregate in a test.
 struct AggregateSite<'a> {
     id: NodeId,
     span: Span,
     aggregate: &'a AggregateExpr,
-    /// The condition under which the payment changes it; `None`: always.
+    /// The condition under which the payment is included; `None` means always.
     condition: Option<String>,
-    /// Whether it is 0 where the condition does not hold.
+    /// Whether the aggregate is 0 when the condition does not hold.
     otherwise_zero: bool,
-    /// What it is with the payment among its rows.
+    /// The expression that includes the payment.
     with_payment: String,
 }
 
@@ -78,7 +75,7 @@ impl<'a> AggregateTest<'a> {
         work.edits.replace(self.node.span, text);
     }
 
-    /// What to do about an aggregate; `None` after a remark when it stays as it is.
+    /// Returns how to rewrite an aggregate; `None` after a remark when it is unchanged.
     fn site(
         self,
         id: NodeId,
@@ -129,7 +126,7 @@ impl<'a> AggregateTest<'a> {
         Some(AggregateSite { id, span, aggregate, condition, otherwise_zero, with_payment })
     }
 
-    /// The test with the payment among the rows of its aggregates; `None` when that takes too many cases.
+    /// Returns the test with the payment included in its aggregates; `None` when that takes too many cases.
     fn with_payment(self, sites: &[AggregateSite<'_>]) -> Option<String> {
         let mut conditions: Vec<&str> = sites.iter().filter_map(|site| site.condition.as_deref()).collect();
         conditions.sort_unstable();
@@ -143,7 +140,7 @@ impl<'a> AggregateTest<'a> {
         (conditions.len() <= CASES_MAX).then(|| self.cases(sites, &conditions, always))
     }
 
-    /// Both cases of each condition. The depth is bounded by [`CASES_MAX`].
+    /// Writes both cases of each condition. [`CASES_MAX`] bounds the recursion.
     fn cases<'s>(
         self,
         sites: &'s [AggregateSite<'s>],
@@ -157,7 +154,7 @@ impl<'a> AggregateTest<'a> {
         format!("(({condition} and {with}) or (not ({condition}) and {without}))")
     }
 
-    /// The shorter form of a test with one literal whose aggregate is 0 where the payment is not among its rows.
+    /// Returns the shorter form of a comparison with a literal when the aggregate is 0 without the payment.
     fn where_it_is_zero(self, site: &AggregateSite<'_>, condition: &str) -> Option<String> {
         let literal = self.literal_beside(site)?;
         if !site.otherwise_zero {
@@ -173,7 +170,7 @@ impl<'a> AggregateTest<'a> {
         })
     }
 
-    /// The test as it is written, with these aggregates in their other form.
+    /// Returns the text of the test with the rewritten aggregates.
     fn written(self, sites: &[&AggregateSite<'_>]) -> String {
         let mut edits = Edits::default();
         for site in sites {
@@ -188,7 +185,7 @@ impl<'a> AggregateTest<'a> {
         edits.apply(self.tree.script, self.node.span)
     }
 
-    /// The literals beside a count, each one less, when only literals stand beside it.
+    /// Returns the decremented literals beside a count, if everything beside it is a literal.
     fn literals_moved(self, site: &AggregateSite<'_>) -> Option<Vec<(Span, String)>> {
         if site.aggregate.function != AggregateFunction::Count {
             return None;
@@ -209,7 +206,7 @@ impl<'a> AggregateTest<'a> {
         is_moved.then_some((self.tree.node(id)?.span, (number - 1.0).to_string()))
     }
 
-    /// A literal number that a double says to the last digit.
+    /// Returns a literal number of at most 15 significant digits as a double.
     fn short_number(self, id: NodeId) -> Option<f64> {
         match &self.tree.node(id)?.kind {
             NodeKind::Number(number) if number.is_short() => Some(number.to_f64()),
@@ -217,7 +214,7 @@ impl<'a> AggregateTest<'a> {
         }
     }
 
-    /// The comparison of an aggregate with a literal, when it is one.
+    /// Returns the literal that the aggregate is compared with, if any.
     fn literal_beside(self, site: &AggregateSite<'_>) -> Option<ComparedLiteral> {
         let NodeKind::Compare { left, operator, right } = &self.node.kind else { return None };
         let number = |id: NodeId| self.short_number(id);
@@ -231,7 +228,6 @@ impl<'a> AggregateTest<'a> {
     }
 }
 
-/// A literal that a value on its left is compared with.
 struct ComparedLiteral {
     operator: Comparison,
     number: f64,
@@ -250,7 +246,6 @@ impl ComparedLiteral {
     }
 }
 
-/// The filter and the window of an aggregate as they are written.
 struct FilterAndWindow<'a> {
     filter: &'a str,
     window: &'a str,
@@ -266,7 +261,6 @@ impl<'a> FilterAndWindow<'a> {
         format!("{function}(when {}, {})", self.filter, self.window)
     }
 
-    /// An aggregate with the payment among its rows.
     fn with_payment(&self, function: AggregateFunction, written: &str) -> String {
         match function {
             AggregateFunction::Sum => format!("{written} + amount"),
@@ -277,7 +271,7 @@ impl<'a> FilterAndWindow<'a> {
         }
     }
 
-    /// When the payment itself has the least or the largest amount.
+    /// Returns the condition under which the payment has the smallest or largest amount.
     fn extreme_condition(&self, function: AggregateFunction) -> Option<String> {
         let operator = match function {
             AggregateFunction::Min => "<=",
@@ -289,7 +283,6 @@ impl<'a> FilterAndWindow<'a> {
     }
 }
 
-/// Whether Watch does not know the function.
 const fn is_unknown(function: AggregateFunction) -> bool {
     matches!(function, AggregateFunction::Distinct | AggregateFunction::Stddev)
 }
@@ -301,7 +294,6 @@ fn counted(function: AggregateFunction) -> String {
     )
 }
 
-/// What the rewritten test does.
 fn explanation(site: &AggregateSite<'_>) -> String {
     let is_extreme = site.with_payment == "amount";
     match (&site.condition, site.aggregate.function) {

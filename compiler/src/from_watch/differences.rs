@@ -1,5 +1,5 @@
-//! What Watch read otherwise, or could not read: told, and left as it stands. Most of it made a test false there without
-//! a word, so a rule may match here for the first time.
+//! Reports what Watch evaluated differently or could not evaluate, without rewriting it. In most of these cases Watch
+//! silently treated a test as false, so a rule may match for the first time here.
 
 use tollgate_guest_abi::{AggregateFunction, Comparison};
 
@@ -8,7 +8,7 @@ use crate::from_watch::order::{self, TestConnective};
 use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
-/// The fields that a rule of Watch found in the payment it judged. Metadata is there under this one name.
+/// The payment fields that rules in Watch could read. Metadata has only this name there.
 const OF_PAYMENT: [&str; 8] = [
     "transaction_id",
     "amount",
@@ -19,13 +19,12 @@ const OF_PAYMENT: [&str; 8] = [
     "meta_data",
     "created_at",
 ];
-/// The columns in which Watch kept payments, which filters and `match` name.
+/// The columns of stored payments in Watch, used by filters and `match`.
 const COLUMNS: [&str; 7] =
     ["transaction_id", "amount", "currency", "source", "destination", "timestamp", "description"];
 
 const NOW_READ: &str = "here it is read, so this test can hold for the first time: see that you want that";
 
-/// Remarks on every node of a rule.
 pub(super) fn remark(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     for node in &tree.rule.nodes {
         if node.in_filter {
@@ -49,7 +48,7 @@ pub(super) fn remark(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     inside_or(tree, work);
 }
 
-/// A bare path on the right was a text there; on the left it is read.
+/// In Watch a bare path on the right was a text; on the left it was a field.
 fn compare(tree: ParsedScript<'_>, left: NodeId, right: NodeId, work: &mut DifferenceCollector) {
     operand(tree, left, work);
     let Some(node) = tree.node(right) else { return };
@@ -106,7 +105,7 @@ fn in_list(list: &ListExpr, work: &mut DifferenceCollector) {
     }
 }
 
-/// A pair that Watch could not look up was left out, and the others decided.
+/// Watch ignored a pair that it could not look up and evaluated the others.
 fn previous(asked: &PreviousExpr, work: &mut DifferenceCollector) {
     if let Some(window) = &asked.window {
         one_unit(window, "so that a rule with it never fired there", work);
@@ -125,7 +124,7 @@ fn previous(asked: &PreviousExpr, work: &mut DifferenceCollector) {
     }
 }
 
-/// Watch asked one question: rows whose column equals a value, within a window that ends now.
+/// Watch supported one form: rows whose column equals a value, within a window that ends at the current time.
 fn aggregate(tree: ParsedScript<'_>, asked: &AggregateExpr, node: &Node, work: &mut DifferenceCollector) {
     if matches!(asked.function, AggregateFunction::Distinct | AggregateFunction::Stddev) {
         return;
@@ -180,7 +179,7 @@ fn operand_of_filter(tree: ParsedScript<'_>, id: NodeId, work: &mut DifferenceCo
     }
 }
 
-/// An aggregate was computed only where no `or` stood around it; elsewhere the rule failed when it came to it.
+/// Watch computed an aggregate only outside any `or`; elsewhere the rule failed when it reached the aggregate.
 fn inside_or(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     let tests = order::tests(tree);
     let Some(last_or) = tests.iter().skip(1).rposition(|(joint, _)| *joint == TestConnective::Or) else {
@@ -199,7 +198,7 @@ fn inside_or(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     }
 }
 
-/// A window of Watch has one unit: `PT90M`, never `PT1H30M`.
+/// Reports a window with more than one unit, which Watch could not parse: `PT90M` was valid, `PT1H30M` was not.
 fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut DifferenceCollector) {
     let n_units = window.value.chars().filter(|character| matches!(character, 'D' | 'H' | 'M' | 'S')).count();
     if n_units > 1 {
@@ -211,7 +210,6 @@ fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut DifferenceCo
     }
 }
 
-/// Whether Watch found it in the payment.
 fn is_of_payment(path: &Path) -> bool {
     let root = path.keys.first().map_or("", String::as_str);
     OF_PAYMENT.contains(&root)

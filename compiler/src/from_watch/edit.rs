@@ -1,8 +1,8 @@
-//! Changes of a text, by the stretches they take the place of.
+//! Text edits by span.
 
 use crate::span::Span;
 
-/// Changes that do not overlap, except that an insertion may stand at either end of a replaced stretch.
+/// Edits that do not overlap, except that an insertion may touch either end of a replaced span.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
     edits: Vec<(Span, String)>,
@@ -21,7 +21,7 @@ impl Edits {
         self.edits.is_empty()
     }
 
-    /// The text of a stretch of the script with all changes inside it made.
+    /// Returns the text of a span with all edits inside it applied.
     pub(super) fn apply(&self, script: &str, within: Span) -> String {
         let mut edits: Vec<&(Span, String)> = self.edits.iter().collect();
         edits.sort_by_key(|(span, _)| (span.start, span.end));

@@ -1,7 +1,7 @@
-//! Whether the payment under evaluation is one of the rows that an aggregate of Watch counted.
+//! Determines whether the payment under evaluation is among the rows that an aggregate of Watch counted.
 //!
-//! It is when it satisfies the filter itself. A filter that is read outside an aggregate asks just that: its fields and
-//! its `$current` fields are then those of the same payment.
+//! It is if it satisfies the filter. Evaluated outside an aggregate, the filter tests exactly that: its fields and its
+//! `$current` fields then both refer to the payment.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,17 @@ use crate::from_watch::ParsedScript;
 /// Fields that every transaction has.
 const ALWAYS_THERE: [&str; 6] =
     ["amount", "currency", "reference", "transaction_id", "created_at", "timestamp"];
-/// Texts that a transaction may lack and that are never empty.
+/// Texts that may be missing but are never empty.
 const NEVER_EMPTY: [&str; 4] = ["source", "destination", "status", "hash"];
 
-/// When the payment satisfies a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FilterMembership {
     Always,
     Never,
     When {
-        /// A condition on the payment; tests joined by `and`.
+        /// The condition on the payment; tests joined by `and`.
         condition: String,
-        /// Whether no row at all satisfies the filter where the payment does not.
+        /// Whether no row satisfies the filter when the payment does not.
         otherwise_empty: bool,
     },
 }
@@ -71,7 +70,7 @@ impl FilterMembership {
                 Self::When { condition, otherwise_empty: true }
             }
             Comparison::NotEqual | Comparison::Less | Comparison::Greater => Self::Never,
-            // A text is in no order even with itself.
+            // A text has no order, even with itself.
             Comparison::LessOrEqual | Comparison::GreaterOrEqual => {
                 Self::When { condition: written, otherwise_empty: false }
             }
@@ -79,7 +78,7 @@ impl FilterMembership {
     }
 }
 
-/// The field of a test that compares a field of the row with the same field of the payment.
+/// Returns the field and the operator of a test that compares a row's field with the payment's same field.
 fn against_itself(tree: ParsedScript<'_>, id: NodeId) -> Option<(&Path, Comparison)> {
     let NodeKind::Compare { left, operator, right } = &tree.node(id)?.kind else { return None };
     let (row, current) = match (&tree.node(*left)?.kind, &tree.node(*right)?.kind) {
@@ -103,8 +102,9 @@ fn is_never_empty(path: &Path) -> bool {
     matches!(path.keys.as_slice(), [key] if NEVER_EMPTY.contains(&key.as_str()))
 }
 
-/// A filter that names a missing `$current` field matches nothing, also where the field is only one of several ways to
-/// match. Outside an aggregate a condition goes on without it, so that it must be asked for.
+/// Returns conditions for the presence of `$current` fields. A filter with a missing `$current` field matches nothing,
+/// even as one of several alternatives. Outside an aggregate the condition would ignore it, so its presence is tested
+/// explicitly.
 fn presences(tree: ParsedScript<'_>, part: NodeId) -> Vec<String> {
     let is_one_way = tree.node(part).is_some_and(|node| {
         matches!(
@@ -135,7 +135,6 @@ fn current_fields<'a>(kind: &'a NodeKind) -> Vec<&'a Path> {
     }
 }
 
-/// A condition that holds where a field is there.
 fn presence(path: &Path) -> String {
     let name = path.keys.join(".");
     if is_never_empty(path) {

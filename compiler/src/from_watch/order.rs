@@ -1,18 +1,17 @@
-//! `a or b and c`: Watch joins from left to right, `(a or b) and c`; here it is `a or (b and c)`.
+//! Rewrites `a or b and c`: Watch joins from left to right, `(a or b) and c`; here it is `a or (b and c)`.
 
 use crate::ast::{NodeId, NodeKind};
 use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
-/// How a test is joined to what stands before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TestConnective {
     And,
     Or,
 }
 
-/// The tests of the condition in the order in which they stand, each with how it is joined to those before; the first
-/// one's joint says nothing.
+/// Returns the tests of the condition in script order, each with the connective before it. The connective of the first
+/// test has no meaning.
 pub(super) fn tests(tree: ParsedScript<'_>) -> Vec<(TestConnective, NodeId)> {
     let Some(root) = tree.rule.when else { return Vec::new() };
     let parts = match tree.node(root).map(|node| (&node.kind, node.grouped)) {
@@ -33,7 +32,7 @@ pub(super) fn tests(tree: ParsedScript<'_>) -> Vec<(TestConnective, NodeId)> {
     tests
 }
 
-/// Writes parentheses so that the tests are joined here as Watch joined them.
+/// Adds parentheses so that the tests are grouped as in Watch.
 pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     let tests = tests(tree);
     let is_read_otherwise = tests
@@ -47,7 +46,7 @@ pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     let spans: Vec<Span> = tests.iter().filter_map(|(_, id)| Some(tree.node(*id)?.span)).collect();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return };
     let joints: Vec<TestConnective> = tests.iter().skip(1).map(|(joint, _)| *joint).collect();
-    // What stands before a joint of the other kind belongs together.
+    // The tests before a change of connective form a group.
     for ((joint, next), span) in joints.iter().zip(joints.iter().skip(1)).zip(spans.iter().skip(1)) {
         if joint != next {
             work.edits.insert(first.start, "(");

@@ -1,4 +1,4 @@
-//! Rules of Watch and what they are here, as data.
+//! Migration tests: rules of Watch and their equivalents.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn rule(condition: &str) -> String {
     format!("rule R {{ when {condition} then review }}")
 }
 
-/// `expected`: the rewritten condition; empty where the rule stays as it is.
+/// `expected` is the rewritten condition, or empty when the rule is unchanged.
 #[track_caller]
 fn check(condition: &str, expected: &str) -> Vec<WatchDifference> {
     let script = rule(condition);
@@ -16,7 +16,7 @@ fn check(condition: &str, expected: &str) -> Vec<WatchDifference> {
     carried.remarks
 }
 
-/// What the remarks on a rule that stays as it is say.
+/// Asserts that a remark contains `words`.
 #[track_caller]
 fn check_remark(condition: &str, words: &str, needs_a_person: bool) {
     let remarks =
@@ -63,10 +63,10 @@ fn where_no_literal_stands_beside_it_the_count_is_one_more() {
 
 #[test]
 fn a_payment_without_the_field_of_the_filter_counts_nothing() {
-    // 0 and 1 answer alike, so nothing depends on whether the payment has a source.
+    // A count of 0 and of 1 give the same result, so it does not matter whether the payment has a source.
     check(&format!("{BY_SOURCE} >= 3"), &format!("{BY_SOURCE} >= 2"));
     check(&format!("{BY_SOURCE} < 3"), &format!("{BY_SOURCE} < 2"));
-    // Here they do not.
+    // Here they give different results.
     check(&format!("{BY_SOURCE} >= 1"), &format!("(source != \"\" and {BY_SOURCE} >= 0)"));
     check(&format!("{BY_SOURCE} < 1"), &format!("(not (source != \"\") or {BY_SOURCE} < 0)"));
     check(

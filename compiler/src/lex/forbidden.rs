@@ -1,11 +1,11 @@
-//! Characters that no script may contain, wherever they stand: in a name, a string or a comment they could make the
-//! script look like another one to the person who reviews it.
+//! Characters that are forbidden everywhere in a script. In a name, a string or a comment they could make a script look
+//! different to a reviewer.
 
 use crate::codes::Code;
 use crate::diagnostic::{Diagnostics, is_forbidden};
 use crate::span::Span;
 
-/// Reports each stretch of them once.
+/// Reports each run of forbidden characters once.
 pub(super) fn report_all(script: &str, findings: &mut Diagnostics<'_>) {
     let mut open: Option<(Span, char)> = None;
     for (at, character) in script.char_indices() {

@@ -1,12 +1,12 @@
-//! Operators that other languages have. The author is told what is written here instead, and the token is taken for what
-//! it was meant to be, so that the rest of the script is read as intended.
+//! Operators of other languages. Each is reported with its equivalent and then replaced by the intended token, so that
+//! the rest of the script is parsed as intended.
 
 use crate::codes::Code;
 use crate::diagnostic::{Diagnostics, quote};
 use crate::lex::TokenKind;
 use crate::span::Span;
 
-/// The token that was meant; `None` for a sign that means nothing.
+/// Returns the intended token; `None` for a sign without meaning.
 pub(super) fn settle(script: &str, span: Span, findings: &mut Diagnostics<'_>) -> Option<TokenKind> {
     let lexeme = span.text(script);
     let (kind, cure) = match lexeme {

@@ -1,4 +1,4 @@
-//! Numbers: digits, perhaps a point and more digits. Everything else that begins with a digit is told what it should be.
+//! Numbers: digits with an optional fraction. Other lexemes that begin with a digit are reported with a suggestion.
 
 use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 
@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostics, quote};
 use crate::lex::TokenKind;
 use crate::span::Span;
 
-/// The token of a lexeme that begins with a digit; behind a dot, a key was meant.
+/// Returns the token of a lexeme that begins with a digit. After a dot it was probably meant as a key.
 pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Diagnostics<'_>) -> TokenKind {
     let lexeme = span.text(script);
     let (whole, fraction) = lexeme.split_once('.').unwrap_or((lexeme, "0"));
@@ -24,7 +24,7 @@ pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Diag
         );
         return TokenKind::Invalid;
     }
-    // Zeros in front and behind say nothing and are not counted.
+    // Leading and trailing zeros do not count.
     let n_digits = whole.trim_start_matches('0').len() + fraction.trim_end_matches('0').len();
     if n_digits > NUMBER_DIGITS_MAX {
         findings.report(Code::NumberTooLong, span, || {

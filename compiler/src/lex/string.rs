@@ -1,7 +1,8 @@
-//! Strings: `"…"` and `'…'`. A backslash takes the character behind it along; only the quote and the backslash itself
-//! lose theirs, so that a pattern can be written with one backslash or with two.
+//! Strings: `"…"` and `'…'`. A backslash escapes the next character. Only before the quote and another backslash is it
+//! removed, so that a pattern can be written with one backslash or with two.
 
-/// How many bytes of `rest` belong to a string that was just opened, its closing quote included; `None` without one.
+/// Returns the number of bytes of `rest` in a string that was just opened, including the closing quote; `None` if
+/// unclosed.
 pub(super) fn length_to_close(rest: &str, quote: char) -> Option<usize> {
     let mut characters = rest.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -15,7 +16,7 @@ pub(super) fn length_to_close(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// How many bytes of `rest` belong to a text in the quotes of a printer, of which `opening` has been read; on one line.
+/// Returns the number of bytes of `rest` in a text in typographic quotes, after `opening`, on one line; 0 if unclosed.
 pub(super) fn typographic_length(opening: &str, rest: &str) -> usize {
     let closing: &[char] = match opening {
         "“" | "„" => &['”', '“'],
@@ -28,7 +29,7 @@ pub(super) fn typographic_length(opening: &str, rest: &str) -> usize {
     closed.map_or(0, |(at, character)| at + character.len_utf8())
 }
 
-/// What a string token says: its lexeme without quotes, `\"` (or `\'`) as the quote and `\\` as one backslash.
+/// Returns the value of a string token: the lexeme without quotes, with the escaped quote and `\\` unescaped.
 pub(crate) fn unescape(lexeme: &str) -> String {
     let mut characters = lexeme.chars();
     let Some(quote) = characters.next() else {

@@ -1,21 +1,20 @@
-//! The words and signs of the language.
+//! Tokens of the language.
 
 use logos::{Lexer, Logos};
 
 use crate::lex::string;
 use crate::span::Span;
 
-/// One token and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// Whether it was complained about already.
+    /// Whether it has been reported.
     pub(crate) reported: bool,
 }
 
-/// What a token is. Reserved words have kinds of their own; words that are only sometimes words of the language
-/// (`score`, `reason`, `where`, `between`, verdicts, functions) are names here.
+/// The kind of a token. Reserved words have their own kinds. Words that are reserved only in some contexts (`score`,
+/// `reason`, `where`, `between`, verdicts, functions) are names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Rule,
@@ -55,21 +54,20 @@ pub(crate) enum TokenKind {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-    /// Already reported; stands for anything.
+    /// Already reported; accepted in any context.
     Invalid,
-    /// A string without its end, already reported; it reaches to the end of the script.
+    /// An unclosed string, already reported; it extends to the end of the script.
     Unterminated,
-    /// Behind the last character.
+    /// The end of the script.
     End,
 }
 
 impl TokenKind {
-    /// Whether it may stand behind a dot.
+    /// Returns whether it may follow a dot.
     pub(crate) const fn is_key(self) -> bool {
         self.is_word() || matches!(self, TokenKind::Text)
     }
 
-    /// Whether it is spelled as a name.
     pub(crate) const fn is_word(self) -> bool {
         use TokenKind::{
             And, Description, False, In, Name, Not, NotIn, NotRegex, Or, Regex, Rule, Then, True, When,
@@ -92,13 +90,11 @@ impl TokenKind {
         )
     }
 
-    /// Whether it is a string, whole or not.
     pub(crate) const fn is_string(self) -> bool {
         matches!(self, TokenKind::Text | TokenKind::SingleQuoted | TokenKind::Unterminated)
     }
 }
 
-/// Why a stretch of the script is no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum LexError {
     #[default]
@@ -106,7 +102,7 @@ pub(super) enum LexError {
     Unterminated,
 }
 
-/// What the generated automaton tells apart.
+/// Lexemes that the generated automaton distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Logos)]
 #[logos(error = LexError)]
 #[logos(skip r"[ \t\r\n]+")]
@@ -148,16 +144,16 @@ pub(super) enum Raw {
     #[token(">=", |_| TokenKind::GreaterOrEqual)]
     Token(TokenKind),
 
-    /// Everything that begins like a number, well-formed or not.
+    /// Every lexeme that begins like a number, well-formed or not.
     #[regex("[0-9][0-9A-Za-z_.]*")]
     Number,
 
-    /// Signs of other languages.
+    /// Operators of other languages.
     #[regex(r"=|===|!|!==|<>|=>|=<|&&?|\|\|?|\[|\]|;|%|\^|~|\?|@")]
     Foreign,
 }
 
-/// The opening quote has been read: goes on to the closing one.
+/// Extends the lexeme to the closing quote, after the opening one.
 fn quoted(lexer: &mut Lexer<'_, Raw>, quote: char, kind: TokenKind) -> Result<TokenKind, LexError> {
     match string::length_to_close(lexer.remainder(), quote) {
         Some(n_bytes) => {

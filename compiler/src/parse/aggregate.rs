@@ -1,4 +1,4 @@
-//! `sum(metadata.fee when source == $current.source, "P1D")`
+//! Parses `sum(metadata.fee when source == $current.source, "P1D")`.
 
 use tollgate_guest_abi::AggregateFunction;
 
@@ -9,7 +9,6 @@ use crate::parse::Parser;
 use crate::parse::expression::BindingPower;
 
 impl Parser<'_, '_> {
-    /// The call of an aggregate, at its name.
     pub(super) fn aggregate(&mut self, function: AggregateFunction) -> NodeId {
         let first = self.take().span;
         self.take();
@@ -50,7 +49,7 @@ impl Parser<'_, '_> {
         self.add(NodeKind::Aggregate(AggregateExpr { function, value, filter, window }), span)
     }
 
-    /// The field whose values are added up: a path that no operator follows.
+    /// Parses the optional value field: a path that no operator follows.
     fn value_field(&mut self) -> Option<Spanned<Path>> {
         if !matches!(self.kind(), TokenKind::Name | TokenKind::Description) {
             return None;
@@ -65,7 +64,7 @@ impl Parser<'_, '_> {
         if is_value { self.path() } else { None }
     }
 
-    /// Whether `where` begins the filter here, and is not a field of that name inside it.
+    /// Returns whether `where` begins the filter here, rather than being a field of that name in it.
     fn at_where(&self) -> bool {
         let is_field = self.peek(1).kind == TokenKind::Dot
             || (self.infix(1).is_some() && self.peek(1).kind != TokenKind::Minus);

@@ -1,4 +1,4 @@
-//! Calls of functions. What is inside the parentheses differs from function to function.
+//! Parses function calls. The syntax inside the parentheses depends on the function.
 
 use tollgate_guest_abi::{AggregateFunction, TimeFunction};
 
@@ -8,11 +8,10 @@ use crate::diagnostic::{nearest, quote};
 use crate::lex::TokenKind;
 use crate::parse::Parser;
 
-/// The one function that answers yes or no.
+/// The only function that returns yes or no.
 pub(super) const PREVIOUS_TRANSACTION: &str = "previous_transaction";
 
 impl Parser<'_, '_> {
-    /// A name with a parenthesis behind it.
     pub(super) fn call(&mut self) -> NodeId {
         let name = self.lexeme();
         let aggregate = AggregateFunction::ALL.into_iter().find(|function| function.as_str() == name);
@@ -61,14 +60,14 @@ impl Parser<'_, '_> {
         self.skip_call()
     }
 
-    /// Reads over the name and everything in its parentheses.
+    /// Skips the name and everything in its parentheses.
     fn skip_call(&mut self) -> NodeId {
         let first = self.take().span;
         self.take_if(TokenKind::LeftParenthesis);
         self.give_up_call(first)
     }
 
-    /// Reads over the rest of a call that was complained about.
+    /// Skips the rest of a call that was reported.
     pub(super) fn give_up_call(&mut self, first: crate::span::Span) -> NodeId {
         self.skip_past_parenthesis();
         self.invalid(self.since(first))

@@ -1,4 +1,4 @@
-//! The place in the token stream: looking, taking, complaining.
+//! The position in the token stream: peeking, taking and reporting.
 
 use crate::ast::Spanned;
 use crate::codes::Code;
@@ -8,7 +8,7 @@ use crate::parse::Parser;
 use crate::span::Span;
 
 impl Parser<'_, '_> {
-    /// The token `ahead` places on; beyond the end there is only the end.
+    /// Returns the token `ahead` positions ahead; beyond the end, the end token.
     pub(super) fn peek(&self, ahead: usize) -> Token {
         let last = self.tokens.last().copied();
         let end = last.unwrap_or(Token { kind: TokenKind::End, span: Span::default(), reported: false });
@@ -23,12 +23,11 @@ impl Parser<'_, '_> {
         self.peek(0).span
     }
 
-    /// The token as it is written.
     pub(super) fn lexeme(&self) -> &str {
         self.span().text(self.script)
     }
 
-    /// Takes the token. The end is never taken.
+    /// Takes the token. The end token is never taken.
     pub(super) fn take(&mut self) -> Token {
         let token = self.peek(0);
         if token.kind != TokenKind::End {
@@ -37,18 +36,16 @@ impl Parser<'_, '_> {
         token
     }
 
-    /// Takes the token if it is of this kind.
     pub(super) fn take_if(&mut self, kind: TokenKind) -> Option<Token> {
         (self.kind() == kind).then(|| self.take())
     }
 
-    /// Whether the token `ahead` places on is this word, which is reserved nowhere else; case is nothing.
+    /// Returns whether the token `ahead` positions ahead is this contextual keyword, ignoring case.
     pub(super) fn is_word(&self, ahead: usize, word: &str) -> bool {
         let token = self.peek(ahead);
         token.kind == TokenKind::Name && token.span.text(self.script).eq_ignore_ascii_case(word)
     }
 
-    /// Takes a string of either kind of quotes.
     pub(super) fn take_string(&mut self) -> Option<Spanned<String>> {
         self.kind().is_string().then(|| {
             let token = self.take();
@@ -56,13 +53,12 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// From the beginning of `first` to the end of the token taken last.
+    /// Returns the span from the beginning of `first` to the end of the token taken last.
     pub(super) fn since(&self, first: Span) -> Span {
         let last = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
         first.to(last.map_or(first, |token| if token.span.end < first.end { first } else { token.span }))
     }
 
-    /// What the token is called in a complaint.
     pub(super) fn found(&self) -> String {
         match self.kind() {
             TokenKind::End => "the end of the script".to_owned(),
@@ -70,7 +66,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A complaint about the token; silent when it was complained about already, here or by the lexer.
+    /// Reports an error at the token, unless it was already reported here or by the lexer.
     pub(super) fn complain(
         &mut self,
         code: Code,
@@ -85,12 +81,12 @@ impl Parser<'_, '_> {
         self.findings.report(code, span, || message)
     }
 
-    /// The usual complaint: what should stand here, and what does.
+    /// Reports the usual error: what was expected, and what was found.
     pub(super) fn expected(&mut self, code: Code, what: &str) -> DiagnosticBuilder<'_> {
         self.complain(code, |parser| format!("expected {what}, found {}", parser.found()))
     }
 
-    /// A complaint about something already read.
+    /// Reports an error about text already parsed.
     pub(super) fn complain_at(
         &mut self,
         code: Code,
@@ -102,7 +98,7 @@ impl Parser<'_, '_> {
 
     fn may_complain(&self) -> bool {
         let before = self.next.checked_sub(1).and_then(|before| self.tokens.get(before));
-        // A string that was never closed has swallowed whatever is missing at the end.
+        // An unclosed string has consumed everything that seems to be missing at the end.
         let swallowed = self.kind() == TokenKind::End
             && before.is_some_and(|before| before.kind == TokenKind::Unterminated);
         !self.peek(0).reported && !swallowed && !self.abandoned && self.complained_at != Some(self.next)

@@ -1,10 +1,10 @@
-//! Conditions and values: one grammar, by the power with which an operator binds.
+//! Parses conditions and values: one grammar with operator precedence.
 //!
 //! ```text
 //!  or < and < not < == != > >= < <= in regex between < + - < * / < sign
 //! ```
 //!
-//! Chains of `and`, of `or` and of arithmetic are read in loops; only parentheses lead deeper.
+//! Chains of `and`, of `or` and of arithmetic are parsed in loops; only parentheses recurse.
 
 use tollgate_guest_abi::{ArithmeticOperator, Comparison};
 
@@ -14,7 +14,7 @@ use crate::lex::TokenKind;
 use crate::parse::Parser;
 use crate::span::Span;
 
-/// How tightly an operator binds, the loosest first.
+/// Operator precedence, loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BindingPower {
     Or,
@@ -22,12 +22,12 @@ pub(super) enum BindingPower {
     Test,
     Sum,
     Product,
-    /// What stands between two operators.
+    /// An operand between two operators.
     Operand,
 }
 
 impl Parser<'_, '_> {
-    /// The condition of the `when` clause, up to the next clause.
+    /// Parses the condition of the `when` clause, up to the next clause.
     pub(super) fn when_condition(&mut self) -> NodeId {
         let first = self.span();
         let mut condition = self.expression(BindingPower::Or);
@@ -40,7 +40,7 @@ impl Parser<'_, '_> {
             self.expected(Code::ExpectedConnective, "`and`, `or` or `then`").help_if(|| cure);
             self.distrust_end_of(condition);
             self.skip_to_connective();
-            // What follows belongs to nothing any more, but its own mistakes are worth knowing.
+            // The rest no longer belongs to the condition, but is parsed to report its errors.
             if matches!(self.kind(), TokenKind::And | TokenKind::Or) {
                 self.take();
                 condition = self.expression(BindingPower::Or);
@@ -50,7 +50,7 @@ impl Parser<'_, '_> {
         if is_whole { condition } else { self.invalid(first) }
     }
 
-    /// Everything that binds at least as tightly as `floor`.
+    /// Parses operators that bind at least as tightly as `floor`.
     pub(super) fn expression(&mut self, floor: BindingPower) -> NodeId {
         let first = self.span();
         let mut left = self.prefix();
@@ -69,7 +69,7 @@ impl Parser<'_, '_> {
         left
     }
 
-    /// What the token `ahead` places on is as an operator between two operands.
+    /// Returns the precedence of the token `ahead` positions ahead as a binary operator, if it is one.
     pub(super) fn infix(&self, ahead: usize) -> Option<BindingPower> {
         use TokenKind as T;
         match self.peek(ahead).kind {
@@ -87,7 +87,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `left and … and …`, or the same with `or`: one node, however long.
+    /// Parses `left and … and …`, or the same with `or`, into one node of any length.
     fn junction(&mut self, left: NodeId, first: Span, power: BindingPower) -> NodeId {
         let (word, tighter) = if power == BindingPower::Or {
             (TokenKind::Or, BindingPower::And)
@@ -113,7 +113,7 @@ impl Parser<'_, '_> {
         self.add(NodeKind::Arithmetic { left, operator, right }, self.since(first))
     }
 
-    /// One test. A second one on its result is a mistake: comparisons do not chain.
+    /// Parses one test. A second test on its result is an error: comparisons do not chain.
     fn test(&mut self, left: NodeId, first: Span) -> NodeId {
         let chained = self.is_bare_test(left);
         if chained {
@@ -174,7 +174,7 @@ impl Parser<'_, '_> {
         self.rule.nodes.get(id.0).is_some_and(|node| node.kind.is_test() && !node.grouped)
     }
 
-    /// `not`, signs, and what they stand in front of.
+    /// Parses `not`, signs and parentheses, and their operands.
     fn prefix(&mut self) -> NodeId {
         let first = self.span();
         match self.kind() {
@@ -239,7 +239,7 @@ fn comparison(kind: TokenKind) -> Option<Comparison> {
     }
 }
 
-/// What to write for a word that is an operator elsewhere.
+/// Returns the replacement for an operator of another language.
 fn foreign_connective(word: &str) -> Option<String> {
     let cure = match word.to_ascii_lowercase().as_str() {
         "contains" | "matches" | "like" | "starts_with" | "startswith" | "ends_with" | "endswith" => {

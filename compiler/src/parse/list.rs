@@ -1,4 +1,4 @@
-//! What stands behind `in` and `not_in`, and the literals that lists and match pairs are made of.
+//! Parses the list after `in` and `not_in`, and the items of lists and match pairs.
 
 use tollgate_guest_abi::Number;
 use tollgate_guest_abi::limits::LIST_ITEMS_MAX;
@@ -13,7 +13,7 @@ use crate::parse::path::DollarReference;
 use crate::span::Span;
 
 impl Parser<'_, '_> {
-    /// A list in parentheses, a `$current` field, or a named list.
+    /// Parses a list in parentheses, a `$current` field, or a named list.
     pub(super) fn list(&mut self) -> ListExpr {
         let token = self.peek(0);
         match token.kind {
@@ -51,7 +51,7 @@ impl Parser<'_, '_> {
             }
             _ => "a list stands in parentheses: `(\"a\", \"b\")`".to_owned(),
         });
-        // Reads over what was meant to be one; its absence has been said.
+        // Skips the expression in place of the list; the missing list has been reported.
         self.expression(BindingPower::Sum);
         ListExpr::Invalid
     }
@@ -93,7 +93,7 @@ impl Parser<'_, '_> {
         if items.is_empty() || broken { ListExpr::Invalid } else { ListExpr::Items(items) }
     }
 
-    /// A literal or a `$current` field; `None` after a complaint.
+    /// Parses a literal or a `$current` field. Returns `None` after reporting an error.
     pub(super) fn item(&mut self) -> Option<Spanned<ListItem>> {
         let first = self.span();
         let value = match self.kind() {
@@ -145,7 +145,6 @@ impl Parser<'_, '_> {
         self.number_at(span)
     }
 
-    /// The number of a token, which the lexer has found to be one.
     pub(super) fn number_at(&self, span: Span) -> Number {
         Number::from_plain(span.text(self.script)).unwrap_or_else(|| Number::from(0))
     }

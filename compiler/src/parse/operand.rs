@@ -1,4 +1,4 @@
-//! What stands between operators: literals, fields, calls.
+//! Parses operands: literals, fields and calls.
 
 use crate::ast::{NodeId, NodeKind};
 use crate::codes::Code;
@@ -9,7 +9,7 @@ use crate::parse::path::DollarReference;
 use crate::span::{Position, Span};
 
 impl Parser<'_, '_> {
-    /// A literal, a field or a call. Signs and parentheses have been dealt with.
+    /// Parses a literal, a field or a call. Signs and parentheses are already handled.
     pub(super) fn operand(&mut self) -> NodeId {
         let token = self.peek(0);
         match token.kind {
@@ -37,7 +37,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A string: a literal text, unless it is a quoted `$current` path.
+    /// Parses a string: a literal text, unless it is a quoted `$current` path.
     fn text(&mut self) -> NodeId {
         let span = self.take().span;
         let value = unescape(span.text(self.script));
@@ -63,7 +63,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Nothing a value could begin with. What could go on with the condition is left for it.
+    /// Reports a missing operand. A token that can continue the condition is not consumed.
     fn no_operand(&mut self, span: Span) -> NodeId {
         let starts_with_point = self.kind() == TokenKind::Dot && self.peek(1).kind == TokenKind::Number;
         let is_reserved = self.kind().is_word() && self.infix(0).is_none() && !self.at_clause();
@@ -82,13 +82,13 @@ impl Parser<'_, '_> {
             if starts_with_point {
                 self.take();
             }
-            // The next token suffers from this mistake, not from one of its own.
+            // An error at the next token would be a consequence of this one.
             self.complained_at = Some(self.next);
         }
         self.invalid(Span::new(span.start, span.start))
     }
 
-    /// The condition in parentheses is over and they are still open.
+    /// Reports an unclosed parenthesis at the end of its condition.
     pub(super) fn unclosed_parenthesis(&mut self, opening: Span) {
         let Position { line, column } = self.findings.position(opening.start);
         self.expected(Code::MissingClosingParenthesis, "`)`")

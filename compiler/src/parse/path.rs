@@ -1,4 +1,4 @@
-//! Names of values: `metadata.device.id`, `$current.source`, `$high_risk_countries`.
+//! Parses paths and references: `metadata.device.id`, `$current.source`, `$high_risk_countries`.
 
 use tollgate_guest_abi::limits::PATH_KEYS_MAX;
 use tollgate_guest_abi::split_path;
@@ -10,10 +10,9 @@ use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
 use crate::span::Span;
 
-/// How a quoted `$current` path begins.
+/// Prefix of a quoted `$current` path.
 const CURRENT: &str = "$current";
 
-/// What a `$` leads to.
 pub(super) enum DollarReference {
     Current(Path),
     /// A named list, without its `$`.
@@ -21,7 +20,7 @@ pub(super) enum DollarReference {
 }
 
 impl Parser<'_, '_> {
-    /// A path that begins with the word at this place; `None` after a complaint.
+    /// Parses a path that begins with the word at this position. Returns `None` after reporting an error.
     pub(super) fn path(&mut self) -> Option<Spanned<Path>> {
         let first = self.take().span;
         let mut keys = vec![first.text(self.script).to_owned()];
@@ -31,7 +30,7 @@ impl Parser<'_, '_> {
         is_whole.then_some(Spanned { value: Path { keys }, span })
     }
 
-    /// `{ "." key }`; whether all of them are keys.
+    /// Parses `{ "." key }`. Returns whether all of them are valid keys.
     fn keys(&mut self, keys: &mut Vec<String>) -> bool {
         let mut is_whole = true;
         while self.take_if(TokenKind::Dot).is_some() {
@@ -73,7 +72,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// What begins with the `$` at this place; `None` after a complaint.
+    /// Parses the reference that begins with the `$` at this position. Returns `None` after reporting an error.
     pub(super) fn reference(&mut self) -> Option<DollarReference> {
         let dollar = self.take().span;
         if self.kind() != TokenKind::Name {
@@ -99,8 +98,8 @@ impl Parser<'_, '_> {
         Some(DollarReference::Named(Spanned { value: keys.join("."), span }))
     }
 
-    /// A string that says `$current.…` means the field, as if it were not quoted: `None` for any other string,
-    /// `Some(None)` after a complaint.
+    /// Parses a string that begins with `$current.` as an unquoted path. Returns `None` for any other string, and
+    /// `Some(None)` after reporting an error.
     pub(super) fn quoted_current(&mut self, text: &str, span: Span) -> Option<Option<Path>> {
         let below = text.strip_prefix(CURRENT)?;
         if below.is_empty() {
@@ -111,7 +110,7 @@ impl Parser<'_, '_> {
         Some(self.quoted_path(below, span))
     }
 
-    /// A dotted path that stood in quotes; `None` after a complaint.
+    /// Parses a quoted dotted path. Returns `None` after reporting an error.
     pub(super) fn quoted_path(&mut self, text: &str, span: Span) -> Option<Path> {
         let keys = split_path(text);
         if keys.iter().any(String::is_empty) {

@@ -1,4 +1,4 @@
-//! `previous_transaction(within: "PT1H", match: { source: "$current.source", status: "failed" })`
+//! Parses `previous_transaction(within: "PT1H", match: { source: "$current.source", status: "failed" })`.
 
 use crate::ast::{ListItem, NodeId, NodeKind, Path, PreviousExpr, Spanned};
 use crate::codes::Code;
@@ -7,20 +7,18 @@ use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
 use crate::span::Span;
 
-/// The form, for those who have it wrong.
+/// The correct form, for help texts.
 const FORM: &str = "`previous_transaction(within: \"PT1H\", match: { source: $current.source })`";
 
-/// Which arguments were seen.
 #[derive(Default)]
 struct SeenArguments {
     window: bool,
     pairs: bool,
-    /// One of them could not be read, so that nothing can be said about what is missing.
+    /// An argument was invalid, so missing arguments are not reported.
     broken: bool,
 }
 
 impl Parser<'_, '_> {
-    /// The call, at its name.
     pub(super) fn previous(&mut self) -> NodeId {
         let first = self.take().span;
         self.take();
@@ -54,7 +52,7 @@ impl Parser<'_, '_> {
             .help(|| FORM.to_owned());
     }
 
-    /// `name: value`. Leaves the place at a comma or a closing parenthesis, if there is one.
+    /// Parses `name: value`, up to a comma or a closing parenthesis, if there is one.
     fn argument(&mut self, previous: &mut PreviousExpr, seen: &mut SeenArguments) {
         let name = self.peek(0);
         let written = name.span.text(self.script);
@@ -108,7 +106,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `{ key: value, … }`
+    /// Parses `{ key: value, … }`.
     fn pairs(&mut self, previous: &mut PreviousExpr, seen: &mut SeenArguments) {
         let opening = self.span();
         if self.take_if(TokenKind::LeftBrace).is_none() {

@@ -1,12 +1,12 @@
-//! Where reading goes on after a mistake.
+//! Error recovery: skips to a position where parsing can resume.
 
 use crate::ast::{NodeId, NodeKind};
 use crate::lex::TokenKind;
 use crate::parse::Parser;
 
 impl Parser<'_, '_> {
-    /// Whether a clause, or the end of the rule, begins here. `description` is also a field, so it needs its string;
-    /// inside a call `when` begins a filter.
+    /// Returns whether a clause or the end of the rule begins here. `description` is also a field, so it counts only
+    /// before a string. Inside a call `when` begins a filter.
     pub(super) fn at_clause(&self) -> bool {
         match self.kind() {
             TokenKind::Then | TokenKind::Rule | TokenKind::RightBrace | TokenKind::End => true,
@@ -16,8 +16,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A condition ended where it should not have: a value at its very end was going to be a test, and is not to be
-    /// blamed for being none.
+    /// Invalidates an unfinished value at the end of a condition, which would have become a test. This prevents an
+    /// error that it is not a condition.
     pub(super) fn distrust_end_of(&mut self, mut id: NodeId) {
         while let Some(node) = self.rule.nodes.get_mut(id.0) {
             match &node.kind {
@@ -39,33 +39,31 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Goes on to the next clause or the end of the rule.
     pub(super) fn skip_to_clause(&mut self) {
         self.skip_until(Parser::at_clause);
     }
 
-    /// Goes on to the next `and` or `or`, or to the next clause.
     pub(super) fn skip_to_connective(&mut self) {
         self.skip_until(|parser| {
             parser.at_clause() || matches!(parser.kind(), TokenKind::And | TokenKind::Or)
         });
     }
 
-    /// Goes on to the parenthesis that closes one already read, and takes it; stops before the next clause.
+    /// Skips past the closing parenthesis of an open one; stops before the next clause.
     pub(super) fn skip_past_parenthesis(&mut self) {
         self.skip_until(|parser| parser.at_clause() || parser.kind() == TokenKind::RightParenthesis);
         self.take_if(TokenKind::RightParenthesis);
     }
 
-    /// Goes on to a comma or the end of what is in brackets here; stops before the next clause.
+    /// Skips to a comma or the end of the enclosing brackets; stops before the next clause.
     pub(super) fn skip_to_comma(&mut self) {
         self.skip_until(|parser| {
             parser.at_clause() || matches!(parser.kind(), TokenKind::Comma | TokenKind::RightParenthesis)
         });
     }
 
-    /// Goes on to the first place where `stop` holds outside all brackets that are opened on the way. `then`, `rule` and
-    /// the end of the script stop it inside of them too: nobody means them to stand there.
+    /// Skips to the first position where `stop` holds outside any bracket opened on the way. `then`, `rule` and the end
+    /// of the script also stop it inside brackets, where they cannot be intended.
     pub(super) fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
         let mut n_open = 0_usize;
         loop {

@@ -1,4 +1,4 @@
-//! `rule NAME { description "…" when … then … }`
+//! Parses `rule NAME { description "…" when … then … }`.
 
 use crate::ast::Spanned;
 use crate::codes::Code;
@@ -6,7 +6,6 @@ use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
 use crate::span::{Position, Span};
 
-/// What was seen of a rule, to tell what is missing and what comes too late.
 #[derive(Default)]
 struct SeenClauses {
     description: bool,
@@ -15,7 +14,6 @@ struct SeenClauses {
 }
 
 impl Parser<'_, '_> {
-    /// A whole script: one rule, and nothing after it.
     pub(super) fn script(&mut self) {
         if !self.head() {
             return;
@@ -36,7 +34,7 @@ impl Parser<'_, '_> {
         self.body(opening);
     }
 
-    /// `rule NAME`; whether anything is there at all.
+    /// Parses `rule NAME`. Returns `false` if there is no rule to parse.
     fn head(&mut self) -> bool {
         if self.take_if(TokenKind::Rule).is_none() {
             self.expected(Code::ExpectedRule, "`rule`")
@@ -100,7 +98,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether a brace that was complained about stands in the middle of the rule: its `then` is still to come.
+    /// Returns whether an already reported brace is a stray one: the rule has no `then` yet, but one follows.
     fn is_stray_brace(&self, seen: &SeenClauses) -> bool {
         let ahead = self.tokens.get(self.next..).unwrap_or_default();
         self.complained_at == Some(self.next)
@@ -120,7 +118,7 @@ impl Parser<'_, '_> {
 
     fn unknown_clause(&mut self) {
         self.expected(Code::UnexpectedClause, "`description`, `when` or `then`");
-        // The token itself may look like a clause that its follower does not bear out.
+        // The token may look like a clause keyword without starting a clause.
         self.take();
         self.skip_to_clause();
     }
@@ -176,9 +174,9 @@ impl Parser<'_, '_> {
         self.then();
     }
 
-    /// Complains about a clause that was there already, or that stands behind `then`.
+    /// Reports a repeated clause, or one after `then`.
     fn note_clause(&mut self, name: &str, repeated: bool, then: Option<Span>, word: Span) {
-        // What follows the verdict directly has been called unexpected there.
+        // A clause directly after the verdict was already reported there.
         let known = self.complained_at.is_some_and(|at| at + 1 == self.next);
         if repeated && !known {
             self.complain_at(Code::RepeatedClause, word, || format!("`{name}` is given twice"))
@@ -189,7 +187,6 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Takes a string in double quotes.
     pub(super) fn take_double_quoted(&mut self) -> Option<Spanned<String>> {
         matches!(self.kind(), TokenKind::Text | TokenKind::Unterminated).then(|| {
             let token = self.take();

@@ -1,4 +1,4 @@
-//! `then review score 0.7 reason "…"`: the four messages here are fixed by the interface.
+//! Parses `then review score 0.7 reason "…"`. The text of four messages here is part of the interface.
 
 use tollgate_guest_abi::Verdict;
 
@@ -9,7 +9,7 @@ use crate::lex::TokenKind;
 use crate::parse::Parser;
 
 impl Parser<'_, '_> {
-    /// What follows `then`. A second `then` clause is read, but the first one stands.
+    /// Parses the clause after `then`. A second `then` clause is parsed, but the first one is kept.
     pub(super) fn then(&mut self) {
         let mut then = Then { verdict: self.verdict(), ..Then::default() };
         loop {
@@ -29,7 +29,7 @@ impl Parser<'_, '_> {
                 };
                 self.complain(Code::UnexpectedInThen, |_| "unexpected token in then clause".to_owned())
                     .help(|| cure.to_owned());
-                // A clause in the wrong place is read as one, so that its own mistakes are found.
+                // A misplaced clause is parsed as a clause, so that its own errors are reported.
                 if self.at_clause() {
                     break;
                 }
@@ -99,7 +99,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Takes the word; complains when it was there already.
+    /// Takes the keyword; reports a repeated one.
     fn note_part(&mut self, name: &str, repeated: bool) {
         let word = self.take().span;
         if repeated {

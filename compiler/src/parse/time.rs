@@ -1,4 +1,4 @@
-//! `hour_of_day(timestamp, "Africa/Lagos")`
+//! Parses `hour_of_day(timestamp, "Africa/Lagos")`.
 
 use tollgate_guest_abi::TimeFunction;
 
@@ -9,7 +9,6 @@ use crate::parse::Parser;
 use crate::parse::path::DollarReference;
 
 impl Parser<'_, '_> {
-    /// The call of a time function, at its name.
     pub(super) fn time(&mut self, function: TimeFunction) -> NodeId {
         let first = self.take().span;
         self.take();
@@ -34,7 +33,7 @@ impl Parser<'_, '_> {
         self.add(NodeKind::Time(TimeExpr { function, field, current, zone }), span)
     }
 
-    /// The argument and whether it is one of `$current`; `None` after a complaint.
+    /// Parses the field argument. Returns it and whether it is a `$current` field; `None` after reporting an error.
     fn time_field(&mut self) -> Option<(Spanned<Path>, bool)> {
         let first = self.span();
         match self.kind() {

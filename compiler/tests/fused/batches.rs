@@ -1,4 +1,4 @@
-//! Random conditions that share their questions.
+//! Generates random conditions that share host calls.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -12,7 +12,6 @@ fn operator() -> impl Strategy<Value = &'static str> {
     select(&["==", "!=", "<", "<=", ">", ">="][..])
 }
 
-/// Fields that can hold anything.
 fn path() -> impl Strategy<Value = Value> {
     select(&["currency", "source", "metadata.a", "metadata.b", "metadata.c"][..])
         .prop_map(|path| json!({"field": path}))
@@ -42,7 +41,7 @@ fn time() -> impl Strategy<Value = Value> {
         .prop_map(|function| json!({"time": {"function": function, "field": "timestamp"}}))
 }
 
-/// Whatever is computed as a number.
+/// Operands that are computed as numbers.
 fn number() -> impl Strategy<Value = Value> {
     let plain = prop_oneof![
         4 => Just(json!({"field": "amount"})),
@@ -100,7 +99,6 @@ fn test() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A condition, a few junctions deep.
 pub(crate) fn condition() -> impl Strategy<Value = Value> {
     test().prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
@@ -111,7 +109,6 @@ pub(crate) fn condition() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Conditions of the rules of a slice.
 pub(crate) fn batch() -> impl Strategy<Value = Vec<Value>> {
     prop_oneof![
         4 => proptest::collection::vec(condition(), 2..12),

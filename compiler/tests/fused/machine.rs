@@ -1,22 +1,20 @@
-//! A machine for what the compiler emits, and nothing beyond: it says which questions were asked on the way.
+//! A minimal WebAssembly interpreter for emitted modules. It records the host calls.
 
 use std::collections::HashMap;
 
 use wasmparser::{BlockType, Operator, Parser, Payload};
 
-/// A module, ready to run. A value is the 64 bits it has on the stack.
+/// A module that is ready to run. A value is the 64 bits on the stack.
 pub(crate) struct Machine<'m> {
-    /// Names of imported functions.
     imports: Vec<&'m str>,
     n_locals: usize,
     operators: Vec<Operator<'m>>,
-    /// From a block's place to that of its end.
+    /// The end of each block, by operator index.
     ends: HashMap<usize, usize>,
-    /// From the place of an `if` to that of its `else`.
+    /// The `else` of each `if`, by operator index.
     elses: HashMap<usize, usize>,
 }
 
-/// What came of a run.
 pub(crate) struct Ran {
     pub(crate) bits: u64,
     pub(crate) n_instructions: u32,
@@ -70,7 +68,7 @@ impl<'m> Machine<'m> {
         machine
     }
 
-    /// Runs `evaluate`; `host` answers calls, by the import's name.
+    /// Runs `evaluate`; `host` implements the imports, by name.
     pub(crate) fn run(&self, mut host: impl FnMut(&str, &[u64]) -> u64) -> Ran {
         let mut run = Run { stack: Vec::new(), locals: vec![0; self.n_locals], frames: Vec::new() };
         let (mut place, mut n_instructions) = (0, 0);
@@ -132,7 +130,7 @@ impl Run {
         self.frames.push(Frame { end, height: self.stack.len(), has_result });
     }
 
-    /// Where it goes on.
+    /// Leaves the innermost block and returns the index to continue at.
     fn leave(&mut self) -> usize {
         let frame = self.frames.pop().unwrap();
         let result = frame.has_result.then(|| self.pop());
@@ -189,7 +187,7 @@ impl Run {
             Operator::I32ShrS => {
                 self.integers(|left, right| (left.cast_signed() >> (right & 31)).cast_unsigned());
             }
-            // A value of 32 bits has none above them.
+            // The upper bits of a 32-bit value are zero.
             Operator::I64ExtendI32U => {}
             Operator::I64Ne => self.longs(|left, right| (left != right).into()),
             Operator::I64And => self.longs(|left, right| left & right),

@@ -1,4 +1,5 @@
-//! A host that makes up its answers: any two modules get the same answer to the same question, whatever slot it has.
+//! A host with pseudo-random results. Two modules get the same result for the same host call, regardless of slot
+//! numbers.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -6,13 +7,13 @@ use serde::Serialize;
 use tollgate_guest_abi::imports::{kind, operand, test};
 use tollgate_guest_abi::{FieldPath, Item, ListSource, Needs};
 
-/// All answers there are, by a seed.
+/// All results, determined by a seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct World {
     pub(crate) seed: u64,
 }
 
-/// A question that a module asked, in words that do not depend on its slots.
+/// A host call in a form that does not depend on slot numbers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asked {
     pub(crate) import: String,
@@ -20,7 +21,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Whether it is no more than a look at a field.
+    /// Returns whether the call reads a field.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self.import.as_str(), "number" | "symbol" | "kind" | "comparable")
     }
@@ -64,7 +65,7 @@ impl Value {
     }
 }
 
-/// What an operand stands for, in words that do not depend on its slot.
+/// Returns the operand in a form that does not depend on its slot.
 fn operand(needs: &Needs, reference: u64) -> String {
     if let Some(slot) = u32::try_from(reference).ok().and_then(operand::as_time) {
         return json(&needs.times[slot as usize]);
@@ -83,7 +84,7 @@ fn json(item: &impl Serialize) -> String {
 }
 
 impl World {
-    /// One of `n`, by chance, always the same.
+    /// Returns a pseudo-random number below `n`, deterministic for `about`.
     fn roll(self, about: &str, n: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, about).hash(&mut hasher);
@@ -115,7 +116,7 @@ impl World {
         }
     }
 
-    /// The answer to a call, and what was asked.
+    /// Returns the result of a call, and the call itself.
     pub(crate) fn answer(self, needs: &Needs, import: &str, arguments: &[u64]) -> (Asked, u64) {
         let slot = |n: usize| arguments[n] as usize;
         let about = match import {

@@ -1,14 +1,14 @@
-//! Voids a hold in Blnk when the service says `block`: an example, see docs/blnk.md.
+//! Example: voids a hold in Blnk when the service returns `block`. See docs/blnk.md.
 //!
-//! Post payments to Blnk as holds with an `inflight_commit_date` some seconds ahead, and set `ALERT_WEBHOOK_URL` of the service
-//! to this program. What is not voided before that time commits itself.
+//! Post payments to Blnk as holds with an `inflight_commit_date` a few seconds ahead, and set the service's
+//! `ALERT_WEBHOOK_URL` to this program. Holds that are not voided before that time commit automatically.
 //!
 //! | variable | |
 //! |---|---|
-//! | `HOLD_LISTEN` | where it listens; `127.0.0.1:8090` |
-//! | `HOLD_ALERT_SECRET_FILE` | a file with the `ALERT_WEBHOOK_SECRET` of the service |
-//! | `BLNK_URL` | the API of Blnk; `http://127.0.0.1:5001` |
-//! | `BLNK_KEY_FILE` | a file with a key of that API that may write transactions |
+//! | `HOLD_LISTEN` | listen address; default `127.0.0.1:8090` |
+//! | `HOLD_ALERT_SECRET_FILE` | file with the service's `ALERT_WEBHOOK_SECRET` |
+//! | `BLNK_URL` | URL of the Blnk API; default `http://127.0.0.1:5001` |
+//! | `BLNK_KEY_FILE` | file with an API key that may write transactions |
 #![expect(clippy::print_stderr, reason = "it has no other log")]
 
 use std::env;
@@ -29,9 +29,9 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use ureq::Agent;
 
-/// An alert that is older or newer than this is not believed.
+/// Maximum difference of an alert's timestamp from the current time.
 const SKEW: Duration = Duration::from_secs(300);
-/// Blnk has so long to answer.
+/// Timeout of a request to Blnk.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Hold {
@@ -57,13 +57,13 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The content of the file that a variable names.
+/// Reads the file that a variable names.
 fn file(variable: &str) -> anyhow::Result<String> {
     let path = env::var(variable).with_context(|| format!("{variable} names no file"))?;
     Ok(fs::read_to_string(&path).with_context(|| format!("{variable}: {path}"))?.trim().to_owned())
 }
 
-/// The key in a secret: behind `whsec_` it is base64, any other text is the key itself.
+/// Decodes a secret: base64 after `whsec_`; any other text is the key itself.
 fn key_of(secret: &str) -> anyhow::Result<Vec<u8>> {
     match secret.strip_prefix("whsec_") {
         Some(encoded) => Ok(BASE64_STANDARD.decode(encoded)?),
@@ -71,7 +71,7 @@ fn key_of(secret: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Answers 200 when nothing is left to do: the service tells an alert again until then.
+/// Handles an alert. Returns 200 once nothing is left to do; until then the service retries.
 async fn alert(State(hold): State<Arc<Hold>>, headers: HeaderMap, body: Bytes) -> StatusCode {
     if !hold.is_signed(&headers, &body) {
         return StatusCode::UNAUTHORIZED;
@@ -103,14 +103,14 @@ impl Hold {
         let status = answer.status();
         match status.as_u16() {
             200..300 => eprintln!("{id} is void"),
-            // It is no hold, or not one any more: there is nothing to void.
+            // The transaction is not, or no longer, a hold: nothing to void.
             400 | 404 | 409 => eprintln!("{id} cannot be void: {}", answer.body_mut().read_to_string()?),
             _ => anyhow::bail!("Blnk answered {status}"),
         }
         Ok(())
     }
 
-    /// Whether the service sent these bytes, as Standard Webhooks have it.
+    /// Whether the service signed this body according to Standard Webhooks.
     fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (id, timestamp) = (text("webhook-id"), text("webhook-timestamp"));

@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! From the event of a hold to the request that voids it: the service and this program as they are, and a socket where Blnk
-//! would listen.
+//! Tests the path from the event of a hold to the request that voids it. The service and the program are real; a socket
+//! replaces Blnk.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,10 +15,10 @@ use tollgate_tests::{Client, Home, Service, sample};
 const PATIENCE: Duration = Duration::from_secs(20);
 const SECRET: &str = "whsec_dGhlIHNlY3JldCBvZiB0aGUgYWxlcnRz";
 const KEY: &str = "key-of-blnk-51c0";
-/// A hold of the amount 100, as Blnk sent it.
+/// Kind of the recorded hold, which has the amount 100.
 const HOLD: &str = "hold and commit, skip_queue";
 
-/// The program, on a free port; ended when dropped.
+/// The program on a free port. Killed when dropped.
 struct Program {
     child: Child,
     address: String,
@@ -51,7 +51,7 @@ impl Drop for Program {
     }
 }
 
-/// Reads one request: its first line, its headers in small letters, its body.
+/// Reads one request: its first line and headers in lower case, and its body.
 fn request(stream: &TcpStream) -> (String, String) {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -73,7 +73,7 @@ fn request(stream: &TcpStream) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// The body of the recorded event, and the id in it.
+/// Returns the body of the recorded event and its transaction id.
 fn recorded() -> (String, String) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/recordings/blnk/events.jsonl");
     let events = fs::read_to_string(path).unwrap();

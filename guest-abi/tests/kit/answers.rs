@@ -1,8 +1,8 @@
-//! What the host answers by numbers that stand for something, with the words of `docs/abi.md`.
+//! Named numeric results of host calls, with the descriptions of `docs/abi.md`.
 
 use tollgate_guest_abi::imports::{kind, relation, test};
 
-/// One answer of the host.
+/// One result value.
 pub(crate) struct Answer {
     pub(crate) group: &'static str,
     pub(crate) name: &'static str,
@@ -14,7 +14,7 @@ const fn answer(group: &'static str, name: &'static str, value: i32, about: &'st
     Answer { group, name, value, about }
 }
 
-/// Every answer that is no number, by the question it answers.
+/// Every named result, grouped by kind.
 pub(crate) const ANSWERS: [Answer; 14] = [
     answer("KIND", "MISSING", kind::MISSING, "nothing is there"),
     answer("KIND", "BOOLEAN", kind::BOOLEAN, "`true` or `false`"),

@@ -1,4 +1,4 @@
-//! The declarations for AssemblyScript.
+//! Generates the declarations for AssemblyScript.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The header for C.
+//! Generates the header for C.
 
 use std::fmt::Write as _;
 

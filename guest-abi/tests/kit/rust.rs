@@ -1,4 +1,4 @@
-//! The border of the Rust crate.
+//! Generates the `border` module of the Rust crate.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! One caller with one connection: for what is asked now and then.
+//! A blocking HTTP client with one connection, for occasional requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,17 +8,16 @@ use super::error::BenchError;
 use super::target::HttpTarget;
 use super::wire;
 
-/// No answer takes longer.
+/// Timeout for connecting, reading and writing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection, opened when it is needed.
+/// A keep-alive connection, opened on first use.
 #[derive(Debug)]
 pub(super) struct Client {
     target: HttpTarget,
     stream: Option<TcpStream>,
 }
 
-/// Status and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpResponse {
     pub(super) status: u16,
@@ -30,10 +29,10 @@ impl Client {
         Self { target, stream: None }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the response.
     ///
     /// # Errors
-    /// When the connection breaks, or what comes back is no answer.
+    /// When the connection fails, or the response is not valid HTTP.
     pub(super) fn send(&mut self, method: &str, path: &str, body: &str) -> Result<HttpResponse, BenchError> {
         let host = &self.target.host;
         let request = format!(
@@ -47,10 +46,10 @@ impl Client {
         asked.map_err(|what| BenchError::Answer(format!("{method} {path}: {what}")))
     }
 
-    /// The same, of which this status must come.
+    /// Sends a request and returns the body of a response with the expected status.
     ///
     /// # Errors
-    /// Also when another one comes.
+    /// As [`Self::send`], and when the status is another one.
     pub(super) fn expect(
         &mut self,
         status: u16,

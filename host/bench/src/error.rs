@@ -1,45 +1,43 @@
-//! Why something could not be measured.
+//! Errors of a measurement.
 
 use std::io;
 
-/// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BenchError {
-    /// A file, a process or a socket fails.
+    /// A file, process or socket operation failed.
     #[error("cannot {what}: {source}")]
     Io {
-        /// What was to be done.
+        /// The operation.
         what: String,
-        /// Why it was not.
+        /// The cause.
         source: io::Error,
     },
-    /// The throwaway service ends by itself, or is not ready in time.
+    /// The temporary service exited, or was not ready in time.
     #[error("the service does not start:\n{0}")]
     Start(String),
-    /// Fewer rules are in force than were written.
+    /// The service refused some of the rules.
     #[error("{in_force} of {n_rules} rules are in force; the service refused the others")]
     Rules {
-        /// Written.
+        /// Rules written.
         n_rules: usize,
-        /// In force.
+        /// Rules in force.
         in_force: usize,
     },
-    /// An answer is none, or not the one that must come.
+    /// A response was invalid or unexpected.
     #[error("{0}")]
     Answer(String),
-    /// An address is none that can be measured.
+    /// The URL has an unsupported form.
     #[error("`{0}` is not of the form `http://host:port`")]
     Url(String),
-    /// Too little came back to say anything.
+    /// The service returned too few answers to evaluate.
     #[error("nothing was answered with 200: {0}")]
     Nothing(String),
-    /// Somebody pressed the keys.
+    /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl BenchError {
-    /// For `map_err`.
     pub(super) fn io(what: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what: what.to_owned(), source }
     }

@@ -1,9 +1,8 @@
-//! Load on a service, and how late its answers are.
+//! Generates load on a service and measures the latency of its responses.
 //!
-//! In an open loop every request has a time at which it is due, by the rate alone; its latency counts from then, also when
-//! it could not be sent because every connection was waiting for an answer. So a service that stands still for a second
-//! is seen to have kept everybody waiting who came in that second, and not only those few who had been sent (the
-//! correction that wrk2 made known). A few threads hold all connections, so that the load costs little beside the service.
+//! In an open loop, the rate alone determines when each request is due, and latency counts from that time. A stall of
+//! one second thus delays every request due in that second, not only the few already sent. This is the correction for
+//! coordinated omission known from wrk2. A few threads hold all connections, so the load costs little of the machine.
 
 mod connection;
 mod load_thread;
@@ -22,30 +21,30 @@ use super::samples::Samples;
 use super::target::HttpTarget;
 use load_thread::GeneratorThread;
 
-/// How long answers are waited for behind the end.
+/// The time to wait for responses after the load ends.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Due for so long without a free connection, a request of [`OverduePolicy::Left`] is not sent any more.
+/// With [`OverduePolicy::Left`], a request without a free connection is dropped this long after it was due.
 const LEFT_AFTER: Duration = Duration::from_millis(5);
 
-/// How requests come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ArrivalProcess {
-    /// The next one of a connection when its last one is answered: what the service can take, asked less when it is slow.
+    /// Each connection sends its next request after an answer. This measures capacity; a slow service gets fewer
+    /// requests.
     Closed,
-    /// So many a second, whatever becomes of them.
+    /// A fixed rate per second, regardless of the responses.
     Open { per_second: f64, overdue: OverduePolicy },
 }
 
-/// What becomes of a request for which no connection is free.
+/// The treatment of a due request without a free connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OverduePolicy {
-    /// It waits for one, and its latency counts from the time it was due.
+    /// It waits for a connection; its latency counts from the time it was due.
     Waits,
-    /// It is left out, and counted: whoever is refused elsewhere does not queue here.
+    /// It is dropped and counted, and does not queue in the generator.
     Left,
 }
 
-/// What is done to a service.
+/// The load to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LoadSpec {
     pub(super) pace: ArrivalProcess,
@@ -54,55 +53,54 @@ pub(super) struct LoadSpec {
     pub(super) refused: RefusalPolicy,
 }
 
-/// What the owner of a connection does that is refused with 503.
+/// The reaction of a connection to a 503 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefusalPolicy {
-    /// Sends the next request.
+    /// Sends the next request at once.
     GoesOn,
-    /// Comes back when the refusal says, as one who heeds `Retry-After`.
+    /// Waits as `Retry-After` says.
     ComesBack,
 }
 
-/// One request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestSample {
-    /// When it was due, in microseconds since the beginning; in a closed loop, when it was sent.
+    /// The time it was due, in microseconds since the start; in a closed loop, the time it was sent.
     pub(super) due_us: u32,
-    /// From then to its answer.
+    /// Time from due to answered.
     pub(super) latency_us: u32,
-    /// From when it was sent to its answer.
+    /// Time from sent to answered.
     pub(super) service_us: u32,
     pub(super) status: u16,
 }
 
-/// What came of a load. All requests that were due are in it, once.
+/// The result of a load. It counts every due request exactly once.
 #[derive(Debug, Clone)]
 pub(super) struct LoadResult {
     pub(super) began: Instant,
-    /// How long requests were due.
+    /// The time during which requests were due.
     pub(super) lasted: Duration,
     pub(super) n_due: usize,
     pub(super) answered: Vec<RequestSample>,
-    /// Never sent, for want of a free connection.
+    /// Requests never sent for lack of a free connection.
     pub(super) n_unsent: usize,
-    /// Sent, and not answered until well behind the end.
+    /// Requests sent but not answered within the time allowed after the end.
     pub(super) n_unanswered: usize,
-    /// Sent over a connection that broke.
+    /// Requests sent over a connection that broke.
     pub(super) n_broken: usize,
-    /// How long those waited that were due and never answered: at least so long, so they belong to the latencies.
+    /// Waiting times of due requests that got no answer. They are lower bounds, so they belong to the latencies.
     pub(super) in_vain_us: Vec<u32>,
-    /// Refused with 503 and no word of when to come back.
+    /// Responses with status 503 and no `Retry-After`.
     pub(super) n_without_retry_after: usize,
-    /// Judged by at least one rule that matched.
+    /// Transactions that at least one rule matched.
     pub(super) n_matched: usize,
-    /// Connections that there were; fewer than wanted where the service or the system refused them.
+    /// Connections opened; fewer than requested where the service or the system refused some.
     pub(super) n_connections: usize,
 }
 
-/// Puts this load on a service, until it ends or `stop` says so.
+/// Generates this load until its duration ends or `stop` is set.
 ///
 /// # Errors
-/// When no connection can be opened, what comes back is no HTTP, or somebody interrupts.
+/// When no connection can be opened, a response is not valid HTTP, or the user interrupts.
 pub(super) fn run(
     target: &HttpTarget,
     requests: &Requests,
@@ -125,7 +123,7 @@ pub(super) fn run(
                 let (over, is_over) = (&over, &is_over);
                 scope.spawn(move || {
                     let outcome = lane.run(began, over);
-                    // One that fails ends the others.
+                    // A thread that fails ends the others.
                     is_over.fetch_or(outcome.is_err(), Ordering::Relaxed);
                     outcome
                 })
@@ -142,7 +140,7 @@ pub(super) fn run(
         .ok_or_else(|| BenchError::Nothing("no connection".to_owned()))
 }
 
-/// A quarter of the cores, where there are as many connections.
+/// A quarter of the cores, at least one and at most one per connection.
 fn n_lanes(n_connections: usize) -> usize {
     let n_cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (n_cores / 4).clamp(1, n_connections.max(1))
@@ -179,7 +177,6 @@ impl LoadResult {
         self
     }
 
-    /// How many were answered with each status.
     pub(super) fn by_status(&self) -> BTreeMap<u16, usize> {
         let mut counts = BTreeMap::new();
         for answered in &self.answered {
@@ -192,7 +189,7 @@ impl LoadResult {
         self.ok().count()
     }
 
-    /// Verdicts that were durable and answered, of all the time that requests were due.
+    /// Durable verdicts per second, counting those answered before the end of the load.
     pub(super) fn ok_per_second(&self) -> f64 {
         let seconds = self.lasted.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -200,17 +197,17 @@ impl LoadResult {
         if seconds > 0.0 { n / seconds } else { 0.0 }
     }
 
-    /// Latencies of those that got a verdict, and of those that waited for one in vain.
+    /// Latencies of requests that got a verdict, and waiting times of those that got no answer.
     pub(super) fn latencies(&self) -> Samples {
         Samples::of(self.ok().map(|answered| answered.latency_us).chain(self.in_vain_us.iter().copied()))
     }
 
-    /// The same from when each was sent: what a generator without the correction would report.
+    /// Times from sent to answered: latencies without the correction for coordinated omission.
     pub(super) fn service_times(&self) -> Samples {
         Samples::of(self.ok().map(|answered| answered.service_us))
     }
 
-    /// How long refusals took, from when each was sent.
+    /// Time of each refusal, from sent to answered.
     pub(super) fn refusals(&self) -> Samples {
         Samples::of(self.refused().map(|answered| answered.service_us))
     }
@@ -229,7 +226,7 @@ impl LoadResult {
     }
 }
 
-/// Whole microseconds, as they are kept: up to 71 minutes.
+/// Whole microseconds, saturating at `u32::MAX` (71 minutes).
 fn micros(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }

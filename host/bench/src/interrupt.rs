@@ -1,4 +1,4 @@
-//! An end in the middle: what was started is stopped, and what was written for it removed, on the ordinary way out.
+//! Handles interrupts: the run stops its processes and removes its files on the ordinary exit path.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,7 +10,7 @@ use super::error::BenchError;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Listens to SIGINT and SIGTERM from now on. Where it cannot, these end the process as they always do.
+/// Starts to catch SIGINT and SIGTERM. If that fails, the signals end the process as usual.
 pub(super) fn listen() {
     thread::spawn(|| {
         let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
@@ -27,10 +27,10 @@ pub(super) fn listen() {
     });
 }
 
-/// Whoever waits looks here from time to time.
+/// Checks for an interrupt; waiting loops call it regularly.
 ///
 /// # Errors
-/// When somebody asked for an end.
+/// When the user interrupted the run.
 pub(super) fn check() -> Result<(), BenchError> {
     if ASKED.load(Ordering::Relaxed) { Err(BenchError::Interrupted) } else { Ok(()) }
 }

@@ -1,11 +1,11 @@
-//! The door for sceptics: `tollgate bench` measures the whole service on the machine it runs on.
+//! `tollgate bench`: measures the whole service on the machine it runs on.
 //!
 //! ```text
-//!  corpus ──rules──▶ throwaway service ◀──HTTP── generator ──▶ samples ──▶ table, JSON, plot
+//!  corpus ──rules──▶ temporary service ◀──HTTP── generator ──▶ samples ──▶ table, JSON, plot
 //! ```
 //!
-//! It is a client: it knows the service by its command line, its settings and its HTTP interface, and by no other room of this
-//! house. What it starts it starts as anybody would, so it measures what anybody would see. Nothing leaves the loopback.
+//! The benchmark is a client of the command line, settings and HTTP interface, and uses no other module of the host.
+//! All traffic stays on the loopback interface, unless a URL is given.
 
 mod client;
 pub mod corpus;
@@ -33,63 +33,64 @@ use machine::MachineInfo;
 use report::BenchReport;
 use target::HttpTarget;
 
-/// What can be measured.
+/// The available measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measurement {
-    /// Durable injects a second, and how late answers are at rising loads.
+    /// Durable injects per second, and latencies at rising loads.
     Service,
-    /// From a saved script to the first verdict by it, while injects go on.
+    /// Time from a saved script to its first verdict, under load.
     Swap,
-    /// More offered than the service takes.
+    /// More load than the service can take.
     Overload,
 }
 
-/// What is measured, and how.
+/// The measurements to run, and their parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchOptions {
-    /// Which measures, in this order.
+    /// Measurements, in this order.
     pub measures: Vec<Measurement>,
-    /// *service*: rules in force, a throwaway service for each.
+    /// *service*: numbers of rules in force, one temporary service for each.
     pub rules: Vec<usize>,
-    /// *service*: different aggregates that they ask, a throwaway service for each.
+    /// *service*: numbers of distinct aggregates in the rules, one temporary service for each.
     pub aggregates: Vec<usize>,
     /// Keep-alive connections of the generator.
     pub connections: usize,
-    /// How long one step of load lasts.
+    /// Duration of one load step.
     pub step: Duration,
-    /// *service*: the steps, in hundredths of what the service took in a closed loop.
+    /// *service*: the load steps, in percent of the throughput in a closed loop.
     pub loads_percent: Vec<u32>,
-    /// *swap*: rules in force while another one comes.
+    /// *swap*: numbers of rules in force while another rule is added.
     pub swap_rules: Vec<usize>,
-    /// *swap*: scripts saved over the API, and as many files.
+    /// *swap*: the number of scripts saved over the API, and of files written.
     pub n_swaps: usize,
     /// *overload*: rules in force.
     pub overload_rules: usize,
-    /// *overload*: what is offered, as a multiple of the peak.
+    /// *overload*: the offered rate, as a multiple of the peak.
     pub overload_factor: f64,
-    /// *overload*: for how long.
+    /// *overload*: duration.
     pub overload: Duration,
-    /// *overload*: connections beside the usual ones, more than the service takes transactions at once.
+    /// *overload*: additional connections, more than the service takes transactions at once.
     pub overload_connections: usize,
-    /// *overload*: for how long the service is used before its peak is measured, so that it has a history.
+    /// *overload*: duration of the load before the first peak, which builds up a history.
     pub overload_warm_up: Duration,
-    /// *overload*: whether who is refused comes back when `Retry-After` says, and not at once.
+    /// *overload*: whether refused connections wait as `Retry-After` says.
     pub heeds_retry_after: bool,
-    /// Another installation, `http://host:port`: only *service*, with the rules that are in force there.
+    /// Base URL of another installation, `http://host:port`: only *service* runs, with the rules in force there.
     pub url: Option<String>,
-    /// Where throwaway services keep their data; their disk is part of what is measured.
+    /// The data directory of temporary services; its disk affects the results.
     pub directory: Option<PathBuf>,
-    /// Settings of throwaway services: name and value.
+    /// Settings of temporary services: name and value.
     pub settings: Vec<(String, String)>,
-    /// Where everything goes that was measured, with raw samples.
+    /// Output file for all results, with raw samples.
     pub json: Option<PathBuf>,
-    /// Where the plot goes.
+    /// Output file for the plot.
     pub svg: Option<PathBuf>,
-    /// The command, as it was given.
+    /// The command line of this run.
     pub command: String,
 }
 
-/// Measures, and shows what it saw; progress and complaints are said. The exit code: 1 when something could not be measured.
+/// Runs the measurements and prints the results; progress and errors go to `say`. Returns the exit code: 1 after an
+/// error.
 pub fn run(options: &BenchOptions, say: &dyn Fn(&str)) -> u8 {
     interrupt::listen();
     match measure(options, say) {
@@ -102,7 +103,7 @@ pub fn run(options: &BenchOptions, say: &dyn Fn(&str)) -> u8 {
 }
 
 fn measure(options: &BenchOptions, say: &dyn Fn(&str)) -> Result<(), BenchError> {
-    // Before anything runs for minutes and cannot be written down.
+    // Fails early when an output file cannot be written.
     for path in [&options.json, &options.svg].into_iter().flatten() {
         write(path, "")?;
     }
@@ -141,7 +142,7 @@ fn write(path: &Path, text: &str) -> Result<(), BenchError> {
         .map_err(|source| BenchError::Io { what: format!("write {}", path.display()), source })
 }
 
-/// What was measured is what this command answers; the figures go where they can be redirected.
+/// Prints the results to standard output, where they can be redirected.
 fn show(text: &str) -> Result<(), BenchError> {
     let shown = io::stdout().write_all(format!("{text}\n").as_bytes());
     shown.map_err(BenchError::io("write the figures to standard output"))

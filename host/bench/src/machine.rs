@@ -1,4 +1,4 @@
-//! The machine, as far as a reader needs it to judge a figure; where the system does not say, nothing is said.
+//! Describes the machine of a measurement. Values that the system does not report are left out.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -12,31 +12,30 @@ use uuid::Uuid;
 use super::error::BenchError;
 use super::samples::Samples;
 
-/// Writes that are confirmed one by one, to see what the disk takes for it.
+/// Synchronous writes that measure the latency of the disk.
 const N_CONFIRMED: usize = 200;
-/// What each of them writes.
+/// The contents of one write.
 const PAGE: [u8; 4_096] = [7; 4_096];
 
-/// What does not change while it is measured on.
 #[derive(Debug)]
 pub(super) struct MachineInfo {
     processor: String,
     n_cores: usize,
     memory_kib: Option<u64>,
     system: String,
-    /// Of the directory of the data.
+    /// File system of the data directory.
     file_system: Option<String>,
-    /// Before anything began.
+    /// Load average before the run.
     load_average: String,
-    /// A write of 4 KiB and its confirmation by the disk, in microseconds.
+    /// Duration of a 4 KiB write with `fdatasync`, in microseconds.
     pub(super) fdatasync: Samples,
 }
 
 impl MachineInfo {
-    /// Looks at it, and writes a little into this directory.
+    /// Reads the properties of the machine and writes a small file into `directory`.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When the directory is not writable.
     pub(super) fn look(directory: &Path) -> Result<Self, BenchError> {
         let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -77,21 +76,20 @@ impl MachineInfo {
     }
 }
 
-/// Lets this process, and those it starts, have as many connections as the system grants it.
+/// Raises the limit of open files, which child processes inherit, to the maximum the system grants.
 pub(super) fn raise_open_files() {
     let granted = getrlimit(Resource::Nofile);
-    // Where it is refused there are fewer connections, and the generator says so.
+    // If this fails there are fewer connections, which the generator reports.
     setrlimit(Resource::Nofile, Rlimit { current: granted.maximum, maximum: granted.maximum }).ok();
 }
 
-/// Memory of a process that is in use, in KiB.
 pub(super) fn resident_kib(pid: u32) -> Option<u64> {
     kibibytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:")
 }
 
-/// What a process has computed so far, all threads together.
+/// CPU time used by all threads of a process so far.
 pub(super) fn processor_time(pid: u32) -> Option<Duration> {
-    /// Of a second, on every Linux.
+    /// The unit of `/proc` CPU times, on every Linux.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, behind_name) = stat.rsplit_once(") ")?;
@@ -104,7 +102,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// Of the mount with the longest path above this one.
+/// File system type of the mount with the longest path above `directory`.
 fn file_system(directory: &Path) -> Option<String> {
     let directory = fs::canonicalize(directory).ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;

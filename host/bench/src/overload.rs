@@ -1,4 +1,4 @@
-//! *overload*: a multiple of what the service takes is offered for a while.
+//! *overload*: offers a multiple of the peak for a while.
 //!
 //! ```text
 //!  flood                    ████████████████████
@@ -6,13 +6,12 @@
 //!           unloaded        overloaded           normal again, when?
 //! ```
 //!
-//! A hundredth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again. It is
-//! little, since each of its requests wakes the generator for itself alone, on cores that the service could use.
-//! A request of the flood for which no connection is free is left out, and counted: who is refused elsewhere does not
-//! queue inside the generator, and its latency would be the generator's.
+//! A steady load of one percent of the peak shows the normal latency before the flood, and the recovery after it. It is
+//! small because each of its requests wakes the generator, on cores the service could use. A flood request without a
+//! free connection is dropped and counted; queued, it would measure the generator.
 //!
-//! What is accepted meanwhile stays: the store and the history are larger after the flood. So the peak is measured before and behind
-//! it, and memory is told with and without what the history has grown by.
+//! Accepted transactions enlarge the store and the history. The peak is therefore measured before and after the flood,
+//! and memory is reported with and without the growth of the history.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -32,45 +31,45 @@ use super::machine::resident_kib;
 use super::samples::Samples;
 use super::temporary_service::TemporaryService;
 
-/// Different aggregates that the rules ask.
+/// Distinct aggregates in the rules.
 const N_AGGREGATES: usize = 10;
-/// Of the peak, what goes on all the time.
+/// Rate of the steady load, as a fraction of the peak.
 const STEADY_SHARE: f64 = 0.01;
-/// Its connections: so many that each of its requests is sent when it is due, also while answers take a third of a second. With
-/// too few it would queue inside the generator, and be behind for seconds when the service no longer is.
+/// Connections of the steady load: enough to send each request on time even if a response takes a third of a second.
+/// With fewer, requests would still queue in the generator after the service has recovered.
 const STEADY_CONNECTIONS: usize = 1_024;
-/// Between two looks at the memory.
+/// The interval of memory samples.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Latencies are looked at in windows of so long.
+/// The length of a latency window.
 pub(super) const WINDOW: Duration = Duration::from_millis(500);
-/// An answer within this is usual, however fast the unloaded service is.
+/// A p99 below this is normal, however fast the unloaded service is.
 const USUAL_MS: f64 = 50.0;
 
-/// Before, during and after.
+/// Results before, during and after the flood.
 #[derive(Debug)]
 pub(super) struct OverloadRun {
     pub(super) n_rules: usize,
     pub(super) factor: f64,
-    /// Whether who is refused comes back when the refusal says, and not at once.
+    /// Whether refused connections wait as `Retry-After` says.
     pub(super) heeds_retry_after: bool,
-    /// What the service took in a closed loop, a second: before, and when all was over.
+    /// Throughput in a closed loop, per second, before the flood and at the end.
     pub(super) peaks: [f64; 2],
-    /// Refused meanwhile: what that takes is missing in the peaks.
+    /// Requests refused during the peak measurements; their cost reduces the peaks.
     pub(super) n_refused_at_peaks: usize,
     pub(super) steady: LoadResult,
     pub(super) flood: LoadResult,
-    /// When its connections began to be opened.
+    /// The time the flood began to open its connections.
     asked: Instant,
-    /// Memory of the service: when, and KiB.
+    /// Resident memory of the service: time and KiB.
     resident: Vec<(Instant, u64)>,
-    /// What the history says it takes, before and after, in KiB.
+    /// Reported size of the history before and after, in KiB.
     history_kib: (u64, u64),
 }
 
-/// A throwaway service, flooded once.
+/// Floods a temporary service once.
 ///
 /// # Errors
-/// When it does not start, or a load cannot be put on it.
+/// When the service does not start, or a load fails.
 pub(super) fn measure(
     options: &BenchOptions,
     directory: &Path,
@@ -173,13 +172,13 @@ fn flood(
 }
 
 impl OverloadRun {
-    /// Verdicts a second while the flood lasted, of what it is between the two peaks.
+    /// Verdicts per second during the flood, as a fraction of the mean of the two peaks.
     pub(super) fn goodput(&self) -> f64 {
         let [before, after] = self.peaks;
         self.verdicts_per_second() / f64::midpoint(before, after)
     }
 
-    /// Verdicts a second while the flood lasted, those of the steady load included.
+    /// Verdicts per second during the flood, including those of the steady load.
     fn verdicts_per_second(&self) -> f64 {
         let (from, to) = self.flooded_us();
         let steady = self.steady.ok().filter(|one| (from..to).contains(&end_us(one))).count();
@@ -194,12 +193,12 @@ impl OverloadRun {
         Samples::of(self.steady.ok().filter(|one| end_us(one) < from).map(|one| one.latency_us))
     }
 
-    /// Within this an answer is as usual: twice what it was before, or 50 ms.
+    /// Upper bound of a normal p99: twice the unloaded p99, at least 50 ms.
     pub(super) fn usual_ms(&self) -> f64 {
         (2.0 * self.unloaded().permille_ms(990)).max(USUAL_MS)
     }
 
-    /// Seconds from the end of the flood until the steady load is answered as usual, and stays so; `None` when it does not.
+    /// Seconds from the end of the flood until the steady load is back to normal and stays so; `None` if it never is.
     pub(super) fn normal_after(&self) -> Option<f64> {
         let (_, to) = self.flooded_us();
         let end = f64::from(to) / 1e6;
@@ -214,7 +213,7 @@ impl OverloadRun {
         window.n_failed == 0 && window.p99_ms <= self.usual_ms()
     }
 
-    /// The steady load, window by window.
+    /// The steady load by window.
     pub(super) fn windows(&self) -> Vec<LoadWindow> {
         let window_us = u32::try_from(WINDOW.as_micros()).unwrap_or(u32::MAX);
         let mut windows: Vec<Vec<&RequestSample>> = Vec::new();
@@ -240,19 +239,18 @@ impl OverloadRun {
         shown.filter(|window| !window.p99_ms.is_nan() || window.n_failed > 0).collect()
     }
 
-    /// Memory before the flood, the most there ever was, and at the end, in KiB.
+    /// Memory before the flood, at its maximum and at the end, in KiB.
     pub(super) fn resident_kib(&self) -> Option<(u64, u64, u64)> {
         let before = self.resident.iter().rev().find(|(at, _)| *at < self.asked)?.1;
         let most = self.resident.iter().map(|(_, kib)| *kib).max()?;
         Some((before, most, self.resident.last()?.1))
     }
 
-    /// By how much the history has grown, in KiB.
     pub(super) const fn history_growth_kib(&self) -> u64 {
         self.history_kib.1.saturating_sub(self.history_kib.0)
     }
 
-    /// When the flood began and ended, by the clock of the steady load.
+    /// Start and end of the flood, in microseconds since the start of the steady load.
     pub(super) fn flooded_us(&self) -> (u32, u32) {
         let from = self.flood.began.saturating_duration_since(self.steady.began);
         let micros = |duration: Duration| u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
@@ -285,12 +283,11 @@ impl OverloadRun {
     }
 }
 
-/// Half a second of the steady load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LoadWindow {
-    /// Its end, in seconds since the beginning.
+    /// End of the window, in seconds since the start.
     pub(super) at: f64,
-    /// NaN when nothing got a verdict.
+    /// NaN without a verdict.
     pub(super) p99_ms: f64,
     n_failed: usize,
 }

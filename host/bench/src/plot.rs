@@ -1,4 +1,4 @@
-//! Charts as SVG: lines over a linear axis, values on a logarithmic one, as latencies are read.
+//! Charts as SVG, with a linear x axis and a logarithmic y axis.
 
 use std::fmt::Write as _;
 
@@ -12,25 +12,24 @@ const N_TICKS: u32 = 5;
 const COLOURS: [&str; 8] =
     ["#1b6ca8", "#d1495b", "#2e933c", "#8f5db7", "#e08e1b", "#4d4d4d", "#12939a", "#b5651d"];
 
-/// Some lines with their axes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) x_label: String,
     pub(super) y_label: String,
     pub(super) lines: Vec<Line>,
-    /// A stretch of x that stands out.
+    /// A highlighted range of x.
     pub(super) shaded: Option<(f64, f64)>,
 }
 
-/// Points joined in their order. What is no positive number on the way up is left out.
+/// Points joined in order. Points whose y is not a positive finite number are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// The charts, one below the other.
+/// Draws the charts one below the other.
 pub(super) fn svg(charts: &[Chart]) -> String {
     let height = (0..charts.len().max(1)).map(|_| HEIGHT).sum::<f64>();
     let mut text = format!(
@@ -45,7 +44,6 @@ pub(super) fn svg(charts: &[Chart]) -> String {
     text
 }
 
-/// From a value to a place.
 struct AxisScale {
     low: f64,
     high: f64,
@@ -131,7 +129,7 @@ impl Chart {
         text
     }
 
-    /// From nothing on the way across, from a power of ten to another on the way up.
+    /// Returns an x axis that starts at zero and a y axis between two powers of ten.
     fn scales(&self) -> (AxisScale, AxisScale) {
         let points = || self.lines.iter().flat_map(Line::shown);
         let most = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
@@ -154,7 +152,6 @@ impl Line {
     }
 }
 
-/// The powers of ten of an axis.
 fn decades(scale: &AxisScale) -> Vec<f64> {
     let mut decades = Vec::new();
     let mut exponent = scale.low;
@@ -177,7 +174,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Every element is closed in its order, every attribute quoted, and nothing is no number.
+    /// Checks that elements nest, attributes are quoted, and numbers are finite.
     #[track_caller]
     fn check(text: &str) {
         let mut open = Vec::new();

@@ -1,4 +1,4 @@
-//! What was seen: tables for a page, JSON for whoever doubts them, and what the plot shows.
+//! Reports the results: Markdown tables, JSON with raw samples, and charts.
 
 mod charts;
 mod tables;
@@ -12,7 +12,6 @@ use super::plot::Chart;
 use super::service::ServiceRun;
 use super::swap::SwapRun;
 
-/// Everything that was measured by one command.
 #[derive(Debug)]
 pub(super) struct BenchReport {
     command: String,
@@ -28,7 +27,7 @@ impl BenchReport {
         Self { command, machine, services: Vec::new(), swaps: Vec::new(), overload: None }
     }
 
-    /// For people, and as Markdown for a page.
+    /// Returns the report as Markdown, readable as plain text.
     pub(super) fn table(&self) -> String {
         let mut parts = vec![
             format!("`{}` · tollgate {}", self.command, version()),

@@ -1,8 +1,8 @@
-//! What a share of some latencies keeps within.
+//! Percentiles of latencies.
 
 use serde_json::{Value as Json, json};
 
-/// Latencies in microseconds, in their order of size.
+/// Latencies in microseconds, sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Samples(Vec<u32>);
 
@@ -17,13 +17,13 @@ impl Samples {
         self.0.len()
     }
 
-    /// The smallest latency that so many in a thousand do not exceed; `None` of nothing.
+    /// The smallest latency that at least `share` in a thousand samples do not exceed; `None` without samples.
     pub(super) fn permille(&self, share: usize) -> Option<u32> {
         let place = (self.0.len() * share).div_ceil(1_000);
         self.0.get(place.saturating_sub(1)).copied()
     }
 
-    /// The same in milliseconds; NaN of nothing.
+    /// As [`Self::permille`], in milliseconds; NaN without samples.
     pub(super) fn permille_ms(&self, share: usize) -> f64 {
         self.permille(share).map_or(f64::NAN, |latency_us| f64::from(latency_us) / 1e3)
     }
@@ -32,7 +32,6 @@ impl Samples {
         self.permille_ms(1_000)
     }
 
-    /// How many exceed this.
     pub(super) fn n_over(&self, latency_us: u32) -> usize {
         self.0.len() - self.0.partition_point(|sample| *sample <= latency_us)
     }

@@ -1,4 +1,4 @@
-//! *service*: durable injects a second, and how late answers are at rising loads.
+//! *service*: measures durable injects per second, and latencies at rising loads.
 
 use std::path::Path;
 use std::process;
@@ -15,32 +15,31 @@ use super::machine::{processor_time, resident_kib};
 use super::target::HttpTarget;
 use super::temporary_service::TemporaryService;
 
-/// One service under all loads.
 #[derive(Debug)]
 pub(super) struct ServiceRun {
-    /// Rules and aggregates; `None` of a service of somebody else.
+    /// Rules and aggregates; `None` for an external service.
     pub(super) corpus: Option<(usize, usize)>,
-    /// The closed loop, and then the steps.
+    /// The closed loop, followed by the load steps.
     pub(super) steps: Vec<LoadStep>,
 }
 
-/// One load, and what it took of the machine.
+/// One load step and its resource usage.
 #[derive(Debug)]
 pub(super) struct LoadStep {
-    /// Requests due a second; `None` in a closed loop.
+    /// Requests due per second; `None` in a closed loop.
     pub(super) offered: Option<f64>,
     pub(super) outcome: LoadResult,
-    /// Cores that the service kept busy, and that the generator did.
+    /// Mean number of cores used by the service and by the generator.
     pub(super) service_cores: Option<f64>,
     pub(super) generator_cores: Option<f64>,
-    /// Memory of the service in use at the end.
+    /// Resident memory of the service at the end, in KiB.
     pub(super) resident_kib: Option<u64>,
 }
 
-/// A throwaway service for every number of rules and of aggregates that go together.
+/// Measures a temporary service for every possible combination of rules and aggregates.
 ///
 /// # Errors
-/// When a service does not start, or a load cannot be put on it. What was measured before stays.
+/// When a service does not start, or a load fails. Earlier runs stay in `runs`.
 pub(super) fn measure(
     options: &BenchOptions,
     directory: &Path,
@@ -63,10 +62,10 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// A service that somebody else runs, with the rules that are in force there.
+/// Measures an external service with the rules in force there.
 ///
 /// # Errors
-/// When a load cannot be put on it.
+/// When a load fails.
 pub(super) fn elsewhere(
     target: &HttpTarget,
     options: &BenchOptions,

@@ -1,6 +1,7 @@
-//! *swap*: from a saved script to the first verdict by it, and what it costs those who pay meanwhile.
+//! *swap*: measures the time from a saved script to its first verdict, and the effect on other transactions.
 //!
-//! Injects go on at a constant rate. A prober asks all the time, also between the swaps, so that it weighs on both alike.
+//! Injects arrive at a constant rate. A prober runs all the time, also between swaps, so its load affects both phases
+//! alike.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,64 +22,59 @@ use super::interrupt;
 use super::samples::Samples;
 use super::temporary_service::TemporaryService;
 
-/// Of what the service took in a closed loop, what is offered meanwhile.
+/// Offered rate, as a fraction of the throughput in a closed loop.
 const SHARE: f64 = 0.25;
-/// Different aggregates that the rules ask.
 const N_AGGREGATES: usize = 10;
-/// Between two swaps.
 const PAUSE: Duration = Duration::from_millis(250);
-/// A rule that does not come takes no longer.
+/// Timeout for a rule to come into force.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Whoever is answered so long behind a swap may still feel it.
+/// A swap may affect requests due up to this long after it.
 const AFTERMATH: Duration = Duration::from_millis(20);
-/// How much later than usual an answer may be before it counts as delayed.
+/// An answer this much later than the usual median counts as delayed.
 const DELAY_US: u32 = 5_000;
 
-/// All swaps of one service.
 #[derive(Debug)]
 pub(super) struct SwapRun {
     pub(super) n_rules: usize,
     pub(super) offered: f64,
     pub(super) swaps: Vec<Swap>,
-    /// The injects meanwhile.
+    /// Results of the injects during the swaps.
     pub(super) outcome: LoadResult,
-    /// From the beginning of a change to its end, of removals too.
+    /// Start and end of each change, including removals.
     windows: Vec<(Instant, Instant)>,
 }
 
-/// One script that came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Swap {
     pub(super) way: SwapMethod,
-    /// Until the service said that it was saved; of a file nobody says so.
+    /// Time until the service confirmed the save; `None` for files.
     pub(super) saved: Option<Duration>,
-    /// Until the first verdict that names it was there.
+    /// Time until the first verdict that names the rule.
     pub(super) judged: Duration,
 }
 
-/// How a script comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SwapMethod {
     Api,
     File,
 }
 
-/// What the injects felt of it.
+/// Effect of the swaps on the injects.
 #[derive(Debug)]
 pub(super) struct SwapImpact {
     pub(super) meanwhile: Samples,
     pub(super) otherwise: Samples,
-    /// Of those meanwhile, how many were refused or lost.
+    /// Injects refused during changes, and injects lost at any time.
     pub(super) n_failed: usize,
-    /// Of each, how many took 5 ms longer than half of the others do otherwise.
+    /// Injects 5 ms slower than the median outside changes: during changes, and outside them.
     pub(super) n_delayed: usize,
     pub(super) n_delayed_otherwise: usize,
 }
 
-/// A throwaway service for every number of rules.
+/// Measures a temporary service for every number of rules.
 ///
 /// # Errors
-/// When a service does not start, or a rule does not come. What was measured before stays.
+/// When a service does not start, or a rule does not come into force. Earlier runs stay in `runs`.
 pub(super) fn measure(
     options: &BenchOptions,
     directory: &Path,
@@ -129,7 +125,7 @@ fn under_load(
     })
 }
 
-/// Where scripts come and go.
+/// Adds and removes scripts while the load runs.
 struct SwapFixture<'a> {
     throwaway: &'a TemporaryService,
     prober: Client,
@@ -157,7 +153,7 @@ impl<'a> SwapFixture<'a> {
         Ok(swaps)
     }
 
-    /// Asks as during a swap, and changes nothing.
+    /// Probes as during a swap, without any change.
     fn rest(&mut self) -> Result<(), BenchError> {
         let end = Instant::now() + PAUSE;
         while Instant::now() < end {
@@ -203,7 +199,7 @@ impl<'a> SwapFixture<'a> {
         Ok(Swap { way: SwapMethod::File, saved: None, judged })
     }
 
-    /// Takes a rule away again, and waits until it is gone.
+    /// Removes a rule and waits until it no longer judges.
     fn remove(
         &mut self,
         name: &str,
@@ -216,7 +212,7 @@ impl<'a> SwapFixture<'a> {
         Ok(())
     }
 
-    /// How long it took from then until a rule judges, or judges no more.
+    /// Waits until the rule starts to judge, or stops. Returns the time since `began`.
     fn until(&mut self, name: &str, judges: bool, began: Instant) -> Result<Duration, BenchError> {
         while self.judges(name)? != judges {
             if began.elapsed() > PATIENCE {
@@ -226,7 +222,7 @@ impl<'a> SwapFixture<'a> {
         Ok(began.elapsed())
     }
 
-    /// Whether the rule of this name judges a transaction that only it matches.
+    /// Whether the rule judges a transaction that only it matches.
     fn judges(&mut self, name: &str) -> Result<bool, BenchError> {
         interrupt::check()?;
         self.n_probes += 1;

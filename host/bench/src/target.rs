@@ -1,24 +1,23 @@
-//! The service that is measured, as its clients know it.
+//! The address of the service under test.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use super::error::BenchError;
 
-/// An address, and the name it is called by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpTarget {
     pub(super) address: SocketAddr,
-    /// What stands in `Host`.
+    /// Value of the `Host` header.
     pub(super) host: String,
-    /// Of its process, where it is one of ours.
+    /// Process ID of a service started by this program.
     pub(super) pid: Option<u32>,
 }
 
 impl HttpTarget {
-    /// A service that somebody else runs.
+    /// Returns the target of an external service.
     ///
     /// # Errors
-    /// When the address is of another form, or names nobody.
+    /// When the URL has another form, or its host cannot be resolved.
     pub(super) fn at(url: &str) -> Result<Self, BenchError> {
         let wrong = || BenchError::Url(url.to_owned());
         let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! A service for one measurement: this program as a child, with data and rules of its own, gone with everything afterwards.
+//! A temporary service for one measurement: this program as a child process, with its own data and rules.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -18,14 +18,14 @@ use super::error::BenchError;
 use super::interrupt;
 use super::target::HttpTarget;
 
-/// A start with ten thousand rules takes some seconds, of a debug build more than a minute.
+/// Timeout for a start: with ten thousand rules it takes seconds, in a debug build more than a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Between two looks at something that sends no word when it happens.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Lines of its log shown when it does not start.
+/// Lines of the log shown when the start fails.
 const LINES_SHOWN: usize = 20;
 
-/// Such a service. Killed when dropped, and its directory removed.
+/// A temporary service. Dropping it kills the process and removes its directory.
 #[derive(Debug)]
 pub(super) struct TemporaryService {
     process: Child,
@@ -33,15 +33,14 @@ pub(super) struct TemporaryService {
     place: TemporaryDirectory,
 }
 
-/// A directory that is removed when dropped.
 #[derive(Debug)]
 struct TemporaryDirectory(PathBuf);
 
 impl TemporaryService {
-    /// Starts one below this directory with these rules, and waits until all of them are in force.
+    /// Starts a service with these rules below `directory`, and waits until all rules are in force.
     ///
     /// # Errors
-    /// When it does not start, or does not take all of the rules.
+    /// When the service does not start, or refuses some of the rules.
     pub(super) fn start(
         directory: &Path,
         rules: &[Script],
@@ -66,12 +65,11 @@ impl TemporaryService {
         Ok(service)
     }
 
-    /// The directory of its rules.
     pub(super) fn rules(&self) -> PathBuf {
         self.place.rules()
     }
 
-    /// A directory beside that one, on the same file system.
+    /// A directory next to the rules directory, on the same file system.
     pub(super) fn beside(&self) -> PathBuf {
         self.place.0.join("beside")
     }
@@ -131,17 +129,17 @@ impl TemporaryDirectory {
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        // Nobody is left to whom it could be reported; the system's own sweeping takes what stays.
+        // `drop` cannot report an error; leftovers remain in the directory.
         fs::remove_dir_all(&self.0).ok();
     }
 }
 
 fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command {
-    // By this path it is the very program that runs, also when its file was replaced meanwhile.
+    // This path refers to the running program even if its file has been replaced.
     let by_number = PathBuf::from("/proc/self/exe");
     let path = if by_number.exists() { Some(by_number) } else { std::env::current_exe().ok() };
     let mut command = Command::new(path.unwrap_or_default());
-    // Nothing of the settings around: a throwaway service must reach nobody's ledger and dashboard.
+    // The environment is cleared: a temporary service must not reach a real ledger or dashboard.
     command
         .arg("serve")
         .env_clear()
@@ -162,12 +160,12 @@ fn stop(process: &mut Child) {
     process.wait().ok();
 }
 
-/// Waits until its log says where it listens; from then on the log is read and dropped.
+/// Waits until the log reports the listening address. A thread keeps reading the log afterwards.
 fn listening(log: ChildStderr) -> Result<SocketAddr, String> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(log).lines().map_while(Result::ok) {
-            // Once nobody listens to it any more it is read all the same: a full pipe would stop the service.
+            // Keep reading after the receiver is gone: a full pipe would block the service.
             tell.send(line).ok();
         }
     });

@@ -1,23 +1,22 @@
-//! Answers in HTTP/1.1, as far as this service gives them: with a length.
+//! Parses HTTP/1.1 responses with a `Content-Length`, the only kind this service sends.
 
 use std::ops::Range;
 
-/// What stands in an answer that has arrived whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CompleteResponse {
     pub(super) status: u16,
-    /// Where its body is among the bytes.
+    /// Range of the body within the bytes.
     pub(super) body: Range<usize>,
-    /// After how many seconds to come back, if it says so.
+    /// `Retry-After` in seconds.
     pub(super) retry_after: Option<u32>,
-    /// Whether the connection ends with it.
+    /// Whether the server closes the connection after it.
     pub(super) closes: bool,
 }
 
-/// The answer that these bytes begin with; `None` while something of it is missing.
+/// Parses the response at the start of `bytes`; `None` while it is incomplete.
 ///
 /// # Errors
-/// With what is wrong with it.
+/// A description of the malformed part.
 pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static str> {
     let Some(head_end) = position(bytes, b"\r\n\r\n") else { return Ok(None) };
     let head = bytes.get(..head_end).and_then(|head| std::str::from_utf8(head).ok());
@@ -35,14 +34,14 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static 
             closes = value.trim().eq_ignore_ascii_case("close");
         }
     }
-    // A 204 has no body, and need not say so.
+    // A 204 response has no body and needs no length.
     let length = if status == 204 { Some(0) } else { length };
     let start = head_end + 4;
     let end = start.saturating_add(length.ok_or("an answer without a length")?);
     Ok((end <= bytes.len()).then_some(CompleteResponse { status, body: start..end, retry_after, closes }))
 }
 
-/// Where a sequence of bytes begins.
+/// The index of the first occurrence of `sought`.
 pub(super) fn position(bytes: &[u8], sought: &[u8]) -> Option<usize> {
     bytes.windows(sought.len()).position(|window| window == sought)
 }

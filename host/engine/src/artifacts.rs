@@ -1,16 +1,17 @@
-//! Modules of strangers, compiled where that can do no harm, once.
+//! Compiles untrusted modules once, in a confined process, and caches the results.
 //!
 //! ```text
-//!  bytes ──every check──▶ kept under this digest? ──no──▶ a process with walls compiles ──▶ kept, with a MAC
-//!                             │ yes: the MAC is right                                          │
+//!  bytes ──every check──▶ cached under this digest? ──no──▶ a confined process compiles ──▶ cached, with a MAC
+//!                             │ yes, and the MAC is valid                                      │
 //!                             └────────────────▶ load ──▶ AdmittedModule ◀─────────────────────┘
 //! ```
 //!
-//! What compiling costs is not bounded by a module's size, and a compiler may have faults: so it runs in a process for each
-//! module, one at a time, with limits of processor time, memory and time. Its death by these limits, or of itself, is a
-//! refusal of the module; a signal, or a process that cannot begin, says nothing about the module. What it made is kept in the data directory. Nobody but this installation can have a file there loaded: it is
-//! loaded only when a MAC under a key that stands nowhere else says that it was written here, for this engine and this
-//! module; anything else is compiled again.
+//! The size of a module does not bound the cost of compiling it, and a compiler may have faults. Each module is
+//! therefore compiled in its own process, one at a time, with limits on CPU time, memory and elapsed time. A process
+//! that exceeds a limit or crashes is a refusal of the module; an external signal or a failed start is not.
+//!
+//! INVARIANT: a cached artifact is loaded only if its MAC is valid for this engine and this module. The key exists only
+//! in this installation. Anything else is compiled again.
 
 mod cache;
 mod compiler;
@@ -33,36 +34,35 @@ pub use cache::recognise;
 pub use compiler::{ArtifactError, Compiler};
 pub use work::work;
 
-/// What the program is started with to compile a module.
+/// The argument that starts this program as a module compiler.
 pub const COMPILER_ARGUMENT: &str = "module-compiler";
 
-/// Admits modules of strangers.
+/// Admits untrusted modules.
 #[derive(Debug)]
 pub struct Artifacts {
     sandbox: Sandbox,
     compiler: Compiler,
-    /// `None` where nothing can be kept: then everything is compiled each time.
+    /// `None` if no cache is available; then each admission compiles.
     cache: Option<Cache>,
-    /// What the compiler had against modules that it was given lately.
+    /// Refusals of recently compiled modules.
     refused: Mutex<HashMap<ContentDigest, AdmissionRefusal>>,
 }
 
-/// Most modules of which that is remembered.
 const REFUSED_MAX: usize = 4_096;
 
-/// Why a module is not admitted.
+/// The reason a module is not admitted.
 #[derive(Debug, thiserror::Error)]
 pub enum AdmitError {
-    /// It fails a check, or compiling it does not come to a good end.
+    /// The module fails a check, or its compilation fails.
     #[error(transparent)]
     Refused(#[from] AdmissionRefusal),
-    /// The system gives no process to compile it in; another time it may.
+    /// No compiler process is available; a retry may succeed.
     #[error("the module cannot be compiled for now: {0}")]
     Unavailable(String),
 }
 
 impl Artifacts {
-    /// With what is kept in this data directory. A cache that cannot be had is no failure.
+    /// Opens the cache in this data directory. Without a usable cache it logs a warning and continues.
     #[must_use]
     pub fn open(data_dir: &Path, sandbox: &Sandbox, compiler: Compiler) -> Self {
         let cache = match Cache::open(data_dir, sandbox.fingerprint()) {
@@ -75,17 +75,17 @@ impl Artifacts {
         Self { cache, ..Self::without_cache(sandbox, compiler) }
     }
 
-    /// Keeps nothing.
+    /// Creates an instance without a cache.
     #[must_use]
     pub fn without_cache(sandbox: &Sandbox, compiler: Compiler) -> Self {
         Self { sandbox: sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
 
-    /// Checks, compiles and loads a module of a stranger, which is granted so much. Blocks: while another one is compiled, and
-    /// up to ten seconds more. One that the compiler did not take is not given to it again until somebody asks for that.
+    /// Checks, compiles and loads an untrusted module with these grants. Blocks while another module is compiled, and
+    /// up to ten seconds more. A refused module is not compiled again until [`Self::forget_refusal`].
     ///
     /// # Errors
-    /// What the module does not pass; or that nothing can be compiled for now.
+    /// The failed checks, or that no module can be compiled at present.
     pub fn admit(&self, bytes: &[u8], grant: Grant) -> Result<AdmittedModule, AdmitError> {
         let upload = CheckedUpload::check(bytes, grant)?;
         let digest = upload.digest;
@@ -101,19 +101,19 @@ impl Artifacts {
         Ok(self.sandbox.load(CheckedUpload::check(bytes, grant)?, &artifact)?)
     }
 
-    /// Has this module compiled again, though it came to no good before.
+    /// Allows this module to be compiled again after a refusal.
     pub fn forget_refusal(&self, bytes: &[u8]) {
         self.refused.lock().remove(&ContentDigest::of(bytes));
     }
 
-    /// Forgets what was made of all modules but these.
+    /// Removes the cached artifacts of all other modules.
     pub fn retain(&self, digests: &[ContentDigest]) {
         if let Some(cache) = &self.cache {
             cache.retain(digests);
         }
     }
 
-    /// Has it compiled, and keeps what comes of it.
+    /// Compiles a module and caches its artifact.
     fn made(&self, bytes: &[u8], digest: ContentDigest) -> Result<Artifact, AdmitError> {
         if let Some(refusal) = self.refused.lock().get(&digest) {
             return Err(AdmitError::Refused(refusal.clone()));

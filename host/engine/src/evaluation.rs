@@ -1,9 +1,8 @@
-//! Running every rule of a set on one transaction.
+//! Runs every rule of a set on one transaction.
 //!
-//! An [`Evaluator`] belongs to one thread and keeps warm instances of the rule set it judged by last. A rule that dies
-//! disturbs no other; its death is a [`RuleOutcome`] like any other. Where the set has bodies, each answers for its rules; when
-//! one fails on a transaction, whatever the reason, its rules judge that transaction by their own modules. One whose rules all
-//! need something that the transaction has not is spared.
+//! An [`Evaluator`] belongs to one thread and keeps warm instances of the last rule set. A failing rule does not affect
+//! the others; its failure is a [`RuleOutcome`] too. If a fused body fails, its rules judge that transaction with their
+//! own modules. A body is skipped if its selector rules out a match.
 
 mod answers;
 mod breakers;
@@ -37,7 +36,6 @@ pub struct Evaluator {
     n_bodies_spared: usize,
 }
 
-/// Warm instances of one rule set.
 #[derive(Debug)]
 struct WarmInstances {
     rule_set: Arc<RuleSet>,
@@ -45,20 +43,20 @@ struct WarmInstances {
 }
 
 impl Evaluator {
-    /// With nothing loaded yet.
+    /// Creates an evaluator without a loaded rule set.
     #[must_use]
     pub const fn new(sandbox: Sandbox) -> Self {
         Self { sandbox, loaded: None, n_bodies_failed: 0, n_bodies_spared: 0 }
     }
 
-    /// What each rule of the set says. Of the history it sees what was accepted before `as_of`.
+    /// Returns the outcome of every rule of the set. History queries see transactions accepted before `as_of`.
     pub fn evaluate(
         &mut self,
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
     ) -> RuleOutcomes {
-        // They are filled where they stand: handed from call to call, they would take longer than many rules.
+        // Filled in place: moving the outcomes from call to call takes longer than many rules.
         let mut outcomes = RuleOutcomes::none_of(rule_set.rules.len());
         let judged = panic::catch_unwind(AssertUnwindSafe(|| {
             self.run_all(rule_set, transaction, as_of, &mut outcomes)
@@ -70,7 +68,7 @@ impl Evaluator {
                 all_failed(rule_set)
             }
             Err(_) => {
-                // Whatever the panic left half done goes with the instances.
+                // Dropping the instances discards any state the panic left inconsistent.
                 self.loaded = None;
                 tracing::error!("an evaluation panicked; every rule counts as failed");
                 all_failed(rule_set)
@@ -78,23 +76,21 @@ impl Evaluator {
         }
     }
 
-    /// Whether it has judged by any.
     const fn has_loaded_any(&self) -> bool {
         self.loaded.is_some()
     }
 
-    /// Whether this is the rule set it judged by last.
     fn has_loaded(&self, rule_set: &Arc<RuleSet>) -> bool {
         self.loaded.as_ref().is_some_and(|loaded| Arc::ptr_eq(&loaded.rule_set, rule_set))
     }
 
-    /// How many bodies failed on the last transaction, so that their rules were run one by one.
+    /// The number of bodies that failed on the last transaction; their rules were run one by one.
     #[must_use]
     pub const fn n_bodies_failed(&self) -> usize {
         self.n_bodies_failed
     }
 
-    /// How many bodies were not run on the last transaction, since it has nothing that their rules look for.
+    /// The number of bodies skipped on the last transaction because none of their rules could match.
     #[must_use]
     pub const fn n_bodies_spared(&self) -> usize {
         self.n_bodies_spared
@@ -150,10 +146,10 @@ impl Evaluator {
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {
         let is_loaded = self.has_loaded(rule_set);
         match (&mut self.loaded, is_loaded) {
-            // It stays where it is: moved out and in again, it would cost more than many rules.
+            // Returned by reference: moving the runner costs more than many rules.
             (Some(loaded), true) => Ok(&mut loaded.runner),
             (loaded, _) => {
-                // What the last set took is free before the next takes any.
+                // Free the resources of the last set before the next one allocates.
                 *loaded = None;
                 Ok(&mut loaded.insert(WarmInstances::of(&self.sandbox, rule_set)?).runner)
             }
@@ -169,7 +165,7 @@ impl WarmInstances {
     }
 }
 
-/// What the rules at these places say by their own modules.
+/// Runs the rules at these indices with their own modules.
 fn run_each(
     runner: &mut Runner<Facts>,
     rule_set: &RuleSet,
@@ -183,7 +179,7 @@ fn run_each(
             continue;
         };
         if !in_force.missing_lists.is_empty() {
-            // It fails without being run.
+            // A rule with a missing list fails without a run.
             continue;
         }
         if in_force.is_quarantined {

@@ -1,17 +1,16 @@
-//! Rules of scripts put together into modules that answer for up to 64 of them at once.
+//! Fuses rules compiled from scripts into modules that answer for up to 64 rules each.
 //!
 //! ```text
-//!  rules of a set + bodies of the set before ──plan──▶ groups ──making──▶ bodies
+//!  rules of a set + bodies of the previous set ──plan──▶ groups ──build──▶ bodies
 //! ```
 //!
-//! A module for each rule is what is stored, digested and read back, and what decides when there is a doubt. A *body* is
-//! made of the same checked rules and asks each question once for all of them; a rule set that has bodies calls a module
-//! where it called sixty-four. Whether a rule is in a body changes no answer: one that fails on a transaction is set aside
-//! there, and the modules of its members judge. Patterns that a body searches in one field, and questions about one key with
-//! which its rules begin, can be answered at once ([`joint`]).
+//! The module of each single rule is what is stored and digested, and it is authoritative. A *body* is a module
+//! compiled from several checked rules, in which each shared query is evaluated once. Bodies change no answer: if one
+//! fails, the modules of its members judge instead. Patterns in one field, and queries about one key, can be answered
+//! together ([`joint`]).
 //!
-//! Modules by strangers are never put together with others, and neither are rules in quarantine, large ones, and scripts whose
-//! stored module is not, to the last byte, what this compiler makes of them.
+//! Untrusted modules, quarantined rules and large rules are never fused. Neither is a script whose stored module
+//! differs in any byte from the output of this compiler.
 
 mod build;
 mod joint;
@@ -27,8 +26,8 @@ use crate::registry::{BoundRule, FusedBody, FusedMember};
 use crate::sandbox::Sandbox;
 use similarity::SimilarityKey;
 
-/// The bodies for these rules. Of those of the set before, each that still fits is taken over as it is, so that a change
-/// of one rule compiles one body.
+/// Returns the bodies for these rules. Bodies of the previous set that still fit are reused, so a change to one rule
+/// compiles one body.
 #[must_use]
 pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
     let fusible = rules.iter().filter(|rule| build::is_fusible(rule));
@@ -46,7 +45,7 @@ pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRu
     made.collect()
 }
 
-/// Members of bodies, which stay where they are, and then the others, next to those they gain by being with.
+/// Members of existing bodies first, in order of id; then the other rules, sorted by similarity.
 fn in_order(
     before: &[Arc<FusedBody>],
     rules: &BTreeMap<InstructionId, &Arc<BoundRule>>,

@@ -1,13 +1,13 @@
-//! Rules of people who are not trusted, run on a transaction.
+//! Runs rules of untrusted authors on a transaction.
 //!
 //! ```text
 //!  module ──sandbox: admit──▶ artifacts ──registry: bind──▶ rule set ──fusion──▶ evaluation ──▶ outcomes
 //! ```
 //!
-//! It promises that a rule reads nothing but its transaction and the answers of the history, costs a bounded amount, and disturbs no
-//! other rule. It is the only crate that names wasmtime.
+//! INVARIANT: a rule reads only its transaction and answers of the history, has a bounded cost, and does not affect
+//! other rules. This is the only crate that depends on wasmtime.
 //!
-//! It knows no store, no HTTP and no Git; of processes only how its module compiler is started.
+//! The crate has no dependency on the store, HTTP or Git; it starts no process except the module compiler.
 
 pub mod artifacts;
 pub mod evaluation;

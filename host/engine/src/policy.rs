@@ -1,11 +1,11 @@
-//! What rules may see and do, by where they come from: the operator's word.
+//! The operator's policy: access of rules to data and resources, by the source of the rule.
 //!
 //! ```text
-//!  policy file ──read, once──▶ Policy ──of(source)──▶ RuleGrant ──check(manifest)──▶ Grant of the sandbox, or what is missing
+//!  policy file ──read, once──▶ Policy ──of(source)──▶ RuleGrant ──check(manifest)──▶ Grant of the sandbox, or a Denial
 //! ```
 //!
-//! Without a policy every rule may use everything, within the default limits. With one, a rule may use what the first grant
-//! for its source says, and a source without a grant has no rules.
+//! Without a policy, every rule may use everything within the default limits. With a policy, the first grant for its
+//! source applies; a source without a grant can have no rules.
 
 mod denial;
 mod file;
@@ -19,20 +19,20 @@ use tollgate_model::instruction::Grant;
 
 pub use denial::{Denial, named_lists};
 
-/// Every grant, in the order of the file.
+/// All grants, in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// `None`: nobody said anything, so everything is granted.
+    /// `None` without a policy: everything is granted.
     grants: Option<Vec<SourceGrant>>,
 }
 
-/// What is granted to the rules of one kind of source.
+/// The grant for rules from one kind of source.
 #[derive(Debug, Clone)]
 struct SourceGrant {
     kind: SourceKind,
-    /// What the paths of files begin with; empty: all of them.
+    /// Prefix of the file paths; empty for all paths.
     path: String,
-    /// How many rules may be in force by this grant.
+    /// The largest number of rules in force under this grant.
     rules_max: Option<u32>,
     grant: RuleGrant,
 }
@@ -46,58 +46,56 @@ enum SourceKind {
     Git,
 }
 
-/// What one rule may use.
+/// Access rights of one rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleGrant {
-    /// Fields, of the transaction under evaluation and of past ones.
+    /// Fields of the current transaction and of past ones.
     fields: GrantedNames,
-    /// Named lists.
     lists: GrantedNames,
-    /// Functions of the history: those of aggregates, and `previous_transaction`.
+    /// Aggregate functions, and `previous_transaction`.
     history: GrantedNames,
     longest_window: Option<Window>,
     history_lookups: Option<u32>,
     severest_verdict: Option<VerdictSeverity>,
-    /// What a module may use that the compiler did not make; a script's worst case must be within it.
+    /// Limits of an uploaded module; also the bound for the worst case of a script.
     budget: Grant,
     is_budget_set: bool,
 }
 
-/// Names that are granted.
 #[derive(Debug, Clone, PartialEq)]
 enum GrantedNames {
     All,
-    /// These; one that ends in `.*` stands for everything below, `*` for everything.
+    /// These names; a name that ends in `.*` grants everything below it, and `*` grants everything.
     These(Vec<String>),
 }
 
-/// Why there is no policy.
+/// The reason a policy cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The file cannot be read.
     #[error("the rule policy `{}` cannot be read; set SERVICE_RULE_POLICY to a file that can", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// What is in it is no policy.
+    /// The contents are not a valid policy.
     #[error("the rule policy `{}` is not valid: {reason}", path.display())]
     Invalid {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         reason: String,
     },
 }
 
 impl Policy {
-    /// The policy of a file.
+    /// Reads a policy from a file.
     ///
     /// # Errors
-    /// When it cannot be read or says what no policy can.
+    /// When the file cannot be read, or is not a valid policy.
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let text = file::text_of(path)
             .map_err(|source| PolicyError::Unreadable { path: path.to_owned(), source })?;
@@ -105,10 +103,10 @@ impl Policy {
         file::parse(&text).map(|grants| Self { grants: Some(grants) }).map_err(invalid)
     }
 
-    /// What is granted to a rule from this source.
+    /// Returns the grant for rules from this source.
     ///
     /// # Errors
-    /// When nothing is.
+    /// When there is none.
     pub fn of(&self, source: &InstructionSource) -> Result<RuleGrant, Denial> {
         let Some(grants) = &self.grants else { return Ok(RuleGrant::default()) };
         let granted =
@@ -118,10 +116,10 @@ impl Policy {
 }
 
 impl Policy {
-    /// Whether one more rule from this source may be in force beside those from the others.
+    /// Checks whether one more rule from this source may be in force besides the others.
     ///
     /// # Errors
-    /// When there are as many as its grant allows.
+    /// When its grant allows no more rules.
     pub fn check_count<'a>(
         &self,
         source: &InstructionSource,
@@ -154,7 +152,7 @@ impl SourceGrant {
 }
 
 impl RuleGrant {
-    /// What the sandbox gives to a module that the compiler did not make.
+    /// Sandbox limits for a module that was not compiled from a script.
     #[must_use]
     pub const fn budget(&self) -> Grant {
         self.budget
@@ -177,7 +175,7 @@ impl Default for RuleGrant {
 }
 
 impl GrantedNames {
-    /// The same, each spelled by this.
+    /// Applies `spell` to each name.
     fn each(self, spell: fn(&str) -> String) -> Self {
         match self {
             Self::All => Self::All,

@@ -1,7 +1,7 @@
-//! Keeper of what is in force: one immutable rule set, swapped as a whole.
+//! Holds the rule set in force: one immutable [`RuleSet`], swapped as a whole.
 //!
-//! Whoever judges a transaction takes one [`RuleSet`] and stays with it; a change makes the next one beside it and
-//! swaps the pointer. A rule that did not change is carried over, compiled module and all.
+//! Each evaluation takes one rule set and keeps it to the end. A change builds the next set, carries unchanged rules
+//! over with their compiled modules, and swaps the pointer.
 
 mod bound_module;
 mod field_watch;
@@ -36,33 +36,32 @@ pub use symbols::Symbols;
 
 pub(crate) use field_watch::{form_of_item, may_be_in};
 
-/// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
-/// the history.
+/// Version of the service; part of every rule set version, since it can affect verdicts.
 pub const SERVICE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Most rules in force at once.
+/// The largest number of rules in force.
 pub const RULES_MAX: usize = 10_000;
 
-/// Points to the rule set in force.
+/// The current rule set.
 #[derive(Debug)]
 pub struct Registry {
     current: ArcSwap<RuleSet>,
 }
 
 impl Registry {
-    /// With this rule set in force.
+    /// Creates a registry with this rule set in force.
     #[must_use]
     pub fn new(rule_set: RuleSet) -> Self {
         Self { current: ArcSwap::from_pointee(rule_set) }
     }
 
-    /// The rule set in force.
+    /// Returns the rule set in force.
     #[must_use]
     pub fn current(&self) -> Arc<RuleSet> {
         self.current.load_full()
     }
 
-    /// Brings another rule set into force, for every transaction admitted from now on.
+    /// Puts another rule set in force for all transactions admitted from now on.
     pub fn swap(&self, rule_set: RuleSet) {
         self.current.store(Arc::new(rule_set));
     }

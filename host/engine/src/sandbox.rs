@@ -1,14 +1,13 @@
-//! The one room that knows wasmtime: modules come in as bytes, are admitted once, and run many times.
+//! Runs modules in wasmtime: bytes are admitted once and run many times. No other module uses wasmtime.
 //!
 //! ```text
 //!  bytes ──admit──▶ AdmittedModule ──┐
 //!                                    ├──▶ Runner (one per thread and rule set) ──run──▶ bits, or a RuleFailure
-//!  HostCalls (what a module may ask)─┘
+//!  HostCalls (calls of a module) ────┘
 //! ```
 //!
-//! One engine with one hardened profile serves every module, whoever wrote it. A guest that loops, recurses, traps or
-//! lies costs a bounded amount and is reported as a [`RuleFailure`](tollgate_model::assessment::RuleFailure); it never takes
-//! anything else down.
+//! One engine with one hardened profile runs all modules. A guest that loops, recurses, traps or returns invalid output
+//! has a bounded cost. It becomes a [`RuleFailure`](tollgate_model::assessment::RuleFailure) and affects nothing else.
 
 mod admission;
 mod artifact;
@@ -40,12 +39,12 @@ use admission::{CheckedModule, MEMORY_EXPORT};
 use ticker::EpochTicker;
 use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
-/// Magic number and version, and nothing else.
+/// Magic number and version only.
 pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
-/// A module with one function, which does nothing: there is code to be made executable.
+/// A module with one empty function, so that there is code to make executable.
 const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
 
-/// The engine and its clock.
+/// The engine and its epoch ticker.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     engine: Engine,
@@ -53,39 +52,39 @@ pub struct Sandbox {
     _ticker: Arc<EpochTicker>,
 }
 
-/// A module that passed every check, compiled.
+/// A compiled module that passed every check.
 #[derive(Debug)]
 pub struct AdmittedModule {
-    /// What it says of itself.
+    /// The manifest.
     pub manifest: Manifest,
-    /// Of its bytes.
+    /// Digest of its bytes.
     pub digest: ContentDigest,
     origin: Origin,
     /// How much a run may use.
     fuel: u64,
-    /// Whether something of one call could be left for the next.
+    /// Whether the module has state that could survive a call.
     remembers: bool,
     module: Module,
 }
 
-/// A module that the compiler did not make, and that passed every check. It is yet to be compiled.
+/// An untrusted module that passed every check and is not yet compiled.
 #[derive(Debug)]
 pub struct CheckedUpload {
-    /// What it says of itself; its cost is the worst that it is granted.
+    /// The manifest; its cost is the worst case of the grant.
     pub manifest: Manifest,
-    /// Of its bytes.
+    /// Digest of its bytes.
     pub digest: ContentDigest,
     grant: Grant,
     remembers: bool,
 }
 
-/// Why the sandbox itself cannot be.
+/// The reason the sandbox cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The engine has none for this machine, or the system gives it no thread.
+    /// The engine does not support this machine, or the system cannot create a thread.
     #[error("the WebAssembly engine could not be set up: {0}")]
     Engine(String),
-    /// Rules are machine code once they are compiled.
+    /// Compiled rules are machine code, but the system forbids executable memory.
     #[error(
         "memory cannot be made executable, which every compiled rule needs: {0}; remove MemoryDenyWriteExecute= from the systemd unit, \
          PR_SET_MDWE from whoever starts the service, allow `execmem` in the policy of SELinux, or set SERVICE_EXECUTION to `interpreted`"
@@ -94,18 +93,18 @@ pub enum SandboxError {
 }
 
 impl Sandbox {
-    /// An engine with the hardened profile that compiles.
+    /// Creates an engine with the hardened profile that compiles rules.
     ///
     /// # Errors
-    /// As those of [`Sandbox::executing`].
+    /// As [`Sandbox::executing`].
     pub fn new() -> Result<Self, SandboxError> {
         Self::executing(Execution::Compiled)
     }
 
-    /// An engine with the hardened profile.
+    /// Creates an engine with the hardened profile.
     ///
     /// # Errors
-    /// When this machine cannot run it, or does not let memory be made executable where rules are compiled, which is tried once.
+    /// When the machine does not support it, or compiled execution is requested and memory cannot be made executable.
     pub fn executing(execution: Execution) -> Result<Self, SandboxError> {
         let failed = |error: &dyn fmt::Display| SandboxError::Engine(format!("{error:#}"));
         let engine = profile::hardened(execution).and_then(|config| Engine::new(&config));
@@ -116,16 +115,16 @@ impl Sandbox {
         Ok(Self { engine, execution, _ticker: Arc::new(ticker) })
     }
 
-    /// How it runs modules.
+    /// The execution mode.
     #[must_use]
     pub const fn execution(&self) -> Execution {
         self.execution
     }
 
-    /// Checks and compiles a module that the compiler made.
+    /// Checks and compiles a module made by the compiler.
     ///
     /// # Errors
-    /// Every check it does not pass.
+    /// Every failed check.
     pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
         let origin = Origin::Compiler;
         let CheckedModule { manifest, remembers } = admission::check(bytes, origin)?;
@@ -134,17 +133,17 @@ impl Sandbox {
         Ok(AdmittedModule { manifest, digest, origin, fuel, remembers, module })
     }
 
-    /// Stands where a module was that is not let in any more: whoever runs it sees it fail.
+    /// Creates a stand-in for a module that is no longer admitted; every run of it fails.
     ///
     /// # Errors
-    /// When the engine compiles nothing at all.
+    /// When the engine cannot compile even an empty module.
     pub fn stand_in(
         &self,
         manifest: Manifest,
         digest: ContentDigest,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
         let module = self.module_of(EMPTY_MODULE)?;
-        // So that nobody makes an instance of it, and looks for its function, before it is run.
+        // A fresh instance per run: no warm instance is made, which would look up the missing function first.
         let remembers = true;
         Ok(AdmittedModule { manifest, digest, origin: Origin::Nobody, fuel: FUEL_PER_RUN, remembers, module })
     }
@@ -157,19 +156,19 @@ impl Sandbox {
 }
 
 impl AdmittedModule {
-    /// Whether it stands where another was, and cannot run.
+    /// Whether this is a stand-in, which cannot run.
     #[must_use]
     pub fn is_stand_in(&self) -> bool {
         self.origin == Origin::Nobody
     }
 
-    /// The same, with at most so much fuel for a run.
+    /// Lowers the fuel per run to at most `fuel`.
     #[must_use]
     pub fn within(self, fuel: u64) -> Self {
         Self { fuel: self.fuel.min(fuel), ..self }
     }
 
-    /// Its author, and what it may use.
+    /// The terms of execution.
     #[must_use]
     pub const fn origin(&self) -> Origin {
         self.origin
@@ -177,10 +176,10 @@ impl AdmittedModule {
 }
 
 impl CheckedUpload {
-    /// Checks a module that the compiler did not make. Compiling it is not for this process.
+    /// Checks an untrusted module. It must not be compiled in this process.
     ///
     /// # Errors
-    /// Every check it does not pass.
+    /// Every failed check.
     pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, AdmissionRefusal> {
         let CheckedModule { mut manifest, remembers } = admission::check(bytes, Origin::Untrusted(grant))?;
         let n_lookups = manifest.needs.aggregates.len() + manifest.needs.previous.len();
@@ -192,10 +191,10 @@ impl CheckedUpload {
         Ok(Self { manifest, digest: ContentDigest::of(bytes), grant, remembers })
     }
 
-    /// Compiles it in this very process, which nothing bounds: for tools and tests. The service has it done elsewhere.
+    /// Compiles it in this process without limits, for tools and tests. The service uses a separate process.
     ///
     /// # Errors
-    /// When it does not compile, or these are not the bytes that were checked.
+    /// When it does not compile, or the bytes differ from the checked ones.
     pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
         if self.digest != ContentDigest::of(bytes) {
             return Err(AdmissionRefusal::of_compilation("these are not the bytes that were checked"));
@@ -203,7 +202,7 @@ impl CheckedUpload {
         Ok(self.compiled(sandbox.module_of(bytes)?))
     }
 
-    /// The same, compiled.
+    /// Combines the checked module with its compiled code.
     fn compiled(self, module: Module) -> AdmittedModule {
         let Self { manifest, digest, grant, remembers } = self;
         AdmittedModule {
@@ -217,10 +216,10 @@ impl CheckedUpload {
     }
 }
 
-/// The manifest that a module carries, if it carries one. Nothing else of it is looked at.
+/// Returns the manifest of a module, if there is one. Ignores everything else in the module.
 ///
 /// # Errors
-/// When what it carries is no manifest.
+/// When the manifest is invalid.
 pub fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
     admission::manifest_of(bytes)
 }

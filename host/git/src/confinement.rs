@@ -1,14 +1,15 @@
-//! Processes that work on what strangers send: walls around them, and a bounded conversation with them.
+//! Confined processes for untrusted data, and a bounded exchange with them.
 //!
 //! ```text
-//!  service: Program ──start──▶ Process ──ask──▶ Heard: a reply bounded in bytes and time; killed and waited for
-//!                     │  question ▲│
-//!  the process:     limit ──▶ hear │▼ raise ──▶ work ──▶ reply
+//!  service:  ProcessLauncher ─start─▶ Process ─ask─▶ ProcessOutput, bounded in bytes and time; then killed and reaped
+//!                                        │ ▲
+//!                               question ▼ │ reply
+//!  process:  limit ─▶ read the question ─▶ raise ─▶ work ─▶ write the reply
 //! ```
 //!
-//! It is the same program, started with a word that is not for people. It has no environment and no secret among its
-//! arguments; what it has to know comes through a pipe. It takes rights away from itself, for good, before it touches
-//! anything of a stranger's: [`limit`] and [`raise`]. What it is asked and what it replies is for the rooms that use it.
+//! The process is the same program, started with an internal argument. It has an empty environment and no secrets among
+//! its arguments; its input arrives through a pipe. It gives up rights irrevocably ([`limit`], [`raise`]) before it
+//! touches untrusted data. The modules that use it define the question and the reply.
 
 mod limits;
 mod memory;
@@ -32,66 +33,67 @@ pub use process::{
     Process, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, reap_orphans,
 };
 
-/// What a process is started with, behind the word that says what it does, when it is to touch nothing without its walls.
+/// Argument that makes a process refuse to touch untrusted data while Landlock or seccomp is missing. It follows the
+/// argument that selects the process's task.
 pub const WALLS_NEEDED: &str = "--walls-needed";
 
-/// What a process still needs of the system once its walls stand.
+/// Access to the system that a process still needs once it is confined.
 #[derive(Debug)]
 pub enum ProcessNeeds<'a> {
-    /// Its memory, and the pipes it has: it computes.
+    /// Its memory and its existing pipes: it only computes.
     Nothing,
     /// Threads, these files and folders, and connections to this TCP port.
     Places {
-        /// What is opened, and for what. Places that are not there are left out.
+        /// Paths to open, each with its access. Paths that do not exist are skipped.
         places: &'a [(&'a Path, PathAccess)],
-        /// The one port connected to.
+        /// The only TCP port to connect to.
         port: Option<u16>,
     },
 }
 
-/// What a place is opened for.
+/// Access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
     /// Reading.
     Read,
-    /// Reading, writing, making and removing.
+    /// Reading, writing, creating and removing.
     Write,
 }
 
-/// What the system keeps a process from, beyond plain limits.
+/// Confinement by the kernel, beyond resource limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// Files and ports.
     pub landlock: ConfinementLevel,
-    /// Calls of the system.
+    /// System calls.
     pub seccomp: ConfinementLevel,
 }
 
-/// How well a wall stands.
+/// Degree to which a kind of confinement is enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConfinementLevel {
-    /// As asked for.
+    /// Enforced completely.
     Whole,
-    /// The kernel is older than some of it.
+    /// Enforced in part: the kernel is too old for some of it.
     Partial,
-    /// There is none; why.
+    /// Not enforced, with the reason.
     Missing(String),
 }
 
 impl Confinement {
-    /// Whether both stand as asked for.
+    /// Returns whether both are enforced completely.
     #[must_use]
     pub const fn are_whole(&self) -> bool {
         self.landlock.is_whole() && self.seccomp.is_whole()
     }
 
-    /// Why nothing of a stranger's is touched without them.
+    /// Returns the message for refusing to touch untrusted data while Landlock or seccomp is missing.
     #[must_use]
     pub fn needed(&self) -> String {
         format!("SERVICE_CONFINEMENT is `required`, and Landlock or seccomp is missing: {self}")
     }
 
-    /// Whether one of them is not there at all.
+    /// Returns whether one of them is missing altogether.
     #[must_use]
     pub const fn is_one_missing(&self) -> bool {
         matches!(self.landlock, ConfinementLevel::Missing(_))
@@ -121,14 +123,13 @@ impl fmt::Display for ConfinementLevel {
     }
 }
 
-/// Notes, on the standard error of this process, what it begins to do. Whoever started it learns from the last note what a
-/// process was doing that died.
+/// Writes a progress note to standard error. If the process dies, the last note says what it was doing.
 pub fn note(doing: &str) {
     writeln!(io::stderr(), "{doing}").ok();
 }
 
-/// Raises what Linux has of walls around this thread, as far as this kernel has it, for good. A process does so before it
-/// starts a second thread.
+/// Confines this thread irrevocably, to the extent that this kernel supports. A process calls it before it starts a
+/// second thread.
 #[must_use]
 pub fn raise(reach: &ProcessNeeds<'_>) -> Confinement {
     #[cfg(target_os = "linux")]

@@ -1,18 +1,18 @@
-//! Rules out of a Git repository: an edge, and the only room that names libgit2.
+//! Rules from a Git repository. Only this module uses libgit2.
 //!
 //! ```text
-//!  address ─▶ reach: may we go there? ─▶ relay: bounded, to checked addresses, with credentials
-//!                                          ▲
-//!  transfer: fetch, push ──starts──▶ worker, a process of its own: libgit2 ──▶ incoming packs
-//!                                                                                │
-//!  rule files of a commit, by object id ◀── tree ◀── local clone (`.git`) ◀──────┘
-//!  work tree: plain files for status and push ◀── advance      outgoing ──▶ a commit of what changed
+//!  address ─▶ network policy ─▶ relay: bounded, to checked addresses, with credentials
+//!                                 ▲
+//!  transfer: fetch, push ─starts─▶ worker, a separate process with libgit2 ─▶ incoming packs
+//!                                                                                 │
+//!  rule files of a commit, by object id ◀── tree ◀── local clone (`.git`) ◀───────┘
+//!  work tree: plain files for status and push ◀── advance      outgoing ──▶ a commit of the changes
 //! ```
 //!
-//! A repository is data of strangers. Nothing of it is run or followed: no hook, filter, submodule or link; no
-//! configuration of the machine's is read into an operation; libgit2 never touches the work tree. What a remote sends is
-//! parsed and unpacked in a process that may do nothing else, and read there once before anybody else reads it.
-//! Everything here blocks; callers leave the async world.
+//! A repository is untrusted data. Nothing in it is run or followed: no hook, filter, submodule or link. No
+//! configuration of the machine affects an operation, and libgit2 never touches the work tree. A confined process
+//! parses and unpacks the data of a remote, and reads it once, before the service does. Everything here blocks; async
+//! callers use a blocking thread.
 
 mod address;
 mod branch;
@@ -53,53 +53,53 @@ pub use work_tree::{Changes, WorkTree};
 pub use work_tree_edit::{EditConflict, EditOutcome, OwnFileContent, WorkTreeEdit};
 pub use worker::{WORKER_ARGUMENT, Worker, work};
 
-/// Where clones are kept, in the data directory.
+/// Folder of the clones in the data directory.
 pub const CLONES: &str = "git";
 /// Largest transfer from a remote, in bytes.
 pub const TRANSFER_BYTES_MAX: u64 = 256 << 20;
-/// Most objects in one transfer.
+/// Maximum number of objects in one transfer.
 pub const TRANSFER_OBJECTS_MAX: usize = 200_000;
-/// Largest object of a repository, whole, in bytes.
+/// Largest unpacked object of a repository, in bytes.
 pub const OBJECT_BYTES_MAX: u64 = 32 << 20;
-/// All objects of a repository together, whole, in bytes.
+/// Total size of all unpacked objects of a repository, in bytes.
 pub const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Why an operation on a repository did not succeed.
+/// Reason why an operation on a repository failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// A text that is no address.
+    /// The text is not a valid address.
     #[error(transparent)]
     Address(#[from] RepositoryAddressError),
-    /// The remote may not be spoken to.
+    /// The policy does not allow this remote.
     #[error("the remote may not be used: {0}")]
     NotAllowed(&'static str),
-    /// The branch is none, or not there.
+    /// The branch name is invalid, or the remote has no such branch.
     #[error("the remote has no branch of this name")]
     NoBranch,
-    /// The remote's own choice is no branch of it.
+    /// The default branch of the remote does not exist.
     #[error("the repository's own choice of a branch is none that it has: its HEAD leads nowhere")]
     NoOwnChoice,
     /// The remote has no branch at all.
     #[error("the remote repository is empty")]
     Empty,
-    /// Its name is known to nobody.
+    /// The host name cannot be resolved.
     #[error(
         "the name of the remote's host cannot be resolved; check it, and the DNS of this machine or container (`/etc/resolv.conf`)"
     )]
     Unresolved,
-    /// Nobody answers.
+    /// The remote does not respond.
     #[error("the remote cannot be reached")]
     Unreachable,
-    /// Its certificate, or its host key, is not what it should be.
+    /// The certificate or host key of the remote is not trusted.
     #[error("the remote did not prove who it is: its certificate or host key is not trusted")]
     Untrusted,
-    /// Wrong credentials, or none.
+    /// Credentials are wrong or missing.
     #[error("the remote did not accept the credentials")]
     Refused,
-    /// The private key for SSH is not to be had.
+    /// The private key for SSH cannot be read.
     #[error("the file of WATCH_SCRIPT_GIT_SSH_KEY cannot be read")]
     Key(#[source] io::Error),
-    /// Not in time.
+    /// The remote exceeded the timeout.
     #[error("the remote took longer than SERVICE_GIT_TIMEOUT")]
     TooSlow,
     /// Too many bytes or objects, packed or unpacked.
@@ -108,28 +108,28 @@ pub enum GitError {
          more than {OBJECT_BYTES_MAX} bytes in one object or {UNPACKED_BYTES_MAX} in all"
     )]
     TooLarge,
-    /// The process that works on what the remote sends ended without a word; how, in words.
+    /// The worker process ended without a reply; the text says how.
     #[error("the process that works on what the remote sends ended before its time: {0}")]
     Worker(String),
-    /// The remote answered, and not as a repository does.
+    /// The remote responded, but not as a Git repository.
     #[error("the remote did not answer as a git repository does")]
     Failed(#[source] git2::Error),
     /// The remote refused a push.
     #[error("the remote refused the push")]
     PushRefused,
-    /// A commit holds more rule files than the service takes.
+    /// A commit exceeds a limit on rule files.
     #[error("the commit holds too much: {0}")]
     OverLimit(String),
     /// The local clone cannot be read.
     #[error("the local clone is damaged")]
     Damaged(#[source] git2::Error),
-    /// The disk does not do as it should; the source says where.
+    /// A file or directory cannot be read or written; the source contains its path.
     #[error("a file of the local clone cannot be read or written")]
     Disk(#[source] io::Error),
 }
 
 impl GitError {
-    /// As the error object of a request has it.
+    /// Returns the code for the error object of the HTTP API.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -148,13 +148,13 @@ impl GitError {
         }
     }
 
-    /// The clone went away under our hands.
+    /// Returns the error for a clone that disappeared during an operation.
     #[must_use]
     pub fn gone() -> Self {
         Self::Damaged(git2::Error::from_str("there is no clone"))
     }
 
-    /// For a file or directory of the clone.
+    /// Returns a conversion for I/O errors at this path of the clone.
     fn disk(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::Disk(io::Error::new(error.kind(), format!("{}: {error}", path.display())))

@@ -1,9 +1,10 @@
-//! Repositories of others, the processes that talk with them, and whom to trust.
+//! Git repositories, confined processes for untrusted data, and trusted certificate authorities.
 //!
-//! `git` reads rules out of a repository and writes them back, `confinement` puts walls around processes of our own, `tls` says which
-//! authorities the system trusts. It promises that what a remote sends is parsed in a process that can reach nothing else.
+//! `git` reads rules from a repository and writes them back, `confinement` restricts processes of this program, and
+//! `tls` finds the trusted authorities. Data from a remote is parsed in a confined process.
 //!
-//! It knows no rule, no transaction, no store and no setting: addresses, credentials and limits are handed in.
+//! This crate does not depend on rules, transactions, the store or settings. Callers pass addresses, credentials and
+//! limits.
 
 pub mod confinement;
 pub mod git;

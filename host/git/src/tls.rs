@@ -1,14 +1,14 @@
-//! TLS to others: a connection whose other end has proved who it is to an authority that the system trusts.
+//! TLS connections, verified against the certificate authorities of the system.
 
 use std::path::PathBuf;
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{SslConnector, SslMethod, SslVersion};
 
-/// The file of the authorities that are trusted; `named`: by `SSL_CERT_FILE`.
+/// Returns the file of the trusted authorities; `named` is the value of `SSL_CERT_FILE`.
 ///
 /// # Errors
-/// Why there is none, and what to do, in words.
+/// A text that explains why there is none, and the remedy.
 pub fn authorities(named: Option<PathBuf>) -> Result<PathBuf, String> {
     if let Some(named) = named
         && !named.exists()
@@ -24,19 +24,20 @@ pub fn authorities(named: Option<PathBuf>) -> Result<PathBuf, String> {
     })
 }
 
-/// Makes connections of TLS 1.2 or newer. Made anew it has read the authorities anew.
+/// Creates a connector for TLS 1.2 or newer. Each call reads the authorities again.
 ///
 /// # Errors
-/// When the file of authorities cannot be read.
+/// Fails if the file of authorities cannot be read.
 pub fn connector() -> Result<SslConnector, ErrorStack> {
     let mut builder = SslConnector::builder(SslMethod::tls_client())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
-    // Compiled in, the library does not know where this system keeps its authorities; `SSL_CERT_FILE` says otherwise.
+    // The statically linked library has no path to the authorities of this system. `SSL_CERT_FILE` overrides the path
+    // found.
     if let Some(authorities) = openssl_probe::probe().cert_file {
         builder.set_ca_file(authorities)?;
     }
     Ok(builder.build())
 }
 
-/// A connection that one waits for without holding a thread.
+/// An asynchronous TLS connection.
 pub type TlsStream<S> = tokio_openssl::SslStream<S>;

@@ -1,4 +1,4 @@
-//! Questions become answerable: each finds the series it needs, or has it built.
+//! Activation of queries: each finds the series it needs or has it built.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,29 +19,31 @@ use crate::scope::{Scope, ScopePlan, SelectionKind};
 use crate::series::Series;
 use crate::spill::Spill;
 
-/// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
+/// Maximum number of series that hold all transactions with their key fields; every accepted transaction goes into
+/// each.
 pub const SERIES_MAX: usize = 512;
-/// Most series beside these that hold a selection or sum up another field than the amount. Questions beyond look at rows.
+/// Maximum number of further series that have a selection or a measure. Queries beyond that test rows.
 const SELECTED_SERIES_MAX: usize = 256;
-/// A new series that lacks no more than this of what is durable reads it while everything that comes is kept for it.
+/// Lag, in sequence numbers, at which the last catch-up round begins. New steps are retained for the series from then
+/// on.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
-/// After so many rounds that is done whatever it lacks.
+/// Rounds after which the last one begins whatever the lag.
 const CATCH_UP_ROUNDS_MAX: usize = 16;
 
-/// Where a new series finds what was accepted.
+/// Sources from which a series is filled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FillSource<'h> {
-    /// What is not durable yet.
+    /// Steps that are not durable yet.
     pub(super) admission: &'h Mutex<Admission>,
-    /// What is.
+    /// Durable steps.
     pub(super) past: &'h dyn Past,
-    /// Where it keeps what does not fit.
+    /// Memory account and spill file.
     pub(super) spill: &'h Arc<Spill>,
-    /// What clocks show.
+    /// Zone data for the selection.
     pub(super) zones: &'h ZoneData,
 }
 
-/// The questions and series in use. None is kept alive from here: what nobody asks goes away.
+/// Active queries and series. Holds weak references only, so unused ones are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Activation {
     aggregates: HashMap<String, Weak<AggregateQuery>>,
@@ -50,10 +52,10 @@ pub(super) struct Activation {
 }
 
 impl Activation {
-    /// The aggregate of this spec; equal specs share one.
+    /// Returns the aggregate for this spec; equal specs share one.
     ///
     /// # Errors
-    /// When the filter is none, there are too many series, or the past cannot be read.
+    /// When the filter is invalid, there are too many series, or the store cannot be read.
     pub(super) fn aggregate(
         &mut self,
         spec: &AggregateSpec,
@@ -76,10 +78,10 @@ impl Activation {
         Ok(aggregate)
     }
 
-    /// The lookup of this spec; equal specs share one.
+    /// Returns the lookup for this spec; equal specs share one.
     ///
     /// # Errors
-    /// When there are too many series, or the past cannot be read.
+    /// When there are too many series, or the store cannot be read.
     pub(super) fn previous(
         &mut self,
         spec: &PreviousSpec,
@@ -116,7 +118,7 @@ impl Activation {
         let longest_window = series.longest_window();
         let window = plan.window.micros();
         let lacks_columns = columns.fields().len() > known.fields().len();
-        // From here on the series lets go of nothing that this question may ask for.
+        // From here on the series keeps everything this query can reach.
         let scope = plan.over(series, places);
         if lacks_columns || (window > longest_window && scope.series().forgotten().is_some()) {
             fill(scope.series(), columns, source)?;
@@ -129,11 +131,11 @@ impl Activation {
         self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
     }
 
-    /// Fills every series again that has let go of what questions may reach from this time, in microseconds since 1970 UTC,
-    /// or a later one: some clock was wrong.
+    /// Refills every series that lacks transactions which queries reach from this time, in microseconds since 1970 UTC,
+    /// or later. Needed after a clock error.
     ///
     /// # Errors
-    /// When the past cannot be read.
+    /// When the store cannot be read.
     pub(super) fn remember(&mut self, before: i64, source: FillSource<'_>) -> Result<(), PastError> {
         for series in self.series.iter().filter_map(Weak::upgrade) {
             let out_of_reach = series.out_of_reach(before);
@@ -149,7 +151,7 @@ impl Activation {
         self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
     }
 
-    /// Whether there is a series of this kind, or may be one more.
+    /// Returns whether this series exists or another one of its kind is allowed.
     fn reserve_room_for(&mut self, spec: &SeriesSpec) -> bool {
         self.series.retain(|series| series.strong_count() > 0);
         let live = self.series.iter().filter_map(Weak::upgrade);
@@ -160,14 +162,14 @@ impl Activation {
     }
 }
 
-/// Two specs are one when they read alike and mean the same.
+/// Returns a text that is equal for equal specs under equal semantics.
 fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
-    // Every map key is a string, so JSON can always say it.
+    // Every map key is a string, so serialization cannot fail.
     serde_json::to_string(&(semantics, spec)).unwrap_or_default()
 }
 
-/// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,
-/// while transactions are accepted, made durable and taken back; what was settled when it began is read from the past.
+/// Fills a series with all transactions, under these columns, and attaches it to admission. Settled steps are read from
+/// the store, mostly outside the admission lock, while others are accepted, settled and retracted.
 fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), PastError> {
     let FillSource { admission, past, spill, .. } = source;
     let mut key_table = series.empty_key_table(columns);

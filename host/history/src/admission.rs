@@ -1,4 +1,4 @@
-//! What is under the one lock: the next number, what is not durable yet, and the series that follow.
+//! State under the admission lock: the next number, steps that are not durable yet, and the attached series.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -10,37 +10,34 @@ use crate::change::{ChangeStep, StatusChange};
 use crate::past::PastItem;
 use crate::series::{KeyTable, PreparedRows, Series};
 
-/// The state of acceptance.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
     last: Sequence,
-    /// Everything up to here is kept for good, and can be read from the past.
+    /// Everything up to this number is durable and can be read from the store.
     settled: Sequence,
     n_transactions: usize,
     n_retractions: u64,
     // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
     recent: VecDeque<(Sequence, ChangeStep)>,
-    /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
+    /// Set while a series is being filled: the number up to which it reads the store.
     wanted_after: Option<Sequence>,
-    // INVARIANT: every one holds exactly what was accepted and not taken back.
+    // INVARIANT: every series holds exactly the transactions accepted and not retracted.
     live: Vec<Weak<Series>>,
     bench: PreparedRows,
 }
 
-/// What is kept for good, and who holds it.
+/// The durable part of the history.
 #[derive(Debug)]
 pub(super) struct SettledPart {
-    /// Everything up to here.
+    /// Last durable sequence number.
     pub(super) through: Sequence,
-    /// So many transactions.
     pub(super) n_transactions: u64,
-    /// Each holds all of them, and perhaps more.
+    /// Attached series. Each holds all these transactions, and perhaps later ones.
     pub(super) series: Vec<Arc<Series>>,
-    /// How often something was taken back before.
     pub(super) n_retractions: u64,
 }
 
-/// What went away while it was in use here. To be dropped when the lock is released: freeing a large series takes long.
+/// Data to drop after the admission lock is released, because freeing a large series takes long.
 #[must_use]
 #[derive(Debug, Default)]
 pub(super) struct DetachedSeries {
@@ -50,38 +47,33 @@ pub(super) struct DetachedSeries {
 }
 
 impl Admission {
-    /// The highest number ever given.
     pub(super) const fn last(&self) -> Sequence {
         self.last
     }
 
-    /// How many transactions were accepted and not taken back.
+    /// Returns the number of transactions accepted and not retracted.
     pub(super) const fn n_transactions(&self) -> usize {
         self.n_transactions
     }
 
-    /// How many series follow.
     pub(super) fn n_series(&self) -> usize {
         self.live.iter().filter(|series| series.strong_count() > 0).count()
     }
 
-    /// The series that follow.
     pub(super) fn series(&self) -> Vec<Arc<Series>> {
         self.live.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Whether an update up to this number is not durable yet.
+    /// Returns whether an update up to this number is not durable yet.
     pub(super) fn has_unsettled_update(&self, through: Sequence) -> bool {
         let is_unsettled = |sequence: Sequence| sequence > self.settled && sequence <= through;
         self.recent.iter().any(|(sequence, step)| is_unsettled(*sequence) && !step.is_accepted())
     }
 
-    /// How often something was taken back.
     pub(super) const fn n_retractions(&self) -> u64 {
         self.n_retractions
     }
 
-    /// What is durable at this moment.
     pub(super) fn settled_part(&self) -> SettledPart {
         let unsettled = self.recent.iter().rev().take_while(|(sequence, _)| *sequence > self.settled);
         let n_unsettled = unsettled.filter(|(_, step)| step.is_accepted()).count();
@@ -93,37 +85,36 @@ impl Admission {
         }
     }
 
-    /// Every series holds everything up to this number, so many transactions, and all of it is durable.
+    /// Records that every series holds everything up to this number and that all of it is durable.
     pub(super) fn restored(&mut self, through: Sequence, n_transactions: usize) {
         self.last = self.last.max(through);
         self.settled = through;
         self.n_transactions = n_transactions;
     }
 
-    /// Gives the next number away.
     pub(super) const fn take_number(&mut self) -> Sequence {
         self.last = self.last.next();
         self.last
     }
 
-    /// Adds a transaction that is not durable yet. Its number is higher than all before.
+    /// Adds a transaction that is not durable yet. Its number must be higher than all before.
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> DetachedSeries {
-        // First, so that one that dies on the way is undone.
+        // Recorded first, so that a retraction undoes it even after a panic.
         self.n_transactions += 1;
         self.recent.push_back((sequence, ChangeStep::Accepted(Arc::clone(&transaction))));
         self.insert_into_series(sequence, &transaction)
     }
 
-    /// Adds an update that is not durable yet. Its number is higher than all before.
+    /// Adds an update that is not durable yet. Its number must be higher than all before.
     pub(super) fn update(&mut self, sequence: Sequence, change: Arc<StatusChange>) -> DetachedSeries {
-        // First, here as well.
+        // Recorded first, as in `insert`.
         self.recent.push_back((sequence, ChangeStep::Updated(Arc::clone(&change))));
         self.for_each_series(|series| {
             series.replace_transaction(change.target, &change.before, &change.after);
         })
     }
 
-    /// Adds a step that is durable. Its number is higher than all before.
+    /// Adds a durable step. Its number must be higher than all before.
     pub(super) fn restore(&mut self, item: PastItem<'_>) -> DetachedSeries {
         let sequence = item.sequence();
         self.last = self.last.max(sequence);
@@ -138,13 +129,13 @@ impl Admission {
         }
     }
 
-    /// Everything up to this number is durable.
+    /// Marks everything up to this number as durable.
     pub(super) fn settle(&mut self, through: Sequence) -> DetachedSeries {
         self.settled = self.settled.max(through);
         DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
-    /// Takes back everything with this number or a higher one that is not durable.
+    /// Retracts everything with this number or a higher one that is not durable.
     pub(super) fn retract_from(&mut self, first: Sequence) -> DetachedSeries {
         let first = first.max(self.settled.next());
         self.n_retractions += 1;
@@ -152,28 +143,27 @@ impl Admission {
         let gone = self.recent.split_off(n_kept);
         self.n_transactions -= gone.iter().filter(|(_, step)| step.is_accepted()).count();
         self.for_each_series(|series| {
-            // The latest first: what an update left is what the one before it made.
+            // Newest first: an update is undone before the step it was applied to.
             gone.iter().rev().for_each(|(sequence, step)| step.shown(*sequence).undo(series));
         })
     }
 
-    /// Numbers up to this one were given in an earlier life, and what has them is restored from now on.
+    /// Marks numbers up to this one as taken by an earlier process.
     pub(super) fn resume_at(&mut self, last: Sequence) {
         self.last = self.last.max(last);
     }
 
-    /// Up to where the past is complete.
+    /// Returns the number up to which the store is complete.
     pub(super) const fn settled(&self) -> Sequence {
         self.settled
     }
 
-    /// From now on keeps everything with a higher number than this, durable or not.
+    /// Retains every step above this number from now on, durable or not.
     pub(super) const fn want_after(&mut self, after: Sequence) {
         self.wanted_after = Some(after);
     }
 
-    /// Puts a shelf that has everything up to what was wanted into a series, with what came since; the series follows
-    /// from here on.
+    /// Adds the retained steps to a filled key table, puts it into its series, and attaches the series.
     pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut key_table: KeyTable) -> DetachedSeries {
         let seen = self.wanted_after.take().unwrap_or_default();
         for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
@@ -185,7 +175,7 @@ impl Admission {
         DetachedSeries { _key_table: replaced, _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
-    /// The filling failed: nobody waits for anything any more.
+    /// Stops retaining steps after a failed fill.
     pub(super) fn give_up_filling(&mut self) -> DetachedSeries {
         self.wanted_after = None;
         DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }

@@ -1,4 +1,18 @@
-//! A question with a number for an answer.
+//! A query whose answer is a number.
+//!
+//! ```text
+//!  host call
+//!     ├─ AggregateBatch::answer    several aggregates of one key, one lookup (aggregate_batch.rs)
+//!     └─ AggregateQuery::answer_within
+//!           ├─ of_text             plain query, the key is one text, everything is in memory
+//!           └─ Scope::search ──┬─ count_of      `count`; precomputed sums suffice
+//!              (scope.rs)      ├─ of_amounts    other functions; precomputed sums suffice
+//!                              └─ of_rows       row by row, within a budget
+//!                                   │
+//!  Series ─▶ KeyTable ─▶ Timeline (timeline.rs) ─▶ TimelineVisitor ─▶ AmountTally ─▶ aggregate
+//! ```
+//!
+//! All paths give the same answer. The batch and `of_text` are fast paths that return nothing where they do not apply.
 
 use smallvec::SmallVec;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Semantics};
@@ -19,24 +33,24 @@ use crate::spill::{Extent, SpillMiss, until_read};
 use crate::tally::{AmountSink, AmountTally, Total};
 use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimeRange, TimelineVisitor};
 
-/// A window has two edges, and the latest entries may be away as well.
+/// Usual number of chunks to read back: one at each edge of the window, and the latest run.
 const ABSENT_IN_PLACE: usize = 3;
 
-/// An [`AggregateSpec`] that the history answers at any time, from any thread.
+/// An [`AggregateSpec`] bound to a series, to be answered at any time, from any thread.
 #[derive(Debug)]
 pub struct AggregateQuery {
     function: AggregateFunction,
     value: RowField,
     scope: Scope,
     figures_suffice: bool,
-    /// Figures suffice, and all it needs of the transaction under evaluation is the key.
+    /// Precomputed sums suffice, and the key is all it needs from the current transaction.
     is_plain: bool,
-    /// Of the effort of a look at a row.
+    /// Budget shares that one row costs.
     shares_per_row: u64,
 }
 
 impl AggregateQuery {
-    /// Where to look, and what for.
+    /// Returns the plan of the scope, and the row field to aggregate.
     pub(super) fn plan(
         spec: &AggregateSpec,
         semantics: Semantics,
@@ -47,7 +61,7 @@ impl AggregateQuery {
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
         let mut plan = ScopePlan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
-        // Counting reads nothing.
+        // Counting reads no field.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,
             _ => plan.field(&value),
@@ -64,12 +78,12 @@ impl AggregateQuery {
         Self { function, value, scope, figures_suffice, is_plain, shares_per_row }
     }
 
-    /// The number, seen from `current`: over the transactions accepted before `as_of` whose event time is in the window
-    /// that ends at the event time of `current`, both ends included. 0 when there is none, or when the filter names a
-    /// value that `current` lacks; never NaN.
+    /// Returns the aggregate as seen from `current`. It covers transactions accepted before `as_of` whose event time
+    /// lies in the window that ends at the event time of `current`, both ends included. Returns 0 when there is none,
+    /// or when `current` lacks a value that the filter names; never NaN.
     ///
     /// # Errors
-    /// When it takes a transaction that cannot be read back, or that was let go. There is no answer then, not even a guess.
+    /// When a transaction in the window was discarded or cannot be read back. No estimate is returned.
     pub fn answer(
         &self,
         current: &Transaction,
@@ -79,10 +93,10 @@ impl AggregateQuery {
         self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value.nearest)
     }
 
-    /// The same, if it takes a look at so many transactions at most.
+    /// Same as [`AggregateQuery::answer`], but reads at most `rows_max` single rows.
     ///
     /// # Errors
-    /// Also when it would take more.
+    /// Also when more rows would have to be read.
     pub fn answer_within(
         &self,
         current: &Transaction,
@@ -96,10 +110,10 @@ impl AggregateQuery {
         self.tally(current, as_of, lists, rows_max, AmountTally::finish)
     }
 
-    /// The value itself, where [`AggregateQuery::answer_within`] gives doubles; at the same price, every time it is asked for.
+    /// Same as [`AggregateQuery::answer_within`], but returns the exact value. The cost in rows is the same.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn exact_within(
         &self,
         current: &Transaction,
@@ -131,7 +145,7 @@ impl AggregateQuery {
             .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), rows: 0 }))
     }
 
-    /// The answer, where figures give it, what is sought is one text, and all of it is in memory: the way of most questions.
+    /// Fast path of most queries: precomputed sums suffice, the key is one text, and everything is in memory.
     #[inline]
     fn of_text(&self, current: &Transaction, as_of: Sequence) -> Option<AggregateValue> {
         if !self.is_plain {
@@ -145,17 +159,16 @@ impl AggregateQuery {
         answer
     }
 
-    /// Whether it asks about the same entries as another, but for windows, and both are answered by figures alone.
+    /// Returns whether two queries differ only in window and function, and precomputed sums answer both.
     pub(super) fn shares_scope_with(&self, other: &Self) -> bool {
         self.is_plain && other.is_plain && self.scope.seeks_as(&other.scope)
     }
 
-    /// Where it looks.
     pub(super) const fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
+    /// Returns the answer from the entries of one key; `None` when a chunk must be read back or was discarded.
     #[inline]
     pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &TimeRange) -> Option<AggregateValue> {
         match self.function {
@@ -208,7 +221,7 @@ impl AggregateQuery {
     }
 
     fn add_rows(&self, search: &ScopeQuery<'_>, run: OpenRun<'_>, tally: &mut AmountTally) {
-        // Each value once is all that `distinct` wants.
+        // `distinct` needs each value only once.
         if let (AggregateFunction::Distinct, Some(column)) = (self.function, self.value.column())
             && self.scope.selects_all_of_key()
             && let Some(place) = self.scope.place_of(column)
@@ -224,7 +237,7 @@ impl AggregateQuery {
     }
 }
 
-/// Whether what is known of entries without a look at them can answer it.
+/// Returns whether precomputed sums can answer the function.
 const fn is_summed_up(function: AggregateFunction) -> bool {
     match function {
         AggregateFunction::Distinct => false,
@@ -237,7 +250,7 @@ const fn is_summed_up(function: AggregateFunction) -> bool {
     }
 }
 
-/// Takes in the amounts of everything that is shown and in memory, and takes the rest along.
+/// Tallies the amounts in memory and collects the chunks to be read back.
 struct AmountVisitor<'s, T> {
     tally: T,
     stretch: &'s TimeRange,
@@ -285,7 +298,7 @@ impl<T: AmountSink> TimelineVisitor for AmountVisitor<'_, T> {
     }
 }
 
-/// Counts everything that is shown and in memory, and takes the rest along: less than to take in amounts.
+/// Counts the entries in memory and collects the chunks to be read back; cheaper than tallying amounts.
 struct CountVisitor<'s> {
     n_entries: u64,
     stretch: &'s TimeRange,
@@ -318,7 +331,7 @@ impl TimelineVisitor for CountVisitor<'_> {
     }
 }
 
-/// Takes in the latest entries, and takes along all others that may be shown.
+/// Tallies the rows of the latest run and collects all other chunks that may have visible rows.
 struct LatestVisitor<'t, 's> {
     question: &'t AggregateQuery,
     search: &'t ScopeQuery<'s>,

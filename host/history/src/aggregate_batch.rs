@@ -1,4 +1,10 @@
-//! Questions about one key that are answered with one look at it.
+//! Aggregates of one key that are answered with one lookup.
+//!
+//! ```text
+//!  count, 1 h  ┐
+//!  sum, 24 h   ├─ same series and key ──▶ Series::look, locked once ──▶ one answer each
+//!  avg, 7 d    ┘                                                   └─▶ none: AggregateQuery::answer_within
+//! ```
 
 use std::sync::Arc;
 
@@ -9,7 +15,7 @@ use crate::aggregate::AggregateQuery;
 use crate::exact::AggregateValue;
 use crate::key::OnlyText;
 
-/// Aggregates that differ in their windows and functions alone, all of which figures tell.
+/// Aggregates that differ only in window and function, and that precomputed sums answer.
 #[derive(Debug)]
 pub struct AggregateBatch {
     first: Arc<AggregateQuery>,
@@ -17,19 +23,19 @@ pub struct AggregateBatch {
 }
 
 impl AggregateBatch {
-    /// Most of them: the series is locked while they are answered.
+    /// Maximum number of aggregates: the series stays locked while they are answered.
     pub const AGGREGATES_MAX: usize = 8;
 
-    /// One alone, so far; `None` of one that has to be asked for alone.
+    /// Creates a batch of one aggregate; `None` when it cannot be batched.
     #[must_use]
     pub fn of(first: Arc<AggregateQuery>) -> Option<Self> {
         first.shares_scope_with(&first).then(|| Self { first, others: Vec::new() })
     }
 
-    /// Adds another; gives it back when it is none of them, or when they are enough.
+    /// Adds an aggregate.
     ///
     /// # Errors
-    /// It.
+    /// Returns the aggregate when it does not fit the batch or the batch is full.
     pub fn add(&mut self, other: Arc<AggregateQuery>) -> Result<(), Arc<AggregateQuery>> {
         if self.others.len() + 1 >= Self::AGGREGATES_MAX || !self.first.shares_scope_with(&other) {
             return Err(other);
@@ -38,8 +44,9 @@ impl AggregateBatch {
         Ok(())
     }
 
-    /// Tells answers, each with its place among them: those that [`AggregateQuery::answer`] would give, where no row is looked at.
-    /// What is not told is to be asked for alone: the key is more than one text, something has to be read back, or was let go.
+    /// Passes each answer to `tell`, with its index in the batch; it equals that of [`AggregateQuery::answer`]. No row
+    /// is read. The caller must query other aggregates alone: their key is not one text, or a chunk must be read back
+    /// or was discarded.
     pub fn answer(
         &self,
         current: &Transaction,

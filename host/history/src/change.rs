@@ -1,4 +1,4 @@
-//! A transaction that becomes another in place.
+//! In-place changes of accepted transactions.
 
 use std::sync::Arc;
 
@@ -8,18 +8,17 @@ use tollgate_model::transaction::Transaction;
 use crate::past::PastItem;
 use crate::series::{KeyTable, Series};
 
-/// What an update makes of a transaction that was accepted before. Event time and id stay.
+/// An update of an accepted transaction. Event time and id stay the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatusChange {
-    /// The number of the transaction.
+    /// Sequence number of the transaction.
     pub target: Sequence,
-    /// The transaction until now.
+    /// The transaction before the update.
     pub before: Transaction,
-    /// The transaction from now on.
+    /// The transaction after the update.
     pub after: Transaction,
 }
 
-/// One step, held.
 #[derive(Debug, Clone)]
 pub(super) enum ChangeStep {
     Accepted(Arc<Transaction>),
@@ -27,7 +26,6 @@ pub(super) enum ChangeStep {
 }
 
 impl ChangeStep {
-    /// A copy of one that is shown.
     pub(super) fn of(item: PastItem<'_>) -> Self {
         match item {
             PastItem::Accepted { transaction, .. } => ChangeStep::Accepted(Arc::new(transaction.clone())),
@@ -39,7 +37,6 @@ impl ChangeStep {
         }
     }
 
-    /// As it is shown.
     pub(super) fn shown(&self, sequence: Sequence) -> PastItem<'_> {
         match self {
             ChangeStep::Accepted(transaction) => PastItem::Accepted { sequence, transaction },
@@ -52,14 +49,12 @@ impl ChangeStep {
         }
     }
 
-    /// Whether it makes the history longer.
     pub(super) const fn is_accepted(&self) -> bool {
         matches!(self, ChangeStep::Accepted(_))
     }
 }
 
 impl PastItem<'_> {
-    /// Lets it take its effect on a series.
     pub(super) fn apply(self, series: &Series) {
         match self {
             PastItem::Accepted { sequence, transaction } => series.insert(sequence, transaction),
@@ -69,7 +64,7 @@ impl PastItem<'_> {
         }
     }
 
-    /// Lets it take its effect on what is to be a series.
+    /// Applies the step to a key table that is being filled.
     pub(super) fn put_on(self, key_table: &mut KeyTable) {
         match self {
             PastItem::Accepted { sequence, transaction } => key_table.insert(sequence, transaction),
@@ -79,7 +74,7 @@ impl PastItem<'_> {
         }
     }
 
-    /// Undoes its effect on a series; that of all after it is undone already.
+    /// Undoes the step on a series. All later steps must be undone already.
     pub(super) fn undo(self, series: &Series) {
         match self {
             PastItem::Accepted { sequence, transaction } => series.remove(sequence, transaction),

@@ -1,27 +1,26 @@
-//! When two values are one for `distinct`: of one kind, and the same by that kind.
+//! Equality of values under `distinct`: same kind, and equal by the rules of that kind.
 
 use std::borrow::Cow;
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{Json, Value, in_small_letters};
 
-/// A value that is there, ready to be told apart from others.
+/// A present value, comparable with others.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Distinct<'a> {
-    /// `true` or `false`
     Boolean(bool),
-    /// By value: `1.10` is `1.1`.
+    /// Compared by value: `1.10` equals `1.1`.
     Number(Decimal),
-    /// To the letter; a caseless one in small letters.
+    /// Compared exactly; caseless text is lowercased first.
     Text(Cow<'a, str>),
-    /// By the instant.
+    /// Compared by instant.
     Instant(i64),
-    /// An array or an object, by its canonical text.
+    /// An array or an object, compared by its canonical text.
     Structure(String),
 }
 
 impl<'a> Distinct<'a> {
-    /// `None` for a missing value.
+    /// Returns `None` for a missing value.
     pub(super) fn of(value: Value<'a>) -> Option<Self> {
         Some(match value {
             Value::Missing => return None,
@@ -37,7 +36,6 @@ impl<'a> Distinct<'a> {
 }
 
 impl Distinct<'_> {
-    /// The same, kept.
     pub(super) fn into_kept(self) -> Distinct<'static> {
         match self {
             Distinct::Boolean(boolean) => Distinct::Boolean(boolean),

@@ -1,7 +1,7 @@
-//! Sums of decimals without an error, rounded once at the end.
+//! Exact sums of decimals, rounded once at the end.
 //!
-//! A sum is a whole number of units of a power of ten. As long as that number fits 128 bits the work is a few
-//! instructions; beyond, it goes on in a big integer, slower and just as exact.
+//! A sum is a whole number of units of a power of ten. While that number fits 128 bits, an addition takes a few
+//! instructions. Beyond that a big integer takes over, slower but equally exact.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use tollgate_guest_abi::comparable_double;
 
 use tollgate_model::decimal::{Decimal, EXACT_MAX, EXACT_POWERS_OF_TEN, exact_double};
 
-/// Whole numbers of at most 15 digits are below.
+/// Exclusive upper bound of whole numbers with at most 15 digits.
 const SHORT_MAX: f64 = 1e15;
 
 /// The value of an aggregate, in doubles.
@@ -19,7 +19,7 @@ const SHORT_MAX: f64 = 1e15;
 pub struct AggregateValue {
     /// The nearest double.
     pub nearest: f64,
-    /// The double that compares exactly with short numbers, see [`comparable_double`].
+    /// The double that compares exactly with short numbers; see [`comparable_double`].
     pub comparable: f64,
 }
 
@@ -43,20 +43,20 @@ impl From<Decimal> for AggregateValue {
 /// The value of an aggregate, or a number to compare with one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExactValue {
-    /// Exact.
+    /// An exact number.
     Sum(ExactSum),
-    /// `avg` and `stddev`: what they are compared with is compared by its nearest double.
+    /// The result of `avg` or `stddev`; it is compared as a double.
     Double(f64),
 }
 
 impl ExactValue {
-    /// A number.
+    /// Creates an exact value from a decimal.
     #[must_use]
     pub fn of(number: Decimal) -> Self {
         Self::Sum(ExactSum::of_units(number.mantissa(), number.scale()))
     }
 
-    /// The order of the two; none of a double that is no number.
+    /// Compares two values; `None` when one is NaN.
     #[must_use]
     pub fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -65,7 +65,7 @@ impl ExactValue {
         }
     }
 
-    /// As a decimal, when it is exact and has no more digits than one.
+    /// Returns the value as a decimal when it is exact and fits one.
     #[must_use]
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
@@ -74,7 +74,7 @@ impl ExactValue {
         }
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
         match self {
@@ -104,21 +104,18 @@ impl Default for ExactSum {
 }
 
 impl ExactSum {
-    /// `units / 10^scale`.
     pub(super) fn of_units(units: i128, scale: u8) -> Self {
         Self { units: ExactUnits::Narrow(units), scale: u32::from(scale) }
     }
 
-    /// Adds a number.
     pub(super) fn add(&mut self, decimal: Decimal) {
         self.add_units(&ExactUnits::Narrow(decimal.mantissa()), decimal.scale().into());
     }
 
-    /// Adds `units / 10^scale`.
     #[inline]
     pub(super) fn add_units_of(&mut self, units: i128, scale: u32) {
         match &mut self.units {
-            // What comes first needs no sum.
+            // The first value needs no addition.
             ExactUnits::Narrow(own) if *own == 0 && self.scale <= scale => {
                 (*own, self.scale) = (units, scale)
             }
@@ -126,17 +123,14 @@ impl ExactSum {
         }
     }
 
-    /// Adds the square of a number.
     pub(super) fn add_square(&mut self, decimal: Decimal) {
         self.add_units(&ExactUnits::square(decimal.mantissa()), 2 * u32::from(decimal.scale()));
     }
 
-    /// Adds another sum.
     pub(super) fn merge(&mut self, other: &Self) {
         self.add_units(&other.units, other.scale);
     }
 
-    /// The sum in doubles.
     #[inline]
     pub(super) fn value(&self) -> AggregateValue {
         match self.in_doubles() {
@@ -149,7 +143,7 @@ impl ExactSum {
     fn value_in_full(&self) -> AggregateValue {
         let nearest = self.to_f64();
         let compare = |short: Decimal| self.compare(&Self::of_units(short.mantissa(), short.scale()));
-        // What has no decimal is beyond every number that there can be.
+        // A text without a decimal form lies beyond every possible sum.
         let comparable = comparable_double(nearest, |short| {
             Decimal::from_plain(short.as_str()).map_or(Ordering::Equal, compare)
         });
@@ -173,17 +167,17 @@ impl ExactSum {
         Decimal::of_parts(units.to_i128()?, u8::try_from(scale).ok()?)
     }
 
-    /// The double nearest to the sum.
+    /// Returns the double nearest to the sum.
     #[inline]
     pub(super) fn to_f64(&self) -> f64 {
         match self.in_doubles() {
-            // Both ends of the fraction are exact, so the one division rounds once.
+            // Numerator and denominator are exact, so the division rounds only once.
             Some((units, power)) => units / power,
             None => self.mean_in_full(1),
         }
     }
 
-    /// The double nearest to the sum divided by `n`; 0 for no values.
+    /// Returns the double nearest to the sum divided by `n`; 0 when `n` is 0.
     #[inline]
     pub(super) fn mean(&self, n: u64) -> f64 {
         if n == 0 {
@@ -197,7 +191,7 @@ impl ExactSum {
         nearest(&self.units.to_big(), &(power_of_ten(self.scale) * BigUint::from(n)))
     }
 
-    /// As [`ExactSum::to_f64`], one division of exact doubles.
+    /// Computes the mean with one division of exact doubles, as in [`ExactSum::to_f64`].
     #[inline]
     fn mean_in_doubles(&self, n: u64) -> Option<f64> {
         let (units, power) = self.in_doubles()?;
@@ -210,7 +204,7 @@ impl ExactSum {
         (n <= 1.0 || denominator < max).then_some(units / denominator)
     }
 
-    /// The units, and what they are divided by, where doubles are exactly these.
+    /// Returns units and divisor when doubles represent both exactly.
     #[inline]
     fn in_doubles(&self) -> Option<(f64, f64)> {
         let ExactUnits::Narrow(units) = self.units else { return None };
@@ -238,8 +232,8 @@ impl ExactSum {
     }
 }
 
-/// The sample standard deviation of `n` numbers with this sum and this sum of squares: the square root of the double
-/// nearest to their variance `(n·Σx² − (Σx)²) / (n·(n−1))`. 0 for fewer than two.
+/// Returns the sample standard deviation of `n` numbers with this sum and sum of squares; 0 when `n` is below 2. It is
+/// the square root of the double nearest to the variance `(n·Σx² − (Σx)²) / (n·(n−1))`.
 pub(super) fn standard_deviation(sum: &ExactSum, squares: &ExactSum, n: u64) -> f64 {
     if n < 2 {
         return 0.0;
@@ -255,7 +249,7 @@ pub(super) fn standard_deviation(sum: &ExactSum, squares: &ExactSum, n: u64) -> 
 
 impl ExactUnits {
     fn square(mantissa: i128) -> Self {
-        // The short way first: a product of two halves needs no check.
+        // Fast path: the square of an `i64` always fits.
         if let Ok(half) = i64::try_from(mantissa) {
             return ExactUnits::Narrow(i128::from(half) * i128::from(half));
         }
@@ -304,10 +298,11 @@ fn power_of_ten(digits: u32) -> BigUint {
     BigUint::from(10_u32).pow(digits)
 }
 
-/// The double nearest to a fraction, ties to even. The denominator is above zero, and the fraction far from both ends
-/// of the range of doubles: decimals have 38 digits, so neither a sum of their squares nor its inverse reaches 10^200.
+/// Returns the double nearest to a fraction, ties to even. The denominator must be positive, and the fraction far from
+/// both ends of the range of doubles. Decimals have 38 digits, so neither a sum of their squares nor its inverse
+/// reaches 10^200.
 fn nearest(numerator: &BigInt, denominator: &BigUint) -> f64 {
-    /// Bits of the quotient: all that a double keeps, the one that decides the rounding, and room to spare.
+    /// Bits of the quotient: those a double keeps, the rounding bit, and some to spare.
     const QUOTIENT_BITS: i64 = 66;
     let magnitude = numerator.magnitude();
     let bits_of = |number: &BigUint| i64::try_from(number.bits()).unwrap_or(i64::MAX);
@@ -316,7 +311,7 @@ fn nearest(numerator: &BigInt, denominator: &BigUint) -> f64 {
     let (dividend, divisor) = (shifted(magnitude, shift), shifted(denominator, -shift));
     let quotient = &dividend / &divisor;
     let is_exact = &quotient * &divisor == dividend;
-    // What was cut off is remembered in the lowest bit, far below the rounding, so that it breaks ties and no more.
+    // The lowest bit records a remainder. It lies far below the rounding bit, so it only breaks ties.
     let kept = quotient.to_u128().unwrap_or(u128::MAX) | u128::from(!is_exact);
     let exponent = i32::try_from(-shift).unwrap_or(i32::MIN);
     #[expect(clippy::cast_precision_loss, reason = "this is the one rounding")]
@@ -381,7 +376,7 @@ mod tests {
         assert_eq!(ExactSum::default().mean(0), 0.0);
     }
 
-    /// Enough digits of a fraction for the standard library to round it, with a last one that says whether it goes on.
+    /// Rounds a fraction with the standard library, from enough digits and a last one that marks a remainder.
     fn nearest_by_digits(numerator: i128, denominator: u128) -> f64 {
         let magnitude = BigUint::from(numerator.unsigned_abs()) * power_of_ten(120);
         let denominator = BigUint::from(denominator);

@@ -1,15 +1,15 @@
-//! The condition that selects past transactions, bound to native code.
+//! The filter that selects past transactions, bound to native code.
 //!
 //! ```text
-//!  Condition ──bind, once──▶ Filter ──holds(row, scene), per row──▶ yes or no
+//!  Condition ──bind, once──▶ Filter ──holds(row, context), per row──▶ yes or no
 //!                              ▲ slots
-//!  transaction under evaluation ──Scene, once per question
+//!  current transaction ──FilterContext, once per query
 //! ```
 //!
-//! Binding compiles patterns, looks zones up, hashes lists, and numbers everything that comes from the transaction under
-//! evaluation, so that it is read once per question and not once per row. The semantics are those of rules (section
-//! "Values and comparison" of the language), with one addition: a value of the transaction under evaluation that a
-//! filter names and that is missing makes the whole filter match nothing.
+//! Binding compiles patterns, resolves zones, hashes lists, and assigns slots to values of the current transaction.
+//! Those values are read once per query, not once per row. The semantics are those of rules (section "Values and
+//! comparison" of the language), with one addition. When the current transaction lacks a value that the filter names,
+//! the filter matches nothing.
 
 mod bind;
 mod context;
@@ -28,21 +28,21 @@ pub(super) use context::{ContextDemand, FilterContext, NOTHING};
 use membership::ResolvedList;
 use operand::{ResolvedOperand, compare};
 
-/// Why a condition is no filter.
+/// The reason a condition is not a valid filter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FilterError {
-    /// A pattern was refused.
+    /// A pattern is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// A time zone is unknown.
     #[error(transparent)]
     Zone(#[from] UnknownZone),
-    /// A filter looks at single transactions; it cannot ask the history itself.
+    /// The condition queries the history; a filter may only test single transactions.
     #[error("a filter cannot hold an aggregate or a previous transaction")]
     Nested,
 }
 
-/// Tests that all hold of the rows it selects.
+/// Tests that must all hold for a selected row.
 #[derive(Debug)]
 pub(super) struct Filter {
     tests: Vec<FilterTest>,
@@ -60,23 +60,22 @@ enum FilterTest {
 }
 
 impl Filter {
-    /// Whether it selects every row.
+    /// Returns whether the filter selects every row.
     pub(super) const fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
 
-    /// How many times as dear as a look at an amount it is to test a row.
+    /// Returns the cost of testing one row, relative to reading one amount.
     pub(super) fn weight(&self) -> u64 {
         self.tests.iter().map(FilterTest::weight).sum::<u64>().max(1)
     }
 
-    /// Whether it selects this row, in this scene.
     pub(super) fn holds(&self, row: Row<'_>, scene: &FilterContext<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(row, scene, self.semantics))
     }
 }
 
-/// What a search in a text of a row counts as, with a small pattern.
+/// Cost of searching a text of a row with a small pattern.
 const SEARCH_WEIGHT: u64 = 256;
 
 impl FilterTest {

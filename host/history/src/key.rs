@@ -1,18 +1,18 @@
-//! Which entries a set of equalities can reach.
+//! Keys of a series: which entries a set of equalities can reach.
 //!
-//! A series is keyed by the values of some fields. Equality is not transitive (the number 42 equals the texts `42` and
-//! `0042`, which differ), so a key has a *class*, in which everything that may be equal meets, and within it the *spelling*
-//! of the texts that are numbers. Two keys are equal exactly when every one of their values is, by
-//! [`relate`](tollgate_model::transaction::relate); date-times, which also equal texts, and structures, which equal nothing, have
-//! no key.
+//! A series is keyed by the values of some fields. Equality is not transitive: the number 42 equals the texts `42` and
+//! `0042`, which differ. A key therefore has a *class*, shared by all values that may be equal, and within it the
+//! *spelling* of the texts that are numbers. Two keys are equal exactly when all their values are, by
+//! [`relate`](tollgate_model::transaction::relate). Date-times, which also equal texts, and structures, which equal
+//! nothing, have no key.
 //!
 //! ```text
 //!  number          0, its double in 8 bytes
-//!  text            1 + 2 × its length, itself          a boolean is its word
-//!  text, a number  2 + 2 × its length, itself
+//!  text            1 + 2 × its length, its bytes       a boolean is written as text
+//!  text, a number  2 + 2 × its length, its bytes
 //! ```
 //!
-//! The parts of a key stand one behind the other, and two keys of one series are the same exactly when their bytes are.
+//! The parts of a key are concatenated. Two keys of one series are identical exactly when their bytes are.
 
 mod query;
 mod stored;
@@ -34,52 +34,48 @@ pub(crate) use stored::{ExportKey, StoredKey};
 
 use writer::KeyWriter;
 
-/// Most fields of a key; equalities beyond are tested row by row.
+/// Maximum number of key fields; further equalities are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
-/// What stands before a number.
+/// Tag that precedes a number.
 const NUMBER: u64 = 0;
-/// In place of a double: a number with more digits, as plain decimal text; its length is in the lower half. No double that is a
-/// number has these bits.
+/// Marker in place of a double: a number with more digits follows as plain decimal text, its length in the lower half.
+/// No double that is a number has these bits.
 const LONG: u64 = 0x7ff8_0000_0000_0000;
 const LONG_LENGTH: u64 = 0xffff_ffff;
-/// What a digit string may be long to need no second look: so many digits always are a number.
+/// Maximum length of a digit string that is a number without further parsing.
 const PLAIN_DIGITS_MAX: usize = 38;
 
-/// Keyed anew in every process, so that nobody outside knows which keys meet.
+/// Seeded per process, so that outsiders cannot predict which keys collide.
 static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
-    // The standard library has the randomness.
+    // The standard library supplies the randomness.
     let seed = |n: u64| std::hash::RandomState::new().hash_one(n);
     RandomState::with_seeds(seed(1), seed(2), seed(3), seed(4))
 });
 
-/// The values of some fields, ready to be looked up. It is filled where it stands: moved right after it was written, it
-/// would cost more than all the writing.
+/// The values of some fields, ready for a lookup. A key is filled in place: moving it would cost more than writing it.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: KeyWriter,
     n_parts: u8,
-    /// How many values are numbers, and how many are texts that are numbers.
+    /// Number of values that are numbers, and of texts that are numbers.
     n_numbers: u8,
     n_spelled: u8,
     hash: u32,
 }
 
-/// The bytes of a class.
 pub(super) type KeyClass = SmallVec<[u8; 64]>;
 
-/// What a kept key is like.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyKind {
-    /// As [`Key::has_related_classes`].
+    /// See [`Key::has_related_classes`].
     pub(super) has_related_classes: bool,
-    /// As [`Key::has_number`].
+    /// See [`Key::has_number`].
     pub(super) has_number: bool,
 }
 
-/// One part of a key, read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyPart<'b> {
-    /// The double that tells a number apart.
+    /// The double that identifies a number.
     Number(HashedDouble),
     /// The digits of a number that shares its double with others.
     Long(&'b [u8]),
@@ -88,15 +84,13 @@ enum KeyPart<'b> {
 }
 
 impl Key {
-    /// Makes it that of no values.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         (self.n_parts, self.n_numbers, self.n_spelled) = (0, 0, 0);
     }
 
-    /// Makes it that of some values, at most [`KEY_FIELDS_MAX`], if it is of none yet: each is added to it. `None` when one
-    /// of them equals nothing.
+    /// Adds values, at most [`KEY_FIELDS_MAX`], to an empty key. Returns `None` when one of them equals nothing.
     #[inline]
     pub(super) fn fill<T>(&mut self, of: &[T], add: impl Fn(&mut Self, &T) -> Option<()>) -> Option<()> {
         for one in of {
@@ -106,14 +100,14 @@ impl Key {
         Some(())
     }
 
-    /// Adds a value; `None` when it equals nothing.
+    /// Adds a value; returns `None` when it equals nothing.
     #[inline]
     pub(super) fn add(&mut self, value: &Value<'_>, semantics: Semantics) -> Option<()> {
         match value {
             Value::Text(text) => {
                 self.add_spelled_or_not(text, is_number(text));
             }
-            // Numbers are spelled without letters.
+            // A text that is a number contains no letters.
             Value::Caseless(text) => self.add_spelled_or_not(&in_small_letters(text), is_number(text)),
             Value::Number(decimal) => self.add_decimal(*decimal, semantics),
             Value::Boolean(boolean) => {
@@ -124,7 +118,7 @@ impl Key {
         Some(())
     }
 
-    /// Adds a number; `None` when it is none.
+    /// Adds a number; returns `None` for NaN.
     pub(super) fn add_number(&mut self, number: f64) -> Option<()> {
         if number.is_nan() {
             return None;
@@ -136,7 +130,7 @@ impl Key {
         Some(())
     }
 
-    /// Adds a number: its double, and its digits where others may have the same one.
+    /// Adds a number: its double, and its digits where other numbers share that double.
     pub(super) fn add_decimal(&mut self, number: Decimal, semantics: Semantics) {
         self.n_parts += 1;
         self.n_numbers += 1;
@@ -160,46 +154,43 @@ impl Key {
         self.bytes.extend(text.as_bytes());
     }
 
-    /// Its bytes.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.all()
     }
 
-    /// Whether a key that is kept is this one.
     #[inline]
     pub(super) fn is(&self, kept: &StoredKey) -> bool {
         kept.is(&self.bytes)
     }
 
-    /// Of its bytes.
     #[inline]
     pub(super) const fn hash(&self) -> u32 {
         self.hash
     }
 
-    /// Whether it has the class of other keys too: those of the numbers that its texts are, or texts of its numbers.
+    /// Returns whether other keys may have its class: some value is a number, or a text that is one.
     #[inline]
     pub(super) const fn has_related_classes(&self) -> bool {
         self.n_numbers + self.n_spelled > 0
     }
 
-    /// Whether some value is a number itself, which every text of it equals.
+    /// Returns whether some value is itself a number, which equals every text of that number.
     pub(super) const fn has_number(&self) -> bool {
         self.n_numbers > 0
     }
 
-    /// Whether it has a single value, and that is the text of a number: equal to itself and to the number alone.
+    /// Returns whether the only value is a text that is a number; it equals only itself and that number.
     pub(super) const fn is_one_spelled(&self) -> bool {
         self.n_parts == 1 && self.n_spelled == 1
     }
 
-    /// The bytes of the key in which all its texts of numbers are numbers: that of its class.
+    /// Returns the bytes of its class: the key with numbers in place of texts that are numbers.
     pub(super) fn class(&self, semantics: Semantics) -> KeyClass {
         class_of(self.bytes.all(), semantics)
     }
 
-    /// Whether it equals another key of its class: where both are texts, to the letter.
+    /// Returns whether it equals another key of its class: where both have texts, these must be identical.
     pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
         parts_of(self.bytes.all()).zip(parts_of(other)).all(|pair| match pair {
             (KeyPart::Spelled(one), KeyPart::Spelled(other)) => one == other,
@@ -208,18 +199,17 @@ impl Key {
     }
 }
 
-/// How this process hashes what comes from outside.
 pub(super) fn seeded() -> RandomState {
     HASHER.clone()
 }
 
-/// Of the bytes of a key or of a class: where that is one text, as most are, of the text itself.
+/// Hashes the bytes of a key or of a class. A single short text, the usual case, is hashed without its head.
 #[inline]
 pub(super) fn hash_of(bytes: &[u8]) -> u32 {
     hash_of_text(only_text_of(bytes).unwrap_or(bytes))
 }
 
-/// The text that these bytes are the key of, when there is nothing else and its head is one byte.
+/// Returns the text when the bytes are the key of a single text with a one-byte head.
 #[inline]
 fn only_text_of(bytes: &[u8]) -> Option<&[u8]> {
     let (&head, text) = bytes.split_first()?;
@@ -237,7 +227,6 @@ fn hash_of_text(bytes: &[u8]) -> u32 {
     folded
 }
 
-/// The bytes of a class, of those of a key.
 pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
     let mut class = SmallVec::new();
     let mut rest = bytes;
@@ -251,7 +240,6 @@ pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
     class
 }
 
-/// What a key is like, of its bytes.
 pub(super) fn kind_of(bytes: &[u8]) -> KeyKind {
     let mut kind = KeyKind { has_related_classes: false, has_number: false };
     for part in parts_of(bytes) {
@@ -271,7 +259,7 @@ fn parts_of(bytes: &[u8]) -> impl Iterator<Item = KeyPart<'_>> {
 }
 
 impl<'b> KeyPart<'b> {
-    /// The part at the head, and what follows; `None` at the end, and where no part is.
+    /// Returns the first part and the rest; `None` at the end or for invalid bytes.
     fn first(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (mut head, mut shift, mut rest) = (0_u64, 0_u32, bytes);
         loop {
@@ -300,7 +288,6 @@ impl<'b> KeyPart<'b> {
         Some((if is_spelled { KeyPart::Spelled(text) } else { KeyPart::Text(text) }, after))
     }
 
-    /// The number that a text says.
     fn spelled(self) -> Option<Decimal> {
         match self {
             KeyPart::Spelled(text) => Decimal::from_plain(std::str::from_utf8(text).ok()?),
@@ -309,7 +296,7 @@ impl<'b> KeyPart<'b> {
     }
 }
 
-/// Writes the part of a number. Numbers that are equal by these semantics have the same.
+/// Writes the part of a number. Numbers that are equal under these semantics have the same part.
 fn push_number(bytes: &mut KeyClass, number: Decimal, semantics: Semantics) {
     bytes.push(0);
     if !semantics.is_exact() || number.is_short() {
@@ -320,13 +307,13 @@ fn push_number(bytes: &mut KeyClass, number: Decimal, semantics: Semantics) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// What stands before a text.
+/// Returns the head that precedes a text.
 #[inline]
 const fn head_of(text: &str, is_spelled: bool) -> u64 {
     1 + 2 * text.len() as u64 + is_spelled as u64
 }
 
-/// Whether the text is wholly a plain decimal number.
+/// Returns whether the entire text is a plain decimal number.
 #[inline]
 fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -334,7 +321,7 @@ fn is_number(text: &str) -> bool {
         Some(b'-' | b'0'..=b'9') => {}
         _ => return false,
     }
-    // What is all digits, and not too many, needs no reading.
+    // A short digit string needs no parsing.
     (bytes.len() <= PLAIN_DIGITS_MAX && bytes.iter().all(u8::is_ascii_digit))
         || Decimal::from_plain(text).is_some()
 }

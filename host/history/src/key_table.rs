@@ -1,11 +1,12 @@
-//! What a series holds: its keys in slots, and to each its entries.
+//! The contents of a series: its keys in slots, each with its entries.
 //!
 //! ```text
 //!  hash of a key ──index──▶ slot ──▶ Bucket: key, timeline
 //!                                       └─ next ─▶ the next bucket of the same class with a text that is a number
 //! ```
 //!
-//! A key keeps its slot as long as it has entries, so the table can be walked in steps. The keys of a class (a number and the texts that equal it) are linked.
+//! A key keeps its slot as long as it has entries, so the table can be walked in steps. The keys of a class (a number
+//! and the texts that equal it) are linked.
 
 mod active_queue;
 mod entries;
@@ -35,54 +36,54 @@ use active_queue::ActiveQueue;
 use index::Index;
 use slab::Slab;
 
-/// No slot.
+/// Marks the absence of a slot.
 const NOWHERE: u32 = u32::MAX;
 
-/// The keys of a series, with their entries. It is filled beside the series, and then takes the place of what was there.
+/// The keys of a series, with their entries. A new table is filled outside the series and then replaces the old one.
 #[derive(Debug)]
 pub(super) struct KeyTable {
     layout: Arc<Layout>,
     account: SeriesAccount,
     buckets: Slab<Bucket>,
     keys: Index,
-    /// Of the buckets with a number or a text that is one, the latest of each class.
+    /// Latest bucket of each class that contains a number or a text that is one.
     classes: Index,
-    /// How many buckets have a value that is a number itself.
+    /// Number of buckets with a value that is itself a number.
     n_with_numbers: usize,
-    /// No entry has a higher number.
+    /// Upper bound of the sequence numbers of all entries.
     sequence_max: Sequence,
-    /// Where keys that nobody touched are looked for, when there is a limit.
+    /// Slots considered for spilling when there is a memory limit.
     awake: ActiveQueue,
-    /// What was let go, and up to where: compared with every question.
+    /// Discarded range and its end, which is compared with every query.
     forgotten: Option<HistoryForgotten>,
     forgotten_through: i64,
-    /// It may hold what was taken back: nothing is told of it any more.
+    /// Set when the contents are uncertain after a failed change; queries then fail with this error.
     is_unsure: Option<SpillError>,
 }
 
-/// The entries of one key. Whoever comes to it waits for one line of memory, not for two.
+/// The entries of one key, aligned so that an access waits for a single cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Bucket {
     key: StoredKey,
     timeline: Timeline,
-    /// The next of its class.
+    /// Next bucket of the same class.
     next: u32,
     /// One of [`in_use`].
     in_use: AtomicU8,
     has_number: bool,
-    /// No entry is later than this day, in days since 1970 UTC.
+    /// Upper bound of the day of all entries, in days since 1970 UTC.
     last_day: u16,
 }
 
-/// How a key whose latest entries are in memory has been used since it was last looked at for leaving. A transaction that
-/// brings it back asks about it right away: that says nothing of whether another comes soon.
+/// Use of a key with its latest entries in memory since it was last considered for spilling. A transaction that loads a
+/// key also queries it at once, which does not predict further use.
 mod in_use {
-    /// Not at all.
+    /// Not used.
     pub(super) const NOT: u8 = 0;
-    /// It came back, for one transaction.
+    /// Loaded for one transaction.
     pub(super) const ONCE: u8 = 1;
-    /// Again: it is spared.
+    /// Used again; not spilled this time.
     pub(super) const AGAIN: u8 = 2;
 }
 
@@ -105,12 +106,11 @@ impl KeyTable {
         }
     }
 
-    /// What of a transaction goes where.
     pub(super) const fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// Puts a transaction at its place, and keeps the limit: for a shelf that is being filled.
+    /// Inserts a transaction and enforces the memory limit; for a table that is being filled.
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: &Transaction) {
         if let Some(PreparedRow { key, entry }) = self.layout.prepare(sequence, transaction) {
             self.put(&key, &entry);
@@ -118,7 +118,7 @@ impl KeyTable {
         }
     }
 
-    /// Puts a transaction in place of what it was; nothing happens where it is so already.
+    /// Replaces a transaction; does nothing when no entry changes.
     pub(super) fn replace_transaction(
         &mut self,
         sequence: Sequence,
@@ -139,12 +139,12 @@ impl KeyTable {
         }
     }
 
-    /// Puts an entry of a key at its place. Nothing happens when it is there already.
+    /// Inserts an entry of a key; does nothing when it exists.
     pub(super) fn put(&mut self, key: &Key, entry: &Entry) {
         self.put_at(self.find(key), key, entry);
     }
 
-    /// As [`KeyTable::put`], for a key that was found in this slot, or nowhere.
+    /// Same as [`KeyTable::put`], for a key found in this slot, or not found.
     #[inline]
     pub(super) fn put_at(&mut self, slot: Option<u32>, key: &Key, entry: &Entry) {
         let slot = slot.unwrap_or_else(|| self.add(StoredKey::of(key.bytes()), key.hash()));
@@ -161,7 +161,7 @@ impl KeyTable {
         self.mark_active(slot);
     }
 
-    /// The latest entries of this key are in memory now.
+    /// Records that the latest entries of this slot are in memory.
     #[inline]
     fn mark_active(&mut self, slot: u32) {
         if self.account.spill().is_bounded() {
@@ -169,7 +169,7 @@ impl KeyTable {
         }
     }
 
-    /// Puts entries of a key there, which are in order: all at once when the key is new.
+    /// Inserts entries of a key, which are in order; all at once when the key is new.
     pub(super) fn import(&mut self, key: &ExportKey, entries: &[Entry]) {
         let (slot, is_new) = self.slot_of(key);
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
@@ -188,7 +188,7 @@ impl KeyTable {
         self.make_room();
     }
 
-    /// Puts chunks and a latest run of a key there, in the bytes another shelf had them in. Whether they were such bytes.
+    /// Takes over chunks and a latest run of a key, in the bytes of another table. Returns whether the bytes are valid.
     pub(super) fn import_runs(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
         let (slot, is_new) = self.slot_of(key);
         let Some(bucket) = self.buckets.get_mut(slot) else { return false };
@@ -204,7 +204,7 @@ impl KeyTable {
             self.make_room();
             return is_sound;
         }
-        // Its slot changed while it was shown, so it was shown twice.
+        // The slot changed during the export, so the key was exported twice.
         chunks.iter().copied().chain(latest).all(|bytes| match RestingRun::of(bytes.into()) {
             Ok(run) => {
                 self.import(key, &run.open().to_entries());
@@ -214,7 +214,7 @@ impl KeyTable {
         })
     }
 
-    /// The slot of a key, and whether it is new.
+    /// Returns the slot of a key, and whether it is new.
     fn slot_of(&mut self, key: &ExportKey) -> (u32, bool) {
         let hash = hash_of(key.to_bytes());
         match self.find_bytes(key.to_bytes(), hash) {
@@ -223,7 +223,7 @@ impl KeyTable {
         }
     }
 
-    /// Takes an entry away; nothing happens when it is not there.
+    /// Removes an entry; does nothing when it does not exist.
     pub(super) fn take_away(&mut self, key: &Key, place: EntryPosition) {
         let Some(slot) = self.find(key) else { return };
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
@@ -237,10 +237,10 @@ impl KeyTable {
         }
     }
 
-    /// Shows the entries that equal the key and that the stretch shows.
+    /// Visits the entries that equal the key and lie in the time range.
     ///
     /// # Errors
-    /// When it is not sure what it holds, or has let go of some of it.
+    /// When the contents are uncertain, or part of the range was discarded.
     #[inline]
     pub(super) fn visit(
         &self,
@@ -255,7 +255,7 @@ impl KeyTable {
             return Err(LookupError::Forgotten);
         }
         match key {
-            // Where no value is a number itself, texts equal texts to the letter.
+            // While no value is itself a number, texts equal only identical texts.
             KeyQuery::Text(text) if !text.is_spelled() || self.n_with_numbers == 0 => {
                 self.visit_slot(self.find_text(text), stretch, look);
             }
@@ -270,7 +270,7 @@ impl KeyTable {
         Ok(())
     }
 
-    /// What a text alone has; `None` when other keys may equal it, or nobody is sure.
+    /// Returns the entries of a single text; `None` when other keys may equal it or the contents are uncertain.
     #[inline]
     pub(super) fn entries_of(&self, text: &OnlyText<'_>) -> Option<Entries<'_>> {
         if self.is_unsure.is_some() || (text.is_spelled() && self.n_with_numbers > 0) {
@@ -281,7 +281,7 @@ impl KeyTable {
         Some(Entries::new(bucket.map(|bucket| bucket.timeline.open()), self.forgotten_through))
     }
 
-    /// Shows the entries of all keys that equal this one.
+    /// Visits the entries of all keys that equal this one.
     fn visit_class(&self, key: &Key, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
         let class = key.class(self.layout.semantics());
         if key.is_one_spelled() {
@@ -305,7 +305,6 @@ impl KeyTable {
         }
     }
 
-    /// Notes that somebody asks about a key.
     #[inline]
     fn mark_in_use(&self, bucket: &Bucket) {
         if self.account.spill().is_bounded() && bucket.in_use.load(Ordering::Relaxed) == in_use::NOT {
@@ -313,7 +312,7 @@ impl KeyTable {
         }
     }
 
-    /// What up to `n_keys` keys from a slot on are in, and the slot to go on from.
+    /// Returns up to `n_keys` keys from a slot on, with handles to their bytes, and the slot to continue from.
     pub(super) fn stay(
         &self,
         from: usize,
@@ -330,8 +329,8 @@ impl KeyTable {
         (stays, (slot < self.buckets.n_slots()).then_some(slot))
     }
 
-    /// Lets go of what is meant, of up to `n_slots` slots from one on: of whole chunks and whole keys, so that some is
-    /// spared. Answers the slot to go on from.
+    /// Discards entries in the given range from up to `n_slots` slots. Only entire chunks and keys are removed, so some
+    /// of these entries remain. Returns the slot to continue from.
     pub(super) fn forget(&mut self, what: HistoryForgotten, from: usize, n_slots: usize) -> Option<usize> {
         let through = what.through;
         let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
@@ -351,49 +350,45 @@ impl KeyTable {
         (end < self.buckets.n_slots()).then_some(end)
     }
 
-    /// What was let go.
     pub(super) const fn forgotten(&self) -> Option<HistoryForgotten> {
         self.forgotten
     }
 
-    /// From now on this is gone, too.
+    /// Records a further discarded range.
     pub(super) fn lacks(&mut self, what: HistoryForgotten) {
         let forgotten = what.and(self.forgotten);
         self.forgotten_through = forgotten.through;
         self.forgotten = Some(forgotten);
     }
 
-    /// Why nothing is told of it.
     pub(super) const fn doubt(&self) -> Option<&SpillError> {
         self.is_unsure.as_ref()
     }
 
-    /// Has the latest entries of a slot at hand.
+    /// Fetches the latest entries of a slot into the cache.
     #[inline]
     pub(super) fn touch(&self, slot: Option<u32>) -> usize {
         slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.n_latest())
     }
 
-    /// Has the last of them at hand.
+    /// Fetches the last of these entries into the cache.
     #[inline]
     pub(super) fn touch_end(&self, slot: Option<u32>) -> i64 {
         slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.end_of_latest())
     }
 
-    /// The slot of a key, or of another with its hash.
+    /// Returns the slot of a key, or of another key with its hash.
     #[inline]
     pub(super) fn guess(&self, key: &Key) -> Option<u32> {
         self.keys.find(key.hash(), |_| true)
     }
 
-    /// The slot of a key, after a guess.
     #[inline]
     pub(super) fn find_guessed(&self, guessed: Option<u32>, key: &Key) -> Option<u32> {
         let bucket = self.buckets.get(guessed?)?;
         if key.is(&bucket.key) { guessed } else { self.find(key) }
     }
 
-    /// The slot of a key.
     #[inline]
     pub(super) fn find(&self, key: &Key) -> Option<u32> {
         self.keys.find(key.hash(), |slot| self.buckets.get(slot).is_some_and(|bucket| key.is(&bucket.key)))
@@ -457,7 +452,6 @@ impl KeyTable {
         bucket.timeline.release(&mut self.account);
     }
 
-    /// Takes a bucket that is gone out of the list of its class.
     fn unlink(&mut self, gone: &Bucket, slot: u32) {
         let class = class_of(gone.key.bytes(), self.layout.semantics());
         let hash = hash_of(&class);

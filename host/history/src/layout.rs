@@ -1,4 +1,4 @@
-//! Which transactions a series holds, and what of each goes where.
+//! Which transactions a series holds, and what it stores of each.
 
 use std::sync::Arc;
 
@@ -14,37 +14,36 @@ use crate::owned_value::OwnedValue;
 use crate::row::{Cells, Columns, Row};
 use crate::timeline::Entry;
 
-/// What a series is of: questions that agree in this share one.
+/// The identity of a series; queries with equal specs share one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct SeriesSpec {
-    /// The fields of its keys, in order.
+    /// Key fields, in order.
     pub(super) fields: Vec<FieldPath>,
-    /// Only transactions of which all this holds are in it. It reads nothing else.
+    /// Conditions on past transactions alone; the series holds only those that satisfy all.
     pub(super) selection: Vec<Condition>,
-    /// The field that is summed up, when it is not the amount; only transactions where it is a number are in it.
+    /// Summed field when it is not the amount; the series holds only transactions in which it is a number.
     pub(super) measure: Option<FieldPath>,
-    /// By which values are equal, and the selection holds.
+    /// Semantics of key equality and of the selection.
     #[serde(skip_serializing_if = "Semantics::is_first")]
     pub(super) semantics: Semantics,
-    /// The digest of the zone data, when the selection asks what clocks of a zone show: by other data it selects others.
+    /// Digest of the zone data, when the selection reads local times; other data would select other transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) zones: Option<Box<str>>,
 }
 
-/// The same, ready to read transactions.
+/// A spec that is bound, ready to read transactions.
 #[derive(Debug)]
 pub(super) struct Layout {
     keys: Arc<[FieldAccess]>,
     selection: Arc<Filter>,
-    /// What the selection reads.
+    /// Fields the selection reads.
     selected_by: Columns,
     measure: Option<FieldAccess>,
     semantics: Semantics,
-    /// What entries keep besides their amounts. Only added to, so that places stay.
+    /// Columns that entries store besides their amounts. Only appended to, so that places stay valid.
     columns: Columns,
 }
 
-/// What a series keeps of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct PreparedRow {
     pub(super) key: Key,
@@ -52,15 +51,17 @@ pub(super) struct PreparedRow {
 }
 
 impl SeriesSpec {
-    /// Whether it holds every transaction that has the fields of the key.
+    /// Returns whether it holds every transaction that has the key fields.
     pub(super) const fn is_plain(&self) -> bool {
         self.selection.is_empty() && self.measure.is_none()
     }
 }
 
 impl Layout {
+    /// Binds a spec.
+    ///
     /// # Errors
-    /// When the selection is no filter.
+    /// When the selection is not a valid filter.
     pub(super) fn bind(spec: &SeriesSpec, zones: &ZoneData) -> Result<Self, FilterError> {
         let mut binder = Binder::new(spec.semantics, zones, None);
         let selection = binder.filter(&spec.selection)?;
@@ -76,7 +77,6 @@ impl Layout {
         })
     }
 
-    /// The same with these columns.
     pub(super) fn with(&self, columns: Columns) -> Self {
         Self {
             keys: Arc::clone(&self.keys),
@@ -88,23 +88,22 @@ impl Layout {
         }
     }
 
-    /// By which values are equal.
     pub(super) const fn semantics(&self) -> Semantics {
         self.semantics
     }
 
-    /// What entries keep besides their amounts.
     pub(super) const fn columns(&self) -> &Columns {
         &self.columns
     }
 
-    /// What is kept of a transaction; `None` when it is not selected, or has no key: nothing equals it then.
+    /// Returns the key and entry of a transaction; `None` when it is not selected or has no key, so that nothing equals
+    /// it.
     pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<PreparedRow> {
         let mut prepared = PreparedRow::default();
         self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
     }
 
-    /// As [`Layout::prepare`], in place of what was there.
+    /// Same as [`Layout::prepare`], but reuses a prepared row.
     #[inline]
     pub(super) fn prepare_in(
         &self,
@@ -138,7 +137,7 @@ impl Layout {
 }
 
 impl PreparedRow {
-    /// Whether a series has nothing to do to have the other in place of this.
+    /// Returns whether replacing one row by the other would change nothing.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         let (one, two) = (&self.entry, &other.entry);
         let is_same =

@@ -1,19 +1,19 @@
-//! Past transactions, as something to ask: exactly.
+//! The history: accepted transactions that rules query, with exact answers.
 //!
 //! ```text
-//!  admit ──one short lock──▶ sequence number, log, every series in use
+//!  admit ──admission lock──▶ sequence number, recent steps, every series in use
 //!                                               │
-//!  question ──bound once──▶ series by key ──▶ chunks of the window ──as of the own number──▶ answer
+//!  query ──bound once──▶ series by key ──▶ chunks in the window ──as of its sequence number──▶ answer
 //! ```
 //!
-//! Every accepted transaction has a *sequence number*, and a question is answered as of one: transactions with that number
-//! or a higher one are invisible. So evaluation runs in parallel, and still, of N transactions accepted at once, each
+//! Every accepted transaction gets a *sequence number*, and a query is answered as of one: transactions with that
+//! number or a higher one are invisible. Evaluations therefore run in parallel, and each of N concurrent transactions
 //! counts exactly those accepted before it.
 //!
-//! A *series* holds the transactions by the values of some fields, in the order of event time; all questions whose filters
-//! ask for equality of the same fields share one, as long as they agree in what they say of past transactions alone
-//! (the *selection*) and in the field they sum up (the *measure*). It is built when the first of them is activated and goes
-//! away with the last. What a series cannot find is tested row by row.
+//! A *series* holds transactions by the values of some fields, in event-time order. Queries share a series when their
+//! filters test the same fields for equality. They must also agree in the conditions on past transactions alone (the
+//! *selection*) and in the summed field (the *measure*). A series is built when its first query is activated and
+//! dropped with its last one. Conditions that a series cannot answer are tested row by row.
 
 mod activation;
 mod admission;
@@ -80,37 +80,37 @@ pub use snapshot::{
 };
 pub use spill::SpillError;
 
-/// All accepted transactions, as far as questions in force ask about them.
+/// All accepted transactions that active queries need.
 ///
-/// It is shared by [`Arc`]; its answers come from [`AggregateQuery`] and [`PreviousQuery`], which live as long as somebody asks.
+/// Shared by [`Arc`]. Answers come from [`AggregateQuery`] and [`PreviousQuery`].
 #[derive(Debug)]
 pub struct History {
-    /// `None`: nothing is anywhere else, so everything not durable yet is kept, for good.
+    /// Durable store. Without one, every transaction stays in memory.
     past: Option<Arc<dyn Past>>,
     spill: Arc<Spill>,
-    /// The zone data that every question is asked by.
+    /// Zone data for all queries.
     zones: Arc<ZoneData>,
     // Lock order: activation before admission, admission before a series.
     activation: Mutex<Activation>,
     admission: Mutex<Admission>,
 }
 
-/// Why a question cannot be answered.
+/// The reason a query cannot be activated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HistoryError {
-    /// Its condition is no filter.
+    /// The condition is not a valid filter.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// It needs one series more than there may be.
+    /// The query needs one series more than the limit allows.
     #[error(
         "the rules in force ask for equality of more than {SERIES_MAX} different sets of fields; one more: `{}`",
         join(fields)
     )]
     TooManySeries {
-        /// The fields of the filter.
+        /// Key fields of the query.
         fields: Vec<FieldPath>,
     },
-    /// It needs a series, and what is to be in it cannot be read.
+    /// The series of the query cannot be filled from the store.
     #[error(transparent)]
     Past(#[from] PastError),
 }
@@ -122,7 +122,7 @@ impl Default for History {
 }
 
 impl History {
-    /// An empty one without a past: it keeps every transaction admitted, whole.
+    /// Creates an empty history without a store; it keeps every admitted transaction in memory.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -134,35 +134,35 @@ impl History {
         }
     }
 
-    /// This one, with zones as this data has them. It must be empty still.
+    /// Returns this history with other zone data. The history must still be empty.
     #[must_use]
     pub fn in_zones(self, zones: Arc<ZoneData>) -> Self {
         Self { zones, ..self }
     }
 
-    /// The zone data that questions are asked by.
+    /// Returns the zone data for queries.
     #[must_use]
     pub const fn zones(&self) -> &Arc<ZoneData> {
         &self.zones
     }
 
-    /// An empty one. Whatever is settled later can be read from this past.
+    /// Creates an empty history over a store from which settled transactions can be read again.
     #[must_use]
     pub fn over(past: Arc<dyn Past>) -> Self {
         Self { past: Some(past), ..Self::new() }
     }
 
-    /// This one, with a limit for what it holds in memory, in bytes, and a directory for a file with what is over it.
-    /// It must be empty still.
+    /// Returns this history with a memory limit, in bytes, and a directory for the spill file that holds the excess.
+    /// The history must still be empty.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the spill file cannot be created.
     pub fn bounded(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
         Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
     }
 
-    /// Whether it keeps its limit, or nearly. When not, because the file cannot take what is over it, nothing more should
-    /// be admitted.
+    /// Returns whether memory use is at most a fifth above the limit; spills first if necessary. If not, the spill file
+    /// cannot take the excess, and nothing more should be admitted.
     #[must_use]
     pub fn has_room(&self) -> bool {
         if self.spill.has_room() {
@@ -172,26 +172,26 @@ impl History {
         self.spill.has_room()
     }
 
-    /// How much memory it takes, in bytes, as far as that grows with the transactions.
+    /// Returns the memory use that grows with the transactions, in bytes.
     #[must_use]
     pub fn resident_bytes(&self) -> usize {
         self.spill.resident_bytes()
     }
 
-    /// How much of what it holds is in the file, in bytes.
+    /// Returns the number of bytes in use in the spill file.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.spill.spilled_bytes()
     }
 
-    /// Accepts a transaction: [`History::admit_as`] of one that is whole already.
+    /// Accepts a transaction; see [`History::admit_as`].
     pub fn admit<T>(&self, transaction: Arc<Transaction>, with: impl FnOnce(Sequence) -> T) -> T {
         self.admit_as(|sequence| (transaction, with(sequence)))
     }
 
-    /// Accepts a transaction under the one lock: it takes the next number, asks `make` for the transaction (which may
-    /// read what must be consistent with the number, but not ask this history), and from then on every later
-    /// transaction sees it. When `make` panics, the number is gone and nothing was accepted.
+    /// Accepts a transaction under the admission lock. `make` receives the next sequence number and returns the
+    /// transaction. It may read state that must be consistent with the number, but must not query this history. Every
+    /// later transaction sees the new one. If `make` panics, the number is lost and nothing is accepted.
     pub fn admit_as<T>(&self, make: impl FnOnce(Sequence) -> (Arc<Transaction>, T)) -> T {
         let mut admission = self.admission.lock();
         let sequence = admission.take_number();
@@ -203,11 +203,11 @@ impl History {
         answer
     }
 
-    /// Changes accepted transactions in place, under the one lock: each change takes the next number, of which `with` is
-    /// told, and its transaction keeps its own. Questions are answered from then on as of the changed transactions,
-    /// whatever number they are asked as of: whoever updates sees to it that every evaluation with a lower number is
-    /// over, and that one with a higher number starts after this. When `with` panics, its number is gone and nothing
-    /// was changed with it.
+    /// Changes accepted transactions in place, under the admission lock. Each change takes the next sequence number and
+    /// passes it to `with`; the transaction keeps its own number. From then on all queries see the changed
+    /// transactions, whatever number they are answered as of. The caller must ensure that evaluations with lower
+    /// numbers have ended, and that those with higher numbers start later. If `with` panics, its number is lost and its
+    /// change is not made.
     pub fn update<T>(
         &self,
         changes: impl IntoIterator<Item = StatusChange>,
@@ -230,31 +230,30 @@ impl History {
         answers
     }
 
-    /// Takes the next number under the one lock, for something that has a place in the order and changes nothing of what
-    /// questions are asked about.
+    /// Takes the next sequence number for an operation that is ordered but does not affect queries.
     pub fn take_place<T>(&self, with: impl FnOnce(Sequence) -> T) -> T {
         with(self.admission.lock().take_number())
     }
 
-    /// Numbers up to this one were given in an earlier life. Whoever says so restores what has them before anything is
-    /// admitted.
+    /// Marks numbers up to this one as taken by an earlier process. The caller must restore their transactions before
+    /// admitting anything.
     pub fn resume_at(&self, last: Sequence) {
         self.admission.lock().resume_at(last);
     }
 
-    /// Puts back a transaction that the past holds: [`History::restore_item`] of one.
+    /// Restores a transaction from the store; see [`History::restore_item`].
     ///
     /// # Panics
-    /// When the number is not higher than that of everything restored or settled before.
+    /// When the number is not higher than all numbers restored or settled before.
     pub fn restore(&self, sequence: Sequence, transaction: &Transaction) {
         self.restore_item(PastItem::Accepted { sequence, transaction });
     }
 
-    /// Puts back what the past holds, with the number it had then; in the order of the numbers, and before anything is
-    /// admitted.
+    /// Restores a step from the store under its original number. Steps must come in sequence order and before anything
+    /// is admitted.
     ///
     /// # Panics
-    /// When the number is not higher than that of everything restored or settled before.
+    /// When the number is not higher than all numbers restored or settled before.
     pub fn restore_item(&self, item: PastItem<'_>) {
         let mut admission = self.admission.lock();
         let sequence = item.sequence();
@@ -265,8 +264,8 @@ impl History {
         self.spill.make_room();
     }
 
-    /// Everything up to this number is in the past for good: it is not taken back any more, and only what questions ask
-    /// about stays in memory.
+    /// Marks everything up to this number as durable. It can no longer be retracted, and only what queries need stays
+    /// in memory.
     pub fn settle(&self, through: Sequence) {
         if self.past.is_some() {
             let orphans = self.admission.lock().settle(through);
@@ -274,8 +273,8 @@ impl History {
         }
     }
 
-    /// Takes back every transaction and every change with this number or a higher one that is not settled. The numbers
-    /// are not given again: the answer is the next one that will be.
+    /// Retracts every transaction and change with this number or a higher one that is not settled. Retracted numbers
+    /// are not reused. Returns the next number.
     pub fn retract_from(&self, first: Sequence) -> Sequence {
         let mut admission = self.admission.lock();
         let orphans = admission.retract_from(first);
@@ -285,9 +284,9 @@ impl History {
         next
     }
 
-    /// Lets go of transactions that no question in force reaches from this event time, in microseconds since 1970 UTC, or
-    /// from a later one. Who asks from an earlier one, about a time of which something is gone, gets
-    /// [`LookupError::Forgotten`] for an answer. Takes long, but holds nobody up for long.
+    /// Discards transactions that no active query reaches from event time `before`, in microseconds since 1970 UTC, or
+    /// later. A query from an earlier time whose window includes discarded transactions returns
+    /// [`LookupError::Forgotten`]. Runs long, but never blocks others for long.
     pub fn forget(&self, before: i64) {
         let series = self.admission.lock().series();
         for series in series {
@@ -295,34 +294,34 @@ impl History {
         }
     }
 
-    /// Reads again what was let go of although questions may reach it from this event time, in microseconds since 1970 UTC,
-    /// or from a later one: when the clock by which it was let go turned out to be wrong. May take long.
+    /// Refills every series that lacks transactions which queries reach from event time `before` (microseconds since
+    /// 1970 UTC) or later. Needed when the clock behind [`History::forget`] was wrong. May run long.
     ///
     /// # Errors
-    /// When the past cannot be read.
+    /// When the store cannot be read.
     pub fn remember(&self, before: i64) -> Result<(), PastError> {
         self.activation.lock().remember(before, self.source())
     }
 
-    /// The highest number ever given; 0 when none was.
+    /// Returns the highest sequence number taken; 0 when there is none.
     #[must_use]
     pub fn last_sequence(&self) -> Sequence {
         self.admission.lock().last()
     }
 
-    /// How many transactions were accepted and not taken back.
+    /// Returns the number of transactions accepted and not retracted.
     #[must_use]
     pub fn len(&self) -> usize {
         self.admission.lock().n_transactions()
     }
 
-    /// Whether there are none.
+    /// Returns whether the history holds no transaction.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many series are in use.
+    /// Returns the number of series in use.
     #[must_use]
     pub fn n_series(&self) -> usize {
         self.admission.lock().n_series()
@@ -342,12 +341,12 @@ impl History {
         self.activation.lock().each_series(show);
     }
 
-    /// Makes an aggregate answerable; equal specs share one. It may have to build a series out of the past, beside the
-    /// lock; it knows every transaction accepted before it is given.
+    /// Activates an aggregate; equal specs share one query. This may build a series from the store, mostly outside the
+    /// admission lock. The query sees every transaction accepted before this returns.
     ///
     /// # Errors
-    /// When the filter holds a pattern or a zone that is none, or asks the history itself; when there are too many
-    /// series; when the past cannot be read.
+    /// When the filter contains an invalid pattern, an unknown zone or another query; when there are too many series;
+    /// when the store cannot be read.
     pub fn aggregate(
         &self,
         spec: &AggregateSpec,
@@ -356,10 +355,10 @@ impl History {
         self.activation.lock().aggregate(spec, semantics, self.source())
     }
 
-    /// Makes a lookup answerable, as [`History::aggregate`] does.
+    /// Activates a lookup, as [`History::aggregate`] does.
     ///
     /// # Errors
-    /// When there are too many series, or the past cannot be read.
+    /// When there are too many series, or the store cannot be read.
     pub fn previous(
         &self,
         spec: &PreviousSpec,

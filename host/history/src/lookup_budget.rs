@@ -1,27 +1,26 @@
-//! How many transactions a question looks at by themselves, and how many it may.
+//! The budget for rows that a query reads one by one.
 //!
-//! What a question costs is mostly what figures tell, whatever lies in its window. A filter that compares transactions with
-//! the one under evaluation, or a value without figures, has to look at them one by one, and how many there are is not in
-//! the hands of whoever asks. What is counted is what is shown, however it lies in memory or in the file: so the count is
-//! the same whenever the same is asked.
+//! Most queries are answered from precomputed sums, however many transactions their windows contain. A filter that
+//! compares transactions with the current one, or a value without precomputed sums, needs single rows. The author of a
+//! rule does not control how many there are. The budget counts the rows in range, whether in memory or in the spill
+//! file, so equal queries have equal cost.
 
 use std::cell::Cell;
 
-/// The shares of effort that a look at a row is divided into: `distinct`, which looks at each value of a chunk once, takes one.
+/// Budget shares of one row. A `distinct` that reads each value of a chunk once takes a single share per row.
 pub(super) const SHARES_PER_ROW: u64 = 8;
-/// Chunks beyond those that the rows would be in, because an edge of a window may show nothing of one.
+/// Chunks allowed beyond the row limit, because a chunk at an edge of the window may have no visible row.
 const CHUNKS_TO_SPARE: u64 = 64;
 
-/// The answer to a question, and how many transactions it took to look at, each as many times as its filter has parts.
+/// An answer and its cost: the rows read, each counted once for every part of the filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostedAnswer<T> {
     /// The answer.
     pub value: T,
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// What one question may still look at.
 #[derive(Debug)]
 pub(super) struct LookupBudget {
     shares_max: u64,
@@ -34,12 +33,12 @@ impl LookupBudget {
         Self { shares_max: rows_max.saturating_mul(SHARES_PER_ROW), shares_per_row, taken: Cell::new(0) }
     }
 
-    /// The question is asked again, from the start.
+    /// Resets the budget before the query starts over.
     pub(super) fn begin(&self) {
         self.taken.set(0);
     }
 
-    /// Looks at so many rows; whether it may.
+    /// Takes rows from the budget and returns whether it suffices.
     #[inline]
     pub(super) fn take(&self, n_rows: u64) -> bool {
         let taken = self.taken.get().saturating_add(n_rows.saturating_mul(self.shares_per_row));
@@ -47,13 +46,13 @@ impl LookupBudget {
         taken <= self.shares_max
     }
 
-    /// Whether so many chunks, each of which shows something, may be taken along.
+    /// Returns whether this many chunks, each with a visible row, may be collected.
     pub(super) const fn has_room_for(&self, n_chunks: usize) -> bool {
         let shares = (n_chunks as u64).saturating_sub(CHUNKS_TO_SPARE).saturating_mul(self.shares_per_row);
         shares <= self.shares_max
     }
 
-    /// Counts what cannot be taken along any more.
+    /// Marks the budget as exceeded.
     pub(super) fn give_up(&self) {
         self.taken.set(u64::MAX);
     }
@@ -62,7 +61,7 @@ impl LookupBudget {
         self.taken.get() > self.shares_max
     }
 
-    /// How many rows were looked at, rounded up.
+    /// Returns the number of rows read, rounded up.
     pub(super) const fn rows(&self) -> u64 {
         self.taken.get().div_ceil(SHARES_PER_ROW)
     }

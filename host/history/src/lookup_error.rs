@@ -1,17 +1,17 @@
-//! Why a question has no answer.
+//! Errors of queries.
 
 use crate::spill::{SpillError, SpillMiss};
 
-/// Why the history does not answer. There is no answer then, not even a guess.
+/// The reason a query has no answer. No estimate is returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
-    /// It takes a transaction that cannot be read back.
+    /// A transaction cannot be read back.
     #[error(transparent)]
     Spill(#[from] SpillError),
-    /// It is about a time of which transactions were let go: see [`History::forget`](super::History::forget).
+    /// The window includes discarded transactions; see [`History::forget`](super::History::forget).
     #[error("the window reaches back to a time of which not every transaction is kept in memory any more")]
     Forgotten,
-    /// It would take a look at more transactions than whoever asks may have looked at.
+    /// The query would have to read more transactions than the caller allows.
     #[error("more transactions have to be looked at one by one than the question may take")]
     TooManyRows,
 }

@@ -1,28 +1,23 @@
-//! Values of transactions, kept after the transactions themselves are gone.
+//! Values of transactions that outlive the transactions.
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{EventTime, Json, Value};
 
 use crate::spill::heap_bytes;
 
-/// One value, as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OwnedValue {
-    /// Nothing was there.
     Missing,
-    /// `true` or `false`
     Boolean(bool),
-    /// Exact, on the heap: most values are texts.
+    /// An exact number, on the heap because most values are texts.
     Number(Box<Decimal>),
-    /// To the letter, also where it counts as caseless.
+    /// An exact text, even if it compares as caseless.
     Text(Box<str>),
-    /// With the text it was given as.
+    /// A time with its original text.
     Time(Box<EventTime>),
-    /// An array or an object, whole.
     Structure(Box<Json>),
 }
 
-/// What stands before the bytes of a value.
 mod tag {
     pub(super) const MISSING: u8 = 0;
     pub(super) const FALSE: u8 = 1;
@@ -35,7 +30,6 @@ mod tag {
 }
 
 impl OwnedValue {
-    /// A copy of a value.
     pub(super) fn of(value: Value<'_>) -> Self {
         match value {
             Value::Missing => OwnedValue::Missing,
@@ -48,7 +42,6 @@ impl OwnedValue {
         }
     }
 
-    /// The value.
     pub(super) fn value(&self) -> Value<'_> {
         match self {
             OwnedValue::Missing => Value::Missing,
@@ -60,7 +53,7 @@ impl OwnedValue {
         }
     }
 
-    /// About how much memory it takes beside its own place.
+    /// Returns the approximate size on the heap, in bytes.
     pub(super) fn n_heap_bytes(&self) -> usize {
         match self {
             OwnedValue::Missing | OwnedValue::Boolean(_) => 0,
@@ -71,17 +64,17 @@ impl OwnedValue {
         }
     }
 
-    /// Whether the two are one to every question, the spelling of date-times and structures included.
+    /// Returns whether no query can distinguish the values, including the spelling of date-times and structures.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         match (self, other) {
             (OwnedValue::Time(one), OwnedValue::Time(other)) => one.as_str() == other.as_str(),
-            // Equal structures may be spelled apart; they are rare enough to be kept twice.
+            // Equal structures may differ in spelling; they are rare enough to be stored twice.
             (OwnedValue::Structure(_), _) | (_, OwnedValue::Structure(_)) => false,
             (one, other) => one == other,
         }
     }
 
-    /// A small number that values that are the same share, and others seldom do.
+    /// Returns a small hash that is equal for identical values and rarely equal for others.
     pub(super) fn print(&self) -> u8 {
         let fold = |bytes: &[u8]| bytes.iter().fold(0, |print: u8, byte| print.rotate_left(3) ^ byte);
         match self {
@@ -94,7 +87,7 @@ impl OwnedValue {
         }
     }
 
-    /// Adds its bytes; [`OwnedValue::read`] reads them.
+    /// Appends the bytes; [`OwnedValue::read`] reads them.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         let mut text = |tag: u8, text: &str| {
             bytes.push(tag);
@@ -117,7 +110,7 @@ impl OwnedValue {
         }
     }
 
-    /// The value at the head of these bytes, which then begin behind it; `None` when there is none.
+    /// Reads the value at the start of the bytes and advances past it; returns `None` when there is none.
     pub(super) fn read(bytes: &mut &[u8]) -> Option<Self> {
         let (tag, rest) = bytes.split_first()?;
         *bytes = rest;

@@ -1,35 +1,35 @@
-//! What is kept for good somewhere else, as something to read again.
+//! The durable store, from which past transactions can be read again.
 
 use std::fmt;
 
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-/// One step of what happened, with its place in the order of acceptance. Every step with a lower number came before it.
+/// One accepted step. Every step with a lower sequence number came before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PastItem<'a> {
-    /// A transaction was accepted.
+    /// An accepted transaction.
     Accepted {
-        /// Its number.
+        /// Sequence number of the transaction.
         sequence: Sequence,
-        /// As it was accepted.
+        /// The transaction as accepted.
         transaction: &'a Transaction,
     },
-    /// A transaction became another in place: its entries keep its number and its time.
+    /// An update in place; the entries keep the number and the time of the transaction.
     Updated {
-        /// The number of the update.
+        /// Sequence number of the update.
         sequence: Sequence,
-        /// The number of the transaction.
+        /// Sequence number of the transaction.
         target: Sequence,
-        /// The transaction until then, whole.
+        /// The complete transaction before the update.
         before: &'a Transaction,
-        /// The transaction from then on, whole.
+        /// The complete transaction after the update.
         after: &'a Transaction,
     },
 }
 
 impl PastItem<'_> {
-    /// Its place.
+    /// Returns the sequence number of the step.
     #[must_use]
     pub const fn sequence(&self) -> Sequence {
         match self {
@@ -38,12 +38,13 @@ impl PastItem<'_> {
     }
 }
 
-/// Where a new series finds what was accepted before it. It blocks: it is asked from threads that may wait.
+/// A store from which a new series reads earlier transactions. It blocks, so it is called only from threads that may
+/// wait.
 pub trait Past: fmt::Debug + Send + Sync {
-    /// Shows everything kept with a number higher than `after` and not higher than `through`, in order.
+    /// Passes every stored step with a number above `after` and up to `through` to `show`, in order.
     ///
     /// # Errors
-    /// When something of it cannot be read. What comes before that was shown.
+    /// When a step cannot be read. The steps before it were passed.
     fn each_after(
         &self,
         after: Sequence,
@@ -51,37 +52,36 @@ pub trait Past: fmt::Debug + Send + Sync {
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError>;
 
-    /// What the past says of itself up to a number: the same as long as nothing up to there was changed, and hardly ever
-    /// the same when it was. `None`: nothing that could be trusted later.
+    /// Returns a summary of the store up to a number. It stays the same while nothing up to there changes, and almost
+    /// certainly differs otherwise. Returns `None` when the store has no reliable summary.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the store cannot be read.
     fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
         let _ = through;
         Ok(None)
     }
 }
 
-/// What a past says of itself, to be compared with what it said at another time.
+/// A summary of a store, to be compared with a later one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastSummary {
-    /// Which store it is, by a random name.
+    /// Random identifier of the store.
     pub store: [u8; 16],
-    /// The highest number it keeps, at most the one it was asked about.
+    /// Highest number stored, up to the requested one.
     pub last: Sequence,
-    /// A digest of the last row and of a sample of those before.
+    /// Digest of the last row and of a sample of earlier rows.
     pub rows: [u8; 32],
 }
 
-/// Why the past cannot be told.
+/// The reason the store cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the stored transactions cannot be read: {reason}")]
 pub struct PastError {
-    /// What whoever keeps them says.
+    /// Message of the store.
     pub reason: String,
 }
 
-/// Nothing was kept before.
 #[derive(Debug)]
 pub(super) struct NoPast;
 

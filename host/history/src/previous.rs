@@ -1,4 +1,4 @@
-//! A question with yes or no for an answer.
+//! A query whose answer is yes or no.
 
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec, Semantics};
 use tollgate_model::calendar::ZoneData;
@@ -13,7 +13,7 @@ use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
 use crate::spill::{SpillMiss, until_read};
 use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimelineVisitor};
 
-/// A [`PreviousSpec`] that the history answers at any time, from any thread.
+/// A [`PreviousSpec`] bound to a series, to be answered at any time, from any thread.
 #[derive(Debug)]
 pub struct PreviousQuery {
     scope: Scope,
@@ -39,11 +39,12 @@ impl PreviousQuery {
         Self { scope }
     }
 
-    /// Whether a transaction accepted before `as_of`, with an event time in the window that ends at the one of
-    /// `current`, both ends included, satisfies every pair. No when `current` lacks a value that a pair names.
+    /// Returns whether some transaction accepted before `as_of` satisfies every pair. Its event time must lie in the
+    /// window that ends at the event time of `current`, both ends included. Returns false when `current` lacks a value
+    /// that a pair names.
     ///
     /// # Errors
-    /// When it takes a transaction that cannot be read back, or that was let go.
+    /// When a transaction in the window was discarded or cannot be read back.
     pub fn answer(
         &self,
         current: &Transaction,
@@ -53,10 +54,10 @@ impl PreviousQuery {
         self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
     }
 
-    /// The same, if it takes a look at so many transactions at most.
+    /// Same as [`PreviousQuery::answer`], but reads at most `rows_max` single rows.
     ///
     /// # Errors
-    /// Also when it would take more.
+    /// Also when more rows would have to be read.
     pub fn answer_within(
         &self,
         current: &Transaction,
@@ -64,7 +65,7 @@ impl PreviousQuery {
         lists: &dyn NamedLists,
         rows_max: u64,
     ) -> Result<CostedAnswer<bool>, LookupError> {
-        // Where figures suffice, those at the edges of the window are few.
+        // Where precomputed sums suffice, only the few rows at the edges of the window are read.
         let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
         let effort = LookupBudget::new(rows_max, shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
@@ -80,7 +81,7 @@ impl PreviousQuery {
         search.effort().begin();
         search.visit(&mut taken)?;
         let mut found = taken.found;
-        // The latest first: what happened again mostly did so lately.
+        // Latest first: a repetition is usually recent.
         for body in taken.bodies.iter().rev() {
             if found || search.effort().is_over() {
                 break;
@@ -92,7 +93,7 @@ impl PreviousQuery {
     }
 }
 
-/// Takes along everything that may be shown, until there is certainty.
+/// Collects the chunks that may have visible rows until a match is found.
 struct PreviousVisitor<'t, 's> {
     search: &'t ScopeQuery<'s>,
     a_sum_suffices: bool,

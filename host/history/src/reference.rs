@@ -1,5 +1,5 @@
-//! A second opinion, for tests: a plain list of rows, read from end to end, by code that shares nothing with the real one
-//! but the nouns. It knows no keys, no chunks, no slots, and computes in big integers.
+//! A reference implementation for tests: a plain list of rows that is scanned in full. It shares no algorithm with the
+//! history: no keys, chunks or slots, and sums in big integers.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -18,21 +18,20 @@ use tollgate_model::transaction::{EventTime, Json, Transaction, Value};
 
 use crate::PastItem;
 
-/// Rows and lists.
 #[derive(Debug, Default)]
 pub(super) struct ReferenceHistory {
     pub(super) rows: Vec<(Sequence, Arc<Transaction>)>,
     pub(super) lists: HashMap<String, Vec<String>>,
 }
 
-/// A value, owned, as the table of the language sorts them.
+/// An owned value, by the kinds in the language reference.
 #[derive(Debug, Clone, PartialEq)]
 enum PlainValue {
     Nil,
     Boolean(bool),
     Number(f64),
     Text(String),
-    /// Compared in small letters.
+    /// Compared without case.
     Status(String),
     Time(i64),
     Array(Vec<PlainValue>),
@@ -40,7 +39,7 @@ enum PlainValue {
 }
 
 impl ReferenceHistory {
-    /// Lets a step take its effect: a row more, or another in the place of one.
+    /// Applies a step: adds a row or replaces one.
     pub(super) fn apply(&mut self, item: PastItem<'_>) {
         match item {
             PastItem::Accepted { sequence, transaction } => {
@@ -160,7 +159,7 @@ impl ReferenceHistory {
     }
 }
 
-/// Compiling takes far longer than searching.
+/// Caches compiled patterns, because compiling takes far longer than searching.
 fn is_found(pattern: &str, text: &str) -> bool {
     thread_local! {
         static COMPILED: RefCell<HashMap<String, regex::Regex>> = RefCell::default();
@@ -278,7 +277,7 @@ fn compare(left: &PlainValue, operator: Comparison, right: &PlainValue) -> bool 
     }
 }
 
-/// Every path of the transaction under evaluation that a filter names.
+/// Collects every path of the current transaction that a filter names.
 fn name_currents<'c>(condition: &'c Condition, named: &mut Vec<&'c FieldPath>) {
     let of_items = |items: &'c [Item], named: &mut Vec<&'c FieldPath>| {
         named.extend(
@@ -320,7 +319,7 @@ fn name_operand<'c>(operand: &'c Operand, named: &mut Vec<&'c FieldPath>) {
     }
 }
 
-/// In units of 10^-38.
+/// Converts to units of 10^-38.
 fn units(number: Decimal) -> BigInt {
     BigInt::from(number.mantissa()) * BigInt::from(10).pow(38 - u32::from(number.scale()))
 }
@@ -340,7 +339,7 @@ fn deviation(numbers: &[Decimal]) -> f64 {
     }
 }
 
-/// `numerator / (n · 10^scale)` by the standard library's reading of its digits.
+/// Computes `numerator / (n · 10^scale)`; the standard library parses the digits.
 fn quotient(numerator: &BigInt, n: usize, scale: usize) -> f64 {
     const DIGITS: u32 = 120;
     let widened = numerator * BigInt::from(10).pow(DIGITS);

@@ -1,14 +1,14 @@
-//! Everything the past holds is brought back into the series in use, as fast as the machine can.
+//! Restoration of all series in use from the store, in parallel.
 //!
 //! ```text
-//!  past ─┬─ reader ── rows ─┐                        ┌─ series, series, …
-//!        ├─ reader ── rows ─┼─▶ in order, a batch ──▶├─ series, series, …     in parallel, each in order
-//!        └─ …               ┘     at a time          └─ …
+//!  store ─┬─ reader ── rows ─┐                              ┌─ series, series, …
+//!         ├─ reader ── rows ─┼─▶ one batch at a time, in ──▶├─ series, series, …     in parallel, each in order
+//!         └─ …               ┘   sequence order             └─ …
 //! ```
 //!
-//! A snapshot saves most of it: what it has of the series in use is taken from there, and only what came later is read.
-//! Rules may change meanwhile. A series that came into use on the way is brought back in a round of its own; the history
-//! is exact only when, under the lock of activation, none is left.
+//! A snapshot saves most of the work: the series in it are loaded, and only later steps are read from the store. Rules
+//! may change meanwhile, and a series that comes into use is restored in a further round. The history is exact only
+//! when, under the activation lock, no series is left.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,53 +24,52 @@ use crate::past::{Past, PastError, PastItem};
 use crate::series::{PreparedRows, Series};
 use crate::snapshot::{LoadedSnapshot, SnapshotError, SnapshotMark, load};
 
-/// Numbers of one batch.
+/// Sequence numbers per batch.
 const BATCH: u64 = 4_096;
-/// Series that one thread fills side by side: what they wait for in memory, they wait for together.
+/// Series that one thread fills together, so that their memory accesses overlap.
 const SERIES_AT_ONCE: usize = 4;
-/// Rows put into series before memory is looked after.
+/// Rows inserted between two checks of the memory limit.
 const ROWS_BEFORE_ROOM: usize = 256;
-/// Batches a reader may be ahead: each has one more at hand.
+/// Batches a reader may run ahead, in addition to the one it holds.
 const BATCHES_AHEAD: usize = 1;
-/// Threads that read, and threads that put in.
+/// Maximum number of threads that read, and of threads that insert.
 const THREADS_MAX: usize = 4;
 
-/// How the history is brought back, as whoever waits for it sees it.
+/// An observer of the restoration.
 pub trait RestorationObserver: Sync {
-    /// Everything up to here is back. Asked often: answers whether to go on.
+    /// Reports that everything up to this number is restored. Called often; returns whether to continue.
     fn reached(&self, through: Sequence) -> bool;
 }
 
-/// What was brought back, and from where.
+/// The result of a restoration.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// Transactions in the history.
     pub n_transactions: u64,
-    /// Those of them that a snapshot had.
+    /// Transactions taken from the snapshot.
     pub n_from_snapshot: u64,
-    /// Rows read from the past, those read twice counted twice.
+    /// Rows read from the store; a row read twice counts twice.
     pub n_read: u64,
-    /// Series that came from the snapshot.
+    /// Series taken from the snapshot.
     pub n_series_from_snapshot: usize,
-    /// Why there was a snapshot and it was not used.
+    /// The reason an existing snapshot was not used.
     pub refused: Option<SnapshotError>,
-    /// What the snapshot is of that was used.
+    /// Mark of the snapshot that was used.
     pub mark: Option<SnapshotMark>,
 }
 
-/// A series, and what it holds.
+/// A series and the state of its contents.
 #[derive(Debug, Clone)]
 struct RestorationTarget {
     series: Arc<Series>,
     identity: String,
-    /// Which of its shelves holds it.
+    /// Number of its key table.
     n_shelves: u64,
 }
 
 /// Steps in order.
 type StepBatch = Vec<(Sequence, ChangeStep)>;
 
-/// The restoring that is under way.
 struct Restoration<'a> {
     history: &'a History,
     past: &'a dyn Past,
@@ -79,12 +78,12 @@ struct Restoration<'a> {
 }
 
 impl History {
-    /// Brings back everything up to `last` that the past holds, from this snapshot as far as it can be believed. It must
-    /// be the whole past, and nothing may be admitted before this has ended. `None` when it was asked to stop; the history
-    /// is not exact then, nor when this fails.
+    /// Restores everything up to `last` from the store, and from the snapshot where it is valid. The store must be
+    /// complete, and nothing may be admitted until this returns. Returns `None` when the observer stops it. The history
+    /// is not exact then, nor after an error.
     ///
     /// # Errors
-    /// When a row cannot be read. A snapshot that cannot is no error.
+    /// When a row cannot be read. An unreadable snapshot is not an error.
     pub fn restore_all(
         &self,
         past: &dyn Past,
@@ -130,7 +129,7 @@ impl Restoration<'_> {
         load(path, self.past, series, self.n_threads, &go_on)
     }
 
-    /// What the snapshot lacks, and what came after it. Answers the series that have everything then.
+    /// Reads what the snapshot lacks and what came after it. Returns the series that are complete then.
     fn first_round(
         &self,
         last: Sequence,
@@ -153,7 +152,7 @@ impl Restoration<'_> {
                 n_read: n_before,
                 ..Restored::default()
             };
-            // These are lacking in the next round.
+            // The next round restores these again.
             complete.clear();
         }
         complete.extend(lacking);
@@ -163,7 +162,7 @@ impl Restoration<'_> {
         Ok(Some(complete))
     }
 
-    /// Lets series hold what a snapshot has of them.
+    /// Puts the contents of a snapshot into their series.
     fn put_in_place(&self, loaded: LoadedSnapshot, restored: &mut Restored) -> Vec<RestorationTarget> {
         restored.n_from_snapshot = loaded.n_transactions;
         restored.n_series_from_snapshot = loaded.shelves.len();
@@ -171,7 +170,7 @@ impl Restoration<'_> {
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
         for (series, identity, key_table) in loaded.shelves {
-            // Otherwise it was rebuilt with more columns, or is asked about longer windows, and is lacking.
+            // Otherwise the series was rebuilt with more columns or has longer windows now, and is restored later.
             let suffices =
                 key_table.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
             if suffices && series.identity() == identity {
@@ -182,8 +181,8 @@ impl Restoration<'_> {
         targets
     }
 
-    /// The series in use that are none of these, emptied. When there are none and an end is given, that is reached: under
-    /// the same locks everything is exact.
+    /// Returns the series in use that are not complete, after emptying them. If there are none and an end is given,
+    /// records it as restored under the same locks.
     fn lacking(
         &self,
         complete: &[RestorationTarget],
@@ -207,8 +206,8 @@ impl Restoration<'_> {
         lacking
     }
 
-    /// Reads what the past holds between two numbers, the first excluded, into these series; how many rows that were, `None`
-    /// when it was asked to stop.
+    /// Reads the steps above `after` and up to `through` into these series. Returns the number of transactions, or
+    /// `None` when the observer stops it.
     fn read(
         &self,
         after: Sequence,
@@ -226,7 +225,7 @@ impl Restoration<'_> {
                 readers.push(receive);
             }
             let mut n_rows = 0;
-            // Batches come in order: each reader has every so manieth.
+            // Batches come in order, because the readers take turns.
             for (number, reader) in (0..n_batches).zip(readers.iter().cycle()) {
                 let gone = |_| PastError { reason: "a thread that reads them died".into() };
                 let batch = reader.recv().map_err(gone).flatten()?;
@@ -240,7 +239,7 @@ impl Restoration<'_> {
         })
     }
 
-    /// Until there are no more, or nobody wants them.
+    /// Reads batches until there are no more or the receiver is gone.
     fn read_batches(
         &self,
         after: Sequence,
@@ -260,7 +259,7 @@ impl Restoration<'_> {
         }
     }
 
-    /// Each series is one thread's until it has all of the batch.
+    /// Inserts a batch. Each series belongs to one thread until it has the complete batch.
     fn put_in(&self, batch: &StepBatch, targets: &[RestorationTarget]) {
         let groups: Vec<Vec<Arc<Series>>> = targets
             .chunks(SERIES_AT_ONCE)
@@ -291,7 +290,7 @@ impl Restoration<'_> {
 }
 
 impl RestorationTarget {
-    /// As it is now; asked under the lock of activation.
+    /// Captures the current state of a series; requires the activation lock.
     fn of(series: Arc<Series>) -> Self {
         Self { identity: series.identity(), n_shelves: series.n_shelves(), series }
     }
@@ -303,8 +302,8 @@ impl RestorationTarget {
     }
 }
 
-/// A snapshot that is not believed goes away before anything new is accepted: numbers it knows otherwise may be given
-/// again, and it must not look right then.
+/// Removes a rejected snapshot before anything is admitted. Its sequence numbers may be reused for other transactions,
+/// and it must not look valid then.
 fn refuse(snapshot: Option<&Path>, error: &SnapshotError) {
     tracing::warn!(%error, "the snapshot of the history is not used; everything is read from the store");
     if let Some(path) = snapshot
@@ -314,7 +313,6 @@ fn refuse(snapshot: Option<&Path>, error: &SnapshotError) {
     }
 }
 
-/// The last number of a batch.
 fn end_of(number: u64, after: Sequence, through: Sequence) -> Sequence {
     Sequence(after.0.saturating_add((number + 1).saturating_mul(BATCH)).min(through.0))
 }

@@ -1,4 +1,4 @@
-//! One past transaction, as questions read it: its amount, and those of its fields that some question asked for.
+//! One past transaction as queries read it: its amount and the fields that some query needs.
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
@@ -6,26 +6,25 @@ use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 use crate::owned_value::OwnedValue;
 use crate::timeline::OpenRun;
 
-/// A field of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowField {
-    /// Every row has one: that of the transaction, or what its series measures.
+    /// The amount of the transaction, or the measure of its series; every row has one.
     Amount,
-    /// By its number among the [`Columns`] of the question.
+    /// A column, by its index among the [`Columns`] of the query.
     Column(usize),
-    /// The same; its texts are caseless.
+    /// Same as `Column`, with caseless texts.
     Caseless(usize),
 }
 
-/// The fields a question reads of rows, besides the amount, in the order of their numbers.
+/// The fields a query reads from rows besides the amount, by index.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Columns {
     fields: Vec<FieldAccess>,
-    /// What the amount of an entry is, when it is not that of the transaction.
+    /// Field whose value is the amount of an entry; `None` for the amount of the transaction.
     measure: Option<FieldAccess>,
 }
 
-/// One row; `places` leads from the columns of the question to those of the series.
+/// One row; `places` maps the columns of the query to those of the series.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
     amount: Decimal,
@@ -33,17 +32,16 @@ pub(super) struct Row<'a> {
     places: &'a [usize],
 }
 
-/// Where the values stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cells<'a> {
-    /// In a run, at a position; the places are those of its tables.
+    /// A run and a position in it; places refer to its tables.
     Kept(OpenRun<'a>, usize),
-    /// Still in the transaction; the places are those of these fields.
+    /// A transaction that is not stored; places refer to these fields.
     Fresh(&'a Transaction, &'a [FieldAccess]),
 }
 
 impl RowField {
-    /// Its number among the columns; `None` of the amount.
+    /// Returns the column index; `None` for the amount.
     pub(super) const fn column(self) -> Option<usize> {
         match self {
             RowField::Amount => None,
@@ -51,7 +49,6 @@ impl RowField {
         }
     }
 
-    /// The value that is held in its column.
     pub(super) fn value_of(self, held: &OwnedValue) -> Value<'_> {
         match self {
             RowField::Caseless(_) => held.value().caseless(),
@@ -61,12 +58,11 @@ impl RowField {
 }
 
 impl Columns {
-    /// None yet, of a series with this measure.
     pub(super) const fn measured_by(measure: Option<FieldAccess>) -> Self {
         Self { fields: Vec::new(), measure }
     }
 
-    /// The field of a row behind an access; added when it is not there yet.
+    /// Returns the row field of an access; adds it when it is missing.
     pub(super) fn field(&mut self, access: &FieldAccess) -> RowField {
         let is_amount = match &self.measure {
             None => access.is_amount(),
@@ -79,7 +75,7 @@ impl Columns {
         }
     }
 
-    /// Where the access stands; added at the end when it is not there yet.
+    /// Returns the index of an access; appends it when it is missing.
     pub(super) fn place_of(&mut self, access: &FieldAccess) -> usize {
         self.fields.iter().position(|known| known == access).unwrap_or_else(|| {
             self.fields.push(access.clone());
@@ -87,7 +83,6 @@ impl Columns {
         })
     }
 
-    /// In order.
     pub(super) fn fields(&self) -> &[FieldAccess] {
         &self.fields
     }
@@ -98,7 +93,6 @@ impl<'a> Row<'a> {
         Self { amount, cells, places }
     }
 
-    /// What stands in a field.
     pub(super) fn value(&self, field: RowField) -> Value<'a> {
         let Some(column) = field.column() else { return Value::Number(self.amount) };
         match self.cells {

@@ -1,11 +1,11 @@
-//! Transactions for tests.
+//! Sample transactions for tests.
 
 use std::sync::Arc;
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{EventTime, Json, JsonNumber, Transaction};
 
-/// The few fields tests choose; all else is left out.
+/// The fields that tests choose; all others are empty.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) id: u64,
@@ -14,7 +14,7 @@ pub(super) struct Sample {
     pub(super) destination: Option<&'static str>,
     pub(super) status: Option<&'static str>,
     pub(super) inflight: bool,
-    /// Seconds after an hour of a Monday.
+    /// Seconds after 2026-01-05T10:00:00Z, a Monday.
     pub(super) at: i64,
     pub(super) metadata: Vec<(&'static str, Json)>,
 }
@@ -75,7 +75,6 @@ pub(super) fn text(text: &str) -> Json {
     Json::Text(text.into())
 }
 
-/// A literal of a rule.
 pub(super) fn literal(text: &str) -> tollgate_guest_abi::Number {
     tollgate_guest_abi::Number::from_plain(text).unwrap()
 }

@@ -1,9 +1,12 @@
-//! Which past transactions a question is about, split into what a series holds, what it finds by key, and what must be
-//! tested row by row.
+//! The past transactions a query is about, split into what a series holds, what a key finds, and what is tested row by
+//! row.
 //!
 //! ```text
 //!  source == $current.source and status in ("failed", "declined") and amount > $current.amount
-//!  └── key: the value to look up ──┘ └ selection: what is in the series ┘ └ residual: tested on the rows found ┘
+//!  └──── key: looked up ───┘     └── selection: in the series ──┘     └ residual: row by row ┘
+//!
+//!  Condition ─▶ SplitFilter ─▶ ScopePlan ──with its Series──▶ Scope ──with the current transaction──▶ ScopeQuery
+//!              (split.rs)      once per rule                                                          once per answer
 //! ```
 
 mod split;
@@ -29,21 +32,20 @@ use crate::timeline::{OpenRun, TimeRange, TimelineVisitor};
 
 use split::{Equality, KeyLiteral, SplitFilter};
 
-/// Whether what a filter says of rows alone is what a series holds.
+/// Where the conditions on rows alone are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SelectionKind {
-    /// A series of its own, whose figures tell all.
+    /// In a series that holds only selected rows, so that precomputed sums suffice.
     InSeries,
-    /// The series of the key alone; the rest is tested row by row.
+    /// Row by row, in the series of the key alone.
     RowByRow,
 }
 
-/// A filter and a window, bound, before it has a series.
+/// A bound filter and window that has no series yet.
 #[derive(Debug)]
 pub(super) struct ScopePlan {
-    /// The series to look in.
     pub(super) spec: SeriesSpec,
-    /// What it reads of rows besides their amounts.
+    /// Fields it reads from rows besides the amount.
     pub(super) columns: Columns,
     sought: Vec<KeyConstraint>,
     residual: Filter,
@@ -51,30 +53,30 @@ pub(super) struct ScopePlan {
     pub(super) window: Window,
 }
 
-/// A filter and a window, bound, with the series to look in.
+/// A bound filter and window with its series.
 #[derive(Debug)]
 pub(super) struct Scope {
     plan: ScopePlan,
     series: Arc<Series>,
-    /// From the columns of the plan to those of the series.
+    /// Maps the columns of the plan to those of the series.
     places: Box<[usize]>,
 }
 
-/// The value a field of the key must equal.
+/// The value that a key field must equal.
 #[derive(Debug, PartialEq)]
 enum KeyConstraint {
     Number(Decimal),
-    /// Of the first semantics.
+    /// A number under the first semantics.
     Double(f64),
     Text(Box<str>),
     Boolean(bool),
-    /// Of the transaction under evaluation.
+    /// A value of the current transaction.
     Current(FieldAccess),
-    /// The same, sought in a caseless field.
+    /// A value of the current transaction, looked up in a caseless field.
     CaselessCurrent(FieldAccess),
 }
 
-/// A question about one transaction: where to look and what to test.
+/// A query about one transaction: the key, the time range and the values for the row tests.
 #[derive(Debug)]
 pub(super) struct ScopeQuery<'a> {
     scope: &'a Scope,
@@ -85,10 +87,10 @@ pub(super) struct ScopeQuery<'a> {
 }
 
 impl ScopePlan {
-    /// Splits and binds a filter. `measure` is what is summed up, when that is not the amount.
+    /// Splits and binds a filter. `measure` is the summed field when it is not the amount.
     ///
     /// # Errors
-    /// When the condition is no filter.
+    /// When the condition is not a valid filter.
     pub(super) fn bind(
         filter: &Condition,
         semantics: Semantics,
@@ -111,25 +113,24 @@ impl ScopePlan {
         Ok(Self { spec, columns, sought, residual, demand, window })
     }
 
-    /// The field of a row, to be read besides what the filter reads.
+    /// Returns a field of the rows, which is read besides those of the filter.
     pub(super) fn field(&mut self, access: &FieldAccess) -> RowField {
         self.columns.field(access)
     }
 
-    /// The text to look up, when it is all that is looked up.
     #[inline]
     fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
         let [sought] = &*self.sought else { return None };
         sought.text(current)
     }
 
-    /// Writes what is looked up into an empty key; `None` when nothing equals it.
+    /// Writes the key to look up into an empty one; returns `None` when nothing equals it.
     #[inline]
     fn write(&self, key: &mut Key, current: &Transaction) -> Option<()> {
         key.fill(&self.sought, |key, sought| sought.add_to(key, current, self.spec.semantics))
     }
 
-    /// With the series of its fields, and the places there of its columns.
+    /// Adds the series, and the places of its columns there.
     pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
         debug_assert_eq!(&self.spec, series.spec(), "the series is the one of the plan");
         series.widen(self.window.micros());
@@ -144,38 +145,35 @@ impl Drop for Scope {
 }
 
 impl Scope {
-    /// The series to look in.
     pub(super) const fn series(&self) -> &Arc<Series> {
         &self.series
     }
 
-    /// Whether every row of the key is selected, so that figures tell all.
+    /// Returns whether every row of the key is selected, so that precomputed sums suffice.
     pub(super) const fn selects_all_of_key(&self) -> bool {
         self.plan.residual.is_empty()
     }
 
-    /// How many shares a look at a row takes, where that is worth counting.
     pub(super) fn shares_per_row(&self) -> u64 {
         self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
     }
 
-    /// Whether it seeks a key, and nothing else.
+    /// Returns whether it consists of a key only.
     pub(super) fn is_plain(&self) -> bool {
         self.selects_all_of_key() && self.plan.demand.is_empty()
     }
 
-    /// Whether it seeks the same key as another, in the same series.
+    /// Returns whether it looks up the same key in the same series as another scope.
     pub(super) fn seeks_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.series, &other.series) && self.plan.sought == other.plan.sought
     }
 
-    /// The text to look up, when it is all that is looked up.
+    /// Returns the text to look up when the key is a single text.
     #[inline]
     pub(super) fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
         self.plan.only_text(current)
     }
 
-    /// The stretch that this transaction shows, seen from this number.
     #[inline]
     pub(super) fn stretch(&self, current: &Transaction, as_of: Sequence) -> TimeRange {
         let to = current.timestamp.micros();
@@ -183,12 +181,13 @@ impl Scope {
         TimeRange { from, to, as_of }
     }
 
-    /// Where a column of the question stands in the series.
+    /// Returns the series column of a query column.
     pub(super) fn place_of(&self, column: usize) -> Option<usize> {
         self.places.get(column).copied()
     }
 
-    /// Asks about this transaction, seen from this number, with so much effort; `None` when nothing can match.
+    /// Queries for this transaction, as of this sequence number, within a budget; returns `None` when nothing can
+    /// match.
     #[inline]
     pub(super) fn search<T>(
         &self,
@@ -220,36 +219,34 @@ impl Scope {
 }
 
 impl ScopeQuery<'_> {
-    /// Shows every entry that has the key, the time and the number asked for, with others of its chunk. The series is
-    /// locked meanwhile.
+    /// Visits every entry with the key in the time range, along with others of its chunk. The series is locked
+    /// meanwhile.
     ///
     /// # Errors
-    /// When nobody is sure, or what is asked about was let go.
+    /// When the contents are uncertain, or part of the range was discarded.
     #[inline]
     pub(super) fn visit(&self, look: &mut impl TimelineVisitor) -> Result<(), LookupError> {
         self.scope.series.visit(self.key, &self.stretch, look)
     }
 
-    /// Reads what is not in memory. Do that when the series is not locked any more.
+    /// Reads bytes that are not in memory. Call this only when the series is no longer locked.
     ///
     /// # Errors
-    /// When it cannot be read, or is not there any more.
+    /// When the bytes cannot be read or are no longer there.
     #[inline]
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss<LookupError>> {
         self.scope.series.read(extent).map_err(SpillMiss::among)
     }
 
-    /// What it looks at.
     pub(super) const fn stretch(&self) -> &TimeRange {
         &self.stretch
     }
 
-    /// What it may still look at.
     pub(super) const fn effort(&self) -> &LookupBudget {
         &self.effort
     }
 
-    /// Every row among these that matches, until one suffices, or no more may be looked at.
+    /// Passes every matching row of a run to `suffices` until one suffices or the budget is exceeded.
     pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
         run.each_shown(&self.stretch, &self.scope.places, |row| {
             !self.effort.take(1) || (self.scope.plan.residual.holds(row, self.scene) && suffices(row))
@@ -258,7 +255,7 @@ impl ScopeQuery<'_> {
 }
 
 impl KeyConstraint {
-    /// The value that a condition on the key seeks. A caseless field has keys in small letters.
+    /// Returns the value that a key condition looks up. A caseless field has keys in lowercase.
     fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
         let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
         match &equality.sought {
@@ -280,7 +277,6 @@ impl KeyConstraint {
         }
     }
 
-    /// What it is, when that is a text.
     #[inline]
     fn text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
         match self {

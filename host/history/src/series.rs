@@ -1,5 +1,4 @@
-//! Entries by the values of some fields: what all questions with these fields in their equalities, the same selection and
-//! the same measure share.
+//! A series: entries by the values of some fields. Queries share it when key fields, selection and measure are equal.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -24,29 +23,29 @@ use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
 pub(super) use crate::key_table::KeyTable;
 use crate::key_table::{Entries, pieces};
 
-/// So many series are locked at a time while a transaction is put into all.
+/// Series locked at a time while a transaction is inserted into all.
 const SERIES_AT_ONCE: usize = 16;
 
-/// Every accepted transaction that is selected and has a key, by key, in order of event time.
+/// All accepted transactions that are selected and have a key, by key, in event-time order.
 #[derive(Debug)]
 pub(super) struct Series {
     spec: SeriesSpec,
     spill: Arc<Spill>,
     key_table: RwLock<KeyTable>,
-    /// The windows of the questions that ask it, in microseconds, each with how many of these there are.
+    /// Windows of its queries, in microseconds, with the number of queries for each.
     windows: Mutex<BTreeMap<i64, usize>>,
-    /// How often another shelf took the place of its own.
+    /// Number of times the key table was replaced.
     n_shelves: AtomicU64,
 }
 
-/// Slots from which entries are let go at a time; whoever puts something in waits meanwhile.
+/// Slots from which entries are discarded at a time; insertions wait meanwhile.
 const FORGOTTEN_SLOTS: usize = 1_024;
 
 impl Series {
-    /// An empty one, without columns. Without fields, all entries have one key.
+    /// Creates an empty series without columns. Without key fields, all entries have the same key.
     ///
     /// # Errors
-    /// When the selection is no filter.
+    /// When the selection is not a valid filter.
     pub(super) fn new(
         spec: SeriesSpec,
         spill: &Arc<Spill>,
@@ -67,44 +66,41 @@ impl Series {
         Ok(series)
     }
 
-    /// What it is of.
     pub(super) const fn spec(&self) -> &SeriesSpec {
         &self.spec
     }
 
-    /// Identity of what it holds: fields, selection, measure, columns. Equal text means interchangeable content.
+    /// Returns a text that identifies the contents: fields, selection, measure, columns. Contents with equal texts are
+    /// interchangeable.
     pub(super) fn identity(&self) -> String {
-        // Every map key is a string and every number is finite, so JSON can always say it.
+        // Every map key is a string and every number is finite, so serialization cannot fail.
         let spec = serde_json::to_string(&self.spec).unwrap_or_default();
         format!("{spec} {:?}", self.columns().fields())
     }
 
-    /// What its entries keep besides their amounts.
     pub(super) fn columns(&self) -> Columns {
         self.key_table.read().layout().columns().clone()
     }
 
-    /// A shelf for it, with these columns and nothing on it.
     pub(super) fn empty_key_table(&self, columns: Columns) -> KeyTable {
         let layout = self.key_table.read().layout().with(columns);
         KeyTable::new(Arc::new(layout), &self.spill)
     }
 
-    /// How often another shelf took the place of its own: as long as that is the same, slots are.
+    /// Returns how often the key table was replaced. Slots remain valid while this is unchanged.
     pub(super) fn n_shelves(&self) -> u64 {
         self.n_shelves.load(Ordering::Acquire)
     }
 
-    /// Puts another shelf in place of its own, which it gives back.
     pub(super) fn replace(&self, key_table: KeyTable) -> KeyTable {
         let mut own = self.key_table.write();
         self.n_shelves.fetch_add(1, Ordering::Release);
         std::mem::replace(&mut own, key_table)
     }
 
-    /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work
-    /// is waiting for memory: done step by step for all, they wait together. Only one thread at a time may do this with the
-    /// same series.
+    /// Inserts a transaction into several series; does nothing where it exists. Most of the time goes to cache misses;
+    /// running each step for all series makes them overlap. Only one thread at a time may call this for the same
+    /// series.
     pub(super) fn insert_into_all(
         all: &[Arc<Self>],
         bench: &mut PreparedRows,
@@ -127,7 +123,7 @@ impl Series {
         }
     }
 
-    /// Puts a transaction at its place; nothing happens when it is there already.
+    /// Inserts a transaction; does nothing when it exists.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
@@ -135,7 +131,7 @@ impl Series {
         }
     }
 
-    /// Takes a transaction back; nothing happens when it is not there.
+    /// Removes a transaction; does nothing when it does not exist.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
@@ -143,16 +139,16 @@ impl Series {
         }
     }
 
-    /// Puts a transaction in place of what it was; nothing happens where it is so already.
+    /// Replaces a transaction; does nothing when no entry changes.
     pub(super) fn replace_transaction(&self, sequence: Sequence, before: &Transaction, after: &Transaction) {
         self.key_table.write().replace_transaction(sequence, before, after);
     }
 
-    /// Shows the entries that equal the key and that the stretch shows. The series is locked meanwhile: look at figures
-    /// and the latest entries here, take chunks along.
+    /// Visits the entries that equal the key and lie in the time range. The series is locked meanwhile: read sums and
+    /// the latest entries at once, and collect chunks for later.
     ///
     /// # Errors
-    /// When it is not sure what it holds, or has let go of some of it.
+    /// When the contents are uncertain, or part of the range was discarded.
     #[inline]
     pub(super) fn visit(
         &self,
@@ -163,7 +159,8 @@ impl Series {
         self.key_table.read().visit(key, stretch, look)
     }
 
-    /// Shows what a text alone has, unless other keys may equal it, or nobody is sure. The series is locked meanwhile.
+    /// Passes the entries of a single text to `look`, unless other keys may equal it or the contents are uncertain. The
+    /// series is locked meanwhile.
     #[inline]
     pub(super) fn look(&self, text: &OnlyText<'_>, look: impl FnOnce(&Entries<'_>)) {
         let key_table = self.key_table.read();
@@ -172,12 +169,12 @@ impl Series {
         }
     }
 
-    /// A question with this window asks it from now on.
+    /// Registers a query with this window.
     pub(super) fn widen(&self, window: i64) {
         *self.windows.lock().entry(window).or_default() += 1;
     }
 
-    /// A question with this window asks it no more.
+    /// Unregisters a query with this window.
     pub(super) fn narrow(&self, window: i64) {
         let mut windows = self.windows.lock();
         if let Some(n_questions) = windows.get_mut(&window) {
@@ -188,46 +185,46 @@ impl Series {
         }
     }
 
-    /// The longest window of the questions that ask it, in microseconds; 0 without one.
+    /// Returns the longest window of its queries, in microseconds; 0 without one.
     pub(super) fn longest_window(&self) -> i64 {
         self.windows.lock().last_key_value().map_or(0, |(window, _)| *window)
     }
 
-    /// Lets go of what no question reaches from this time, in microseconds since 1970 UTC, or a later one.
+    /// Discards entries that no query reaches from this time, in microseconds since 1970 UTC, or later.
     pub(super) fn forget(&self, before: i64) {
         let mut from = Some(0);
         while let Some(slot) = from {
             let mut key_table = self.key_table.write();
-            // Under the lock: who widens it now will find that something is gone.
+            // Computed under the lock: a query that widens the window now will find the discarded range.
             let what = self.out_of_reach(before);
             from = key_table.forget(what, slot, FORGOTTEN_SLOTS);
         }
     }
 
-    /// What no question reaches from this time, in microseconds since 1970 UTC, or a later one.
+    /// Returns the range that no query reaches from this time, in microseconds since 1970 UTC, or later.
     pub(super) fn out_of_reach(&self, before: i64) -> HistoryForgotten {
         let longest_window = self.longest_window();
         HistoryForgotten { through: before.saturating_sub(longest_window).saturating_sub(1), longest_window }
     }
 
-    /// What it has let go of.
     pub(super) fn forgotten(&self) -> Option<HistoryForgotten> {
         self.key_table.read().forgotten()
     }
 
-    /// Reads what was written out of this or another series.
+    /// Reads what this or another series wrote to the spill file.
     ///
     /// # Errors
-    /// When what is there is not what was written, or not any more.
+    /// When the bytes are damaged or no longer there.
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss> {
         self.spill.read(extent)
     }
 
-    /// Shows what up to `n_keys` keys from slot `from` on hold, each with its key; answers the slot to go on from, `None` at the end. It is locked only while handles are copied. A key that
-    /// comes or changes meanwhile is shown as it was or as it is.
+    /// Passes the entries of up to `n_keys` keys from slot `from` on to `show`, each with its key. Returns the slot to
+    /// continue from, `None` at the end. The lock is held only while handles are copied; a key that changes meanwhile
+    /// is shown before or after the change.
     ///
     /// # Errors
-    /// When it is not sure what it holds, or that cannot be read. Some keys were shown.
+    /// When the contents are uncertain or cannot be read. Some keys were shown.
     pub(super) fn export(
         &self,
         from: usize,
@@ -257,7 +254,7 @@ impl Series {
     }
 }
 
-/// Where a transaction is prepared for some series at a time. It is kept: to make it takes longer than to use it.
+/// Prepared rows of one transaction for several series. Reused, because creating them takes longer than using them.
 #[derive(Debug)]
 pub(super) struct PreparedRows {
     prepared: [PreparedRow; SERIES_AT_ONCE],
@@ -269,7 +266,8 @@ impl Default for PreparedRows {
     }
 }
 
-/// A series to put a transaction into, step by step. What each step needs the one before it has fetched.
+/// A locked series into which a transaction is inserted step by step. Each step uses memory that the previous one
+/// fetched.
 struct OpenSeries<'s> {
     key_table: RwLockWriteGuard<'s, KeyTable>,
     prepared: &'s PreparedRow,
@@ -296,7 +294,7 @@ impl SpillSource for Series {
         if leaving.is_empty() {
             return Ok(0);
         }
-        // Nobody waits while it is written.
+        // No lock is held during the write.
         match self.spill.write(&pieces(&leaving)) {
             Ok(extents) => Ok(self.key_table.write().depart(&leaving, &extents)),
             Err(error) => {

@@ -1,14 +1,13 @@
-//! The history in a file, so that a restart need not read every stored transaction again.
+//! Snapshots: the history in a file, so that a restart need not read every stored transaction.
 //!
 //! ```text
 //!  series ──export, key by key──▶ blocks ──▶ history.snapshot.new ──fsync, rename──▶ history.snapshot
-//!  series ◀──import── blocks, each against its checksum ◀── head: still what the past says of itself?
+//!  series ◀──import── blocks, each against its checksum ◀── head: does the store still match?
 //! ```
 //!
-//! A snapshot is complete up to a number that was settled when it was begun; what came later is left out, and read from
-//! the past at the restart. It saves time and decides nothing: one that is damaged, of another store, or of a store that
-//! was put back to an earlier state is refused as a whole, and everything is read from the past. What is settled never
-//! changes, so it is written beside everything that goes on.
+//! A snapshot is complete up to a number that was settled when writing began. A restart reads later steps from the
+//! store. A snapshot only saves time. If it is damaged, or does not match the store, it is rejected and everything is
+//! read from the store. Settled steps never change, so a snapshot is written while the history is in use.
 
 mod block;
 mod bytes;
@@ -28,74 +27,74 @@ pub use load::recognise;
 pub(super) use load::{LoadedSnapshot, load};
 pub use write::WrittenSnapshot;
 
-/// The name of the file, beside the store.
+/// Name of the file, next to the store.
 pub const SNAPSHOT_FILE: &str = "history.snapshot";
 
-/// Why a snapshot is not written, or not believed.
+/// The reason a snapshot is not written or not used.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("`{}`: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file is not a snapshot.
     #[error("it is no snapshot of a history")]
     Foreign,
-    /// Another version of this service wrote it.
+    /// Another version of this service wrote the file.
     #[error("it has form {found}, this version of the service knows {known}")]
     Version {
-        /// Its own.
+        /// Version of the file.
         found: u32,
-        /// That of this version.
+        /// Version this service supports.
         known: u32,
     },
-    /// It is not what was written.
+    /// The file is damaged.
     #[error("it is damaged: {what} is not what was written")]
     Damaged {
-        /// Where.
+        /// The damaged part.
         what: &'static str,
     },
-    /// It was made from another store.
+    /// The file was made from another store.
     #[error("it was made from another store")]
     OtherStore,
-    /// The store is older than it.
+    /// The store ends before the snapshot.
     #[error("the store ends at {last}, before its end at {through}")]
     Rewound {
-        /// Up to where the snapshot is complete.
+        /// Last number of the snapshot.
         through: Sequence,
-        /// Up to where the store goes.
+        /// Last number of the store.
         last: Sequence,
     },
-    /// The store holds other transactions than it was made from.
+    /// The store does not hold the transactions of the snapshot.
     #[error("the store does not hold the transactions it was made from")]
     OtherRows,
-    /// The store holds another number of transactions up to its end.
+    /// The store holds a different number of transactions up to the end of the snapshot.
     #[error("the store does not hold as many transactions as it was made from")]
     Miscounted,
-    /// The past says nothing of itself that a snapshot could be compared with.
+    /// The store has no summary to compare with.
     #[error("there is nothing to compare it with")]
     NoTestimony,
-    /// The past cannot be asked.
+    /// The store cannot be read.
     #[error(transparent)]
     Past(#[from] PastError),
-    /// Something was taken back while it was written.
+    /// Something was retracted during the write.
     #[error("something was taken back while it was written")]
     TakenBack,
-    /// Whoever asked for it does not want it any more.
+    /// The caller cancelled it.
     #[error("it was given up")]
     GivenUp,
 }
 
-/// What a snapshot is of; two of one mark hold the same.
+/// The contents of a snapshot; snapshots with equal marks hold the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotMark {
-    /// It is complete up to this number.
+    /// Last number up to which it is complete.
     pub(super) through: Sequence,
-    /// What series are in it, in order.
+    /// Identities of its series, sorted.
     pub(super) identities: Vec<String>,
 }
 
@@ -106,14 +105,14 @@ impl SnapshotMark {
         Self { through, identities }
     }
 
-    /// Up to which number it is complete.
+    /// Returns the number up to which it is complete.
     #[must_use]
     pub const fn through(&self) -> Sequence {
         self.through
     }
 }
 
-/// What goes wrong with this file.
+/// Returns a function that attaches the path to an I/O error.
 fn failed(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
     let path = path.to_owned();
     move |source| SnapshotError::Io { path: path.clone(), source }

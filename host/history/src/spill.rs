@@ -1,14 +1,14 @@
-//! How much memory the history takes, and what becomes of what does not fit.
+//! Memory use of the history, and the spill file for what exceeds the limit.
 //!
 //! ```text
-//!  entries ─┬─ in memory     counted, as the allocator counts, against the limit
-//!           └─ in the file   written when they leave, read when somebody looks
+//!  entries ─┬─ in memory           counted against the limit, in the sizes of the allocator
+//!           └─ in the spill file   written when they leave memory, read on demand
 //! ```
 //!
-//! Beyond the limit every series in turn lets go of what it can do without: first the chunks that were full longest, then
-//! the entries of keys that nobody touched lately. It all goes to a file of this process's own. Keys, and the figures of
-//! full chunks, stay in memory. Every answer stays exact: what cannot be read back is an error and not a number, and what
-//! cannot be written stays in memory.
+//! Above the limit, each series in turn spills what it needs least. The chunks that were full longest go first, then
+//! the latest entries of keys not used recently. Keys, and the precomputed sums of full chunks, stay in memory. Every
+//! answer stays exact: bytes that cannot be read back cause an error, and bytes that cannot be written stay in memory.
+//! The spill file belongs to one process.
 
 mod account;
 mod file;
@@ -28,41 +28,40 @@ use piece_cache::PieceCache;
 pub(super) use account::{SeriesAccount, heap_bytes};
 pub(super) use file::Extent;
 
-/// Most bytes one series lets go at a time.
+/// Maximum number of bytes that one series spills at a time.
 pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
-/// Most rounds over all series in one call: whoever makes room does not do so for ever.
+/// Maximum number of rounds over all series in one call, so that it ends.
 const ROUNDS_MAX: usize = 16;
-/// So often a question is asked again because what it was about to read has moved.
+/// Maximum number of retries of a query after bytes it was about to read have moved.
 const MISSES_MAX: usize = 64;
-/// Between what is allocated this share of it lies waste, as measured with ten million transactions: rows that grow leave places
-/// that only others of their size can take.
+/// Unused memory between allocations, as this share of what is allocated; measured with ten million transactions. Rows
+/// that grow leave gaps that fit only others of their size.
 const FRAGMENTS_SHARE: usize = 3;
-/// What is read to be changed has room for so much more.
+/// Spare bytes after what is read in order to be changed.
 const ROOM_BYTES: usize = 48;
-/// Room is made for this share of the limit at once, and is not asked for again before so much is needed.
+/// Share of the limit that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
 
-/// Why a past transaction cannot be told, or the file for them not be made.
+/// The reason the spill file cannot be created, written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the spill file fails: {reason}")]
 pub struct SpillError {
-    /// What the system says.
+    /// Message of the operating system.
     pub reason: String,
 }
 
-/// Why a question has no answer this time. Where it is a place in the file, that may have been given back while the question
-/// was on its way to it.
+/// A failed read. If it names an extent, that may have been freed after the query found it.
 #[derive(Debug)]
 pub(super) struct SpillMiss<E = SpillError> {
     pub(super) extent: Option<Extent>,
     pub(super) error: E,
 }
 
-/// The account of the memory of one history.
+/// The memory account of one history.
 #[derive(Debug, Default)]
 pub(super) struct Spill {
     resident_bytes: AtomicUsize,
-    /// `None`: whatever there is stays in memory.
+    /// `None` when everything stays in memory.
     bound: Option<SpillLimit>,
 }
 
@@ -71,23 +70,23 @@ struct SpillLimit {
     limit_bytes: usize,
     file: SpillFile,
     recent: PieceCache,
-    /// No room is made below this: it was in vain.
+    /// Memory use below which no attempt is made, because the last one failed to free enough.
     in_vain_below: AtomicUsize,
-    /// In the order in which they are asked to let go.
+    /// Owners of memory, in the order in which they spill.
     spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
 }
 
-/// Somebody whose memory is counted.
+/// An owner of counted memory.
 pub(super) trait SpillSource: std::fmt::Debug + Send + Sync {
-    /// Lets go about so many bytes, if it can. Answers how much it wrote out.
+    /// Spills about `n_bytes`, if possible. Returns the number of bytes written.
     ///
     /// # Errors
-    /// When the file takes no more.
+    /// When the file cannot be written.
     fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError>;
 }
 
 impl Spill {
-    /// With a limit, and a file in this directory for what is over it.
+    /// Creates an account with a limit, and a spill file in this directory.
     pub(super) fn bounded(limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
         let bound = SpillLimit {
             limit_bytes,
@@ -99,32 +98,30 @@ impl Spill {
         Ok(Self { bound: Some(bound), ..Self::default() })
     }
 
-    /// The memory it takes, in bytes, as far as it is counted: all that grows with the transactions, and what the
-    /// allocator leaves unused between.
+    /// Returns the counted memory, in bytes: everything that grows with the transactions, and an estimate of what the
+    /// allocator leaves unused.
     pub(super) fn resident_bytes(&self) -> usize {
         let map = self.bound.as_ref().map_or(0, |bound| bound.file.n_heap_bytes());
         let allocated = self.resident_bytes.load(Ordering::Relaxed) + map;
         allocated + allocated / FRAGMENTS_SHARE
     }
 
-    /// How much of the file is in use, in bytes.
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.bound.as_ref().map_or(0, |bound| bound.file.used_bytes())
     }
 
-    /// Whether it keeps within a fifth of its limit.
+    /// Returns whether memory use is at most a fifth above the limit.
     pub(super) fn has_room(&self) -> bool {
         self.bound.as_ref().is_none_or(|bound| {
             self.resident_bytes() <= bound.limit_bytes.saturating_add(bound.limit_bytes / 5)
         })
     }
 
-    /// Whether what is in memory may have to leave it one day.
+    /// Returns whether there is a limit, so that data may have to leave memory.
     pub(super) const fn is_bounded(&self) -> bool {
         self.bound.is_some()
     }
 
-    /// Asks this one too to let go, when that is needed.
     pub(super) fn register(&self, spill_source: Weak<dyn SpillSource>) {
         if let Some(bound) = &self.bound {
             let mut spill_sources = bound.spill_sources.lock();
@@ -133,16 +130,16 @@ impl Spill {
         }
     }
 
-    /// Writes out what was not looked at lately, until the limit is kept or nothing more can go. Call it without a lock
-    /// that questions wait for.
+    /// Spills what was not used recently, until the limit is met or nothing more can be spilled. Call this without a
+    /// lock that queries need.
     pub(super) fn make_room(&self) {
         let Some(bound) = &self.bound else { return };
         if self.excess(bound) == 0 {
             return;
         }
-        // Whoever finds somebody at it already has nothing to do.
+        // Another thread is already doing this.
         let Some(mut spill_sources) = bound.spill_sources.try_lock() else { return };
-        // Twice in vain: the first time everything may be spared because it was used.
+        // Two passes without success: in the first, everything may be spared as recently used.
         let (mut n_in_vain, mut n_rounds) = (0, 0);
         while n_in_vain < 2 * spill_sources.len() && n_rounds < ROUNDS_MAX * spill_sources.len() {
             let excess = self.excess(bound);
@@ -166,7 +163,7 @@ impl Spill {
         self.gave_up(bound);
     }
 
-    /// Makes room in what is nobody else's yet.
+    /// Spills from a key table that is not shared yet, then from all series.
     pub(super) fn make_room_in(&self, mut let_go: impl FnMut(usize) -> Result<usize, SpillError>) {
         let Some(bound) = &self.bound else { return };
         let mut n_in_vain = 0;
@@ -187,14 +184,14 @@ impl Spill {
         self.make_room();
     }
 
-    /// How much has to go; 0 as long as trying would be in vain.
+    /// Returns the number of bytes to free; 0 while an attempt would fail.
     fn excess(&self, bound: &SpillLimit) -> usize {
         let resident = self.resident_bytes();
         if resident <= bound.limit_bytes || resident < bound.in_vain_below.load(Ordering::Relaxed) {
             return 0;
         }
         let over = resident - (bound.limit_bytes - bound.limit_bytes / LIMIT_SHARE);
-        // With what goes, what the allocator leaves unused beside it is counted no more.
+        // Freeing memory also reduces the estimate of what the allocator leaves unused.
         over - over / (FRAGMENTS_SHARE + 1)
     }
 
@@ -205,16 +202,18 @@ impl Spill {
         bound.in_vain_below.store(below, Ordering::Relaxed);
     }
 
-    /// Writes out some pieces, side by side where that can be.
+    /// Writes pieces, adjacent to each other where possible.
     ///
     /// # Errors
-    /// When the file takes no more.
+    /// When the file cannot be written.
     pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
         self.bound.as_ref().ok_or_else(nowhere)?.file.write(pieces)
     }
 
+    /// Reads a piece, through the cache.
+    ///
     /// # Errors
-    /// When what is there is not what was written, or not any more.
+    /// When the bytes are damaged or no longer there.
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss> {
         let bound = self.bound.as_ref().ok_or_else(nowhere)?;
         if let Some(bytes) = bound.recent.get(extent) {
@@ -227,12 +226,11 @@ impl Spill {
         Ok(bytes)
     }
 
-    /// Reads what will not be read again.
+    /// Reads a piece that will not be read again.
     fn read_once(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         self.bound.as_ref().ok_or_else(nowhere)?.file.read(extent)
     }
 
-    /// The same, to be changed.
     fn read_owned(&self, extent: Extent) -> Result<Vec<u8>, SpillError> {
         self.bound.as_ref().ok_or_else(nowhere)?.file.read_owned(extent, ROOM_BYTES)
     }
@@ -243,7 +241,7 @@ impl Spill {
         }
     }
 
-    /// From now on the disk changes what was written, and takes no more.
+    /// Damages the file and makes further writes fail.
     #[cfg(test)]
     pub(super) fn break_disk(&self) {
         if let Some(bound) = &self.bound {
@@ -260,16 +258,16 @@ impl<E: From<SpillError>> From<SpillError> for SpillMiss<E> {
 }
 
 impl SpillMiss {
-    /// The same, among other reasons.
+    /// Converts to a miss with another error type.
     pub(super) fn among<E: From<SpillError>>(self) -> SpillMiss<E> {
         SpillMiss { extent: self.extent, error: self.error.into() }
     }
 }
 
-/// Asks again while what was to be read has moved: it is found where it is now. The same place twice is a failure.
+/// Runs `ask`, and again while the bytes it needs have moved. Missing the same extent twice is a failure.
 ///
 /// # Errors
-/// When something cannot be read, or for another reason of whoever asks.
+/// When something cannot be read, or `ask` fails otherwise.
 #[inline]
 pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, SpillMiss<E>>) -> Result<T, E> {
     match ask() {

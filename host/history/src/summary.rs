@@ -1,31 +1,24 @@
-//! What is known of a run of entries without looking at them.
+//! The summary of a run of entries.
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 
 use crate::exact::ExactSum;
 
-/// A run of at least one entry in figures: enough to count it and to aggregate its amounts.
+/// Precomputed values of at least one entry, enough to count and to aggregate amounts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RunSummary {
-    /// The lowest sequence number.
     pub(super) sequence_min: Sequence,
-    /// The highest sequence number.
     pub(super) sequence_max: Sequence,
-    /// How many entries; every one has an amount.
+    /// Number of entries; every one has an amount.
     pub(super) n_entries: u64,
-    /// Of the amounts.
     pub(super) sum: ExactSum,
-    /// Of the squares of the amounts.
     pub(super) squares: ExactSum,
-    /// The smallest amount.
     pub(super) min: Decimal,
-    /// The largest amount.
     pub(super) max: Decimal,
 }
 
 impl RunSummary {
-    /// Of one entry.
     pub(super) fn of(sequence: Sequence, amount: Decimal) -> Self {
         let (mut sum, mut squares) = (ExactSum::default(), ExactSum::default());
         sum.add(amount);
@@ -41,7 +34,6 @@ impl RunSummary {
         }
     }
 
-    /// With one entry more.
     pub(super) fn add(&mut self, sequence: Sequence, amount: Decimal) {
         self.sequence_min = self.sequence_min.min(sequence);
         self.sequence_max = self.sequence_max.max(sequence);
@@ -52,7 +44,6 @@ impl RunSummary {
         self.max = self.max.max(amount);
     }
 
-    /// With another run.
     pub(super) fn merge(&mut self, other: &Self) {
         self.sequence_min = self.sequence_min.min(other.sequence_min);
         self.sequence_max = self.sequence_max.max(other.sequence_max);

@@ -1,4 +1,4 @@
-//! Values on their way to becoming one number.
+//! Accumulation of values into one aggregate.
 
 use ahash::RandomState;
 use hashbrown::HashSet;
@@ -11,7 +11,7 @@ use crate::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
 use crate::key::seeded;
 use crate::summary::RunSummary;
 
-/// What is kept of the values so far.
+/// The state of an aggregate over the values added so far.
 #[derive(Debug)]
 pub(super) enum AmountTally {
     Count(u64),
@@ -23,19 +23,18 @@ pub(super) enum AmountTally {
     Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
 }
 
-/// Whoever takes in amounts, or what amounts come to.
+/// A receiver of amounts and of sums of amounts.
 pub(super) trait AmountSink {
-    /// Whether [`AmountSink::add_sum`] tells it enough.
+    /// Returns whether [`AmountSink::add_sum`] is sufficient.
     fn takes_sums(&self) -> bool;
 
-    /// Takes in the amount of one row.
     fn add_number(&mut self, number: Decimal);
 
-    /// Takes in the amounts of some rows at once: what they sum up to, in units of `10^-scale`, and that scale.
+    /// Adds the amounts of several rows as their sum, in units of `10^-scale`, and that scale.
     fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8));
 
-    /// Takes in the amounts of some rows, in units of `10^-scale`: their sum, the least, the most, and what their squares
-    /// sum up to.
+    /// Adds the amounts of several rows, in units of `10^-scale`: `ends` has sum, minimum and maximum; `squares`
+    /// returns the sum of squares and its scale.
     fn add_units(
         &mut self,
         n_rows: u64,
@@ -44,14 +43,13 @@ pub(super) trait AmountSink {
         squares: impl FnOnce() -> (i128, u8),
     );
 
-    /// Takes in the amounts of all entries of a summary.
     fn add_amounts(&mut self, summary: &RunSummary);
 
-    /// The one number; 0 when there was no value.
+    /// Returns the aggregate; 0 when there was no value.
     fn finish(&self) -> AggregateValue;
 }
 
-/// A sum and nothing else: half the way of an [`AmountTally`].
+/// A sum only; half the work of an [`AmountTally`].
 #[derive(Debug, Default)]
 pub(super) struct Total(ExactSum);
 
@@ -93,7 +91,6 @@ impl AmountSink for Total {
 }
 
 impl AmountTally {
-    /// Of no values.
     #[inline]
     pub(super) fn new(function: AggregateFunction) -> Self {
         let sum = ExactSum::default();
@@ -110,7 +107,7 @@ impl AmountTally {
         }
     }
 
-    /// The value itself; 0 when there was no value.
+    /// Returns the exact value; 0 when there was no value.
     pub(super) fn exact(&self) -> ExactValue {
         let of_count = |n: u64| ExactValue::Sum(ExactSum::of_units(i128::from(n), 0));
         match self {
@@ -124,7 +121,6 @@ impl AmountTally {
         }
     }
 
-    /// Takes in what stands in the value field of one row.
     pub(super) fn add(&mut self, value: Value<'_>) {
         match self {
             AmountTally::Distinct(values) => {
@@ -138,8 +134,8 @@ impl AmountTally {
         }
     }
 
-    /// Takes in what stands in the value field of one row; not for `distinct`. Functions of numbers pass over everything
-    /// else, texts that look like numbers included.
+    /// Adds the value of one row; not for `distinct`. Numeric functions ignore all other values, including texts that
+    /// are numbers.
     fn add_plain(&mut self, value: Value<'_>) {
         match (&mut *self, value) {
             (AmountTally::Count(n_rows), _) => *n_rows += 1,
@@ -149,7 +145,7 @@ impl AmountTally {
     }
 }
 
-/// Not for `distinct`, of which amounts alone tell nothing.
+/// Not for `distinct`, which needs more than amounts.
 impl AmountSink for AmountTally {
     fn add_number(&mut self, number: Decimal) {
         match self {

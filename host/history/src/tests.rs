@@ -1,4 +1,4 @@
-//! The history as its callers see it.
+//! The history through its public interface.
 
 mod forgotten;
 mod parallel;

@@ -1,18 +1,21 @@
-//! Entries in the order of event time: the latest to come in a run that is added to, the others in chunks under a tree of
-//! figures.
+//! The entries of one key in event-time order: a latest run that grows, and chunks under a tree of precomputed sums.
 //!
 //! ```text
-//!  Timeline ─┬─ latest: a run of up to 128 entries, written where the next one belongs
-//!            └─ Node ─┬─ Node ─┬─ chunk ─ chunk ─ …      by their last entries
-//!                     │        │    └ body: 128 entries, in memory or in the file
-//!                     ├─ Node  └ figures: first, last, lowest and highest number, count, sum, min, max, …
-//!                     └─ …
+//!  Timeline ─┬─ latest: a run of up to 128 entries, each inserted in order
+//!            └─ TreeNode ─┬─ TreeNode ─┬─ chunk ─ chunk ─ …      by their last entries
+//!                         │            │    └ body: 128 entries, in memory or in the spill file
+//!                         ├─ TreeNode  └ figures: first, last, lowest and highest number, count, sum, min, max, …
+//!                         └─ …
+//!
+//!  window         ├──────────────────────────────────────────┤
+//!  chunks    ▒▒▒▒▒▒▒▒▒▒ ██████████ ██████████ ██████████ ▒▒▒▒▒▒▒▒▒▒
+//!               part    └── sums of chunks or nodes ───┘    part         TimelineVisitor::sum and ::part
 //! ```
 //!
-//! Every chunk and every node says where it lies and what it comes to. A question takes the figures of the highest ones
-//! that lie wholly in its window, so that it looks at a number of them that grows with the logarithm of the entries, and
-//! at entries only where a chunk lies across an edge of the window or where figures do not suffice. A run that is full
-//! becomes a chunk as it is. Bodies never change: readers take them along, and look at entries without holding a lock.
+//! Every chunk and every node has a time range and precomputed sums. A query takes the sums of the highest nodes that
+//! lie entirely in its window, so their number grows with the logarithm of the entries. It reads entries only where a
+//! chunk crosses an edge of the window, or where sums do not suffice. A full run becomes a chunk unchanged. Chunk
+//! bodies never change, so readers keep a reference and read them without a lock.
 
 mod chunk;
 mod figures;
@@ -39,70 +42,69 @@ pub(super) use rows::Rows;
 pub(super) use run::{OpenRun, RestingRun};
 pub(super) use spilling::{DeferredBytes, SpillingBytes, TimelineRuns};
 
-/// Late entries no further back than this among the last chunk's go to the latest run, so that the chunk stays whole.
+/// Number of last entries of the last chunk that late entries may precede and still go to the latest run, which keeps
+/// the chunk intact.
 const LATE_ENTRIES_MAX: usize = 32;
 
-/// One accepted transaction at its place in time.
+/// An accepted transaction in a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Entry {
     /// Event time, in microseconds since 1970 UTC.
     pub(super) micros: i64,
-    /// When it was accepted.
     pub(super) sequence: Sequence,
-    /// How much.
+    /// Amount, or the measure of the series.
     pub(super) amount: Decimal,
-    /// What else questions read of it: the columns of its series.
+    /// Other values that queries read: the columns of the series.
     pub(super) cells: Box<[OwnedValue]>,
 }
 
-/// Where an entry stands: event time and sequence.
+/// The place of an entry: event time and sequence number.
 pub(super) type EntryPosition = (i64, Sequence);
 
-/// A stretch of event time, both ends included, seen from a sequence number.
+/// A range of event time, both ends included, as of a sequence number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeRange {
     /// Microseconds since 1970 UTC.
     pub(super) from: i64,
     /// Microseconds since 1970 UTC.
     pub(super) to: i64,
-    /// Entries with this number or a higher one are not seen.
+    /// Entries with this number or a higher one are invisible.
     pub(super) as_of: Sequence,
 }
 
-/// Who looks at a timeline.
+/// A visitor of the entries in a time range.
 pub(super) trait TimelineVisitor {
-    /// Some entries, all of which are shown. Answers whether what they come to suffices; otherwise they follow.
+    /// Receives entries that are all visible. Returns whether their sum suffices; otherwise the entries follow.
     fn sum(&mut self, sum: EntrySum<'_>) -> bool;
 
-    /// Some entries a few of which may be shown.
+    /// Receives entries of which some may be visible.
     fn part(&mut self, part: EntryBlock<'_>);
 }
 
-/// Entries to look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum EntryBlock<'t> {
-    /// Now: they may change when the lock is gone.
+    /// To be read at once: they may change when the lock is released.
     Latest(&'t OpenRun<'t>),
-    /// Now, or later when taken along.
+    /// To be read at once, or later through a clone.
     Chunk(&'t ChunkBytes),
 }
 
-/// Entries of one key, each (event time, sequence) once.
+/// The entries of one key, each (event time, sequence number) once.
 #[derive(Debug)]
 pub(super) struct Timeline {
     latest: LatestRun,
     more: Option<Box<TimelineExtras>>,
 }
 
-/// The run that is added to, its tables aside.
+/// The latest run without its value tables.
 #[derive(Debug)]
 enum LatestRun {
     Here(Vec<u8>),
-    /// In the file, with its tables.
+    /// In the spill file, with its tables.
     Away(Extent),
 }
 
-/// A timeline, to look at.
+/// A timeline prepared for visits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenTimeline<'t> {
     latest: OpenLatestRun<'t>,
@@ -111,21 +113,20 @@ pub(super) struct OpenTimeline<'t> {
 
 #[derive(Debug, Clone, Copy)]
 enum OpenLatestRun<'t> {
-    /// With the event times of its first and last entry.
+    /// The run, with the event times of its first and last entry.
     Here(OpenRun<'t>, (i64, i64)),
     Away(Extent),
     Nothing,
 }
 
-/// What most keys do without.
+/// Parts that most timelines do not have.
 #[derive(Debug, Default)]
 struct TimelineExtras {
-    /// Of the latest run.
     tables: Vec<ValueTable>,
     root: TreeNode,
-    /// No chunk has a higher number.
+    /// Upper bound of the sequence numbers in chunks.
     sequence_max: Sequence,
-    /// Runs that could not be read back when they were to be added to: nobody knows where they lie.
+    /// Former latest runs that could not be read back when an entry was to be added; their time ranges are unknown.
     lost: Vec<ChunkBytes>,
 }
 
@@ -149,7 +150,6 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Whether nothing is in it.
     pub(super) fn is_empty(&self) -> bool {
         let has_more = self.more.as_ref().is_some_and(|more| !more.root.is_empty() || !more.lost.is_empty());
         let is_latest_empty = match &self.latest {
@@ -159,11 +159,11 @@ impl Timeline {
         is_latest_empty && !has_more
     }
 
-    /// Puts an entry at its place: cheap at the end, correct anywhere. Nothing happens when it is there already.
-    /// `is_new` says that no entry has its number, `slot` is where the timeline stands in its shelf.
+    /// Inserts an entry: fast at the end, correct anywhere. Does nothing when it exists. `is_new` means that no entry
+    /// has its sequence number; `slot` is the slot of the timeline in its key table.
     ///
     /// # Errors
-    /// When it may be there already, among entries that cannot be read back.
+    /// When the entry may exist among entries that cannot be read back.
     pub(super) fn insert(
         &mut self,
         entry: &Entry,
@@ -201,13 +201,13 @@ impl Timeline {
         Ok(())
     }
 
-    /// Whether its latest run is in the file alone.
+    /// Returns whether the latest run is only in the spill file.
     #[inline]
     pub(super) const fn is_asleep(&self) -> bool {
         matches!(self.latest, LatestRun::Away(_))
     }
 
-    /// Puts entries, which are in order, into a timeline that is empty.
+    /// Fills an empty timeline with entries, which are in order.
     pub(super) fn fill(&mut self, entries: &[Entry], slot: u32, account: &mut SeriesAccount) {
         let (full, rest) = entries.as_chunks::<RUN_ENTRIES_MAX>();
         for entries in full {
@@ -221,7 +221,7 @@ impl Timeline {
         }
     }
 
-    /// How many entries the latest run has, if it is in memory. Who asks has it at hand.
+    /// Returns the number of entries of the latest run if it is in memory; also fetches it into the cache.
     pub(super) fn n_latest(&self) -> usize {
         match &self.latest {
             LatestRun::Here(rows) => Rows::of(rows).len(),
@@ -229,7 +229,7 @@ impl Timeline {
         }
     }
 
-    /// The event time of the last entry of the latest run, if it is in memory. Who asks has it at hand.
+    /// Returns the event time of the last entry of the latest run if it is in memory; also fetches it into the cache.
     pub(super) fn end_of_latest(&self) -> i64 {
         match &self.latest {
             LatestRun::Here(rows) => Rows::of(rows).times().map_or(0, |(_, last)| last),
@@ -237,11 +237,10 @@ impl Timeline {
         }
     }
 
-    /// Whether an entry has this place.
     fn contains(&self, place: EntryPosition, account: &SeriesAccount) -> Result<bool, SpillError> {
         if let LatestRun::Here(rows) = &self.latest {
             let open = OpenRun::of(rows, &[]);
-            // Numbers mostly are higher than all before.
+            // Usually the number is higher than all before.
             if place.1 <= open.rows().sequence_max() && open.contains(place) {
                 return Ok(true);
             }
@@ -256,9 +255,9 @@ impl Timeline {
         Ok(place.1 <= more.sequence_max && more.root.holder_of(place, account)?.is_some())
     }
 
-    /// Whether an entry lies so far back that the latest run is no place for it.
+    /// Returns whether an entry is too early for the latest run.
     fn belongs_in_tree(&self, place: EntryPosition) -> bool {
-        // First what is at hand.
+        // Checks the cached run first.
         if let LatestRun::Here(rows) = &self.latest
             && Rows::of(rows).times().is_some_and(|(first, _)| first <= place.0)
         {
@@ -298,7 +297,6 @@ impl Timeline {
         result
     }
 
-    /// The latest run becomes a chunk.
     fn seal(&mut self, slot: u32, account: &mut SeriesAccount) {
         self.make_more(account);
         let (LatestRun::Here(rows), Some(more)) = (&mut self.latest, &mut self.more) else { return };
@@ -309,7 +307,7 @@ impl Timeline {
         sealed.into_iter().for_each(|chunk| more.put(chunk, account));
     }
 
-    /// Gives back what it takes, when nothing is in it any more.
+    /// Releases the memory of an empty timeline.
     pub(super) fn release(self, account: &mut SeriesAccount) {
         if let LatestRun::Here(rows) = &self.latest {
             account.release(heap_bytes(rows.capacity()));
@@ -326,7 +324,7 @@ impl Timeline {
         }
     }
 
-    /// Takes an entry away; whether it was there.
+    /// Removes an entry and returns whether it existed.
     ///
     /// # Errors
     /// When it may be among entries that cannot be read back.
@@ -348,7 +346,7 @@ impl Timeline {
         }
         let Some(more) = &mut self.more else { return Ok(false) };
         for body in &more.lost {
-            // What was lost once is not changed any more, only looked at.
+            // Lost runs are never changed, only read.
             if body.open(|extent| account.read(extent))?.open().contains(place) {
                 return Err(SpillError {
                     reason: "a transaction is among those that could not be read back".into(),
@@ -373,7 +371,6 @@ impl Timeline {
         }
     }
 
-    /// Ready to be looked at, once or more often.
     #[inline]
     pub(super) fn open(&self) -> OpenTimeline<'_> {
         let latest = match &self.latest {
@@ -389,7 +386,7 @@ impl Timeline {
 }
 
 impl OpenTimeline<'_> {
-    /// Shows what the stretch shows, the latest entries first.
+    /// Visits the entries in the time range, the latest run first.
     #[inline]
     pub(super) fn visit(&self, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
         match &self.latest {

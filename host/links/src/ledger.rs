@@ -1,13 +1,13 @@
-//! A ledger in PostgreSQL, to read from: the only room that speaks to it.
+//! Read access to a ledger in PostgreSQL. No other module connects to one.
 //!
 //! ```text
-//!  address ─▶ connection: read-only, with a time limit ─▶ table: are its columns there, of types that do
-//!                   ├─▶ horizon: up to where every row is committed
-//!                   └─▶ page: rows behind a place ─▶ row ─▶ a transaction, or why it is none
+//!  address ─▶ connection: read-only, with a time limit ─▶ table: checks columns and their types
+//!                   ├─▶ horizon: time up to which every row is committed
+//!                   └─▶ page: rows after a position ─▶ row ─▶ a transaction, or an error
 //! ```
 //!
-//! Whatever stands in a row is data: values go out as parameters alone, names of the settings are quoted, and a row that
-//! is no transaction, or that the database itself cannot show, is a value like any other.
+//! Row contents are untrusted: values are sent only as parameters, and names from the settings are quoted. A row that
+//! is not a transaction, or that the database cannot display, is an ordinary result.
 
 mod address;
 mod blnk;

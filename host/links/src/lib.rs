@@ -1,9 +1,9 @@
-//! Others that the service is connected with: ledgers, dashboards, webhooks.
+//! Connections to external systems: ledgers, dashboards and webhooks.
 //!
-//! `ledger` reads the PostgreSQL of others, `outbound` sends alerts, `signature` proves who sent a webhook. It promises that nothing
-//! waits without an end and that no password appears in a log or an error.
+//! `ledger` reads external PostgreSQL ledgers, `outbound` sends alerts, and `signature` signs and verifies webhooks. No
+//! operation waits forever, and no password appears in a log or an error.
 //!
-//! It knows no store, no rule and no setting: addresses and limits are handed in.
+//! The crate depends on no store, rule or setting. Callers pass in addresses and limits.
 
 pub mod ledger;
 pub mod outbound;

@@ -1,13 +1,13 @@
-//! Others who hear of alerts: a dashboard over a WebSocket, webhooks over HTTP.
+//! Delivery of alerts: a dashboard over a WebSocket, webhooks over HTTP.
 //!
 //! ```text
-//!  Tunnel::offer ──bounded queue──▶ one connection, while it is there ──▶ dashboard
-//!  Post::send ────────────────────▶ one request, its answer's status ───▶ webhook
-//!                 both over: address (credentials taken out) ──▶ connection (TCP, TLS)
+//!  Tunnel::offer ──bounded queue──▶ one connection, while it is up ────▶ dashboard
+//!  Post::send ────────────────────▶ one request, status of the answer ─▶ webhook
+//!                 both use: address (credentials removed) ──▶ connection (TCP, TLS)
 //! ```
 //!
-//! Nothing in here waits without an end, follows a redirect, asks the environment for a proxy or shows an address: of one
-//! only scheme, host and port appear in logs and errors, because path and query may hold secrets as well.
+//! Outbound code never waits forever, follows a redirect or reads a proxy from the environment. Logs and errors show
+//! only scheme, host and port of an address, because its path and query may contain secrets.
 
 mod address;
 mod connection;

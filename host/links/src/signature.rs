@@ -1,14 +1,14 @@
-//! Signatures of webhooks: who sent a body, and when.
+//! Webhook signatures: proof of the sender and the time of a body.
 //!
-//! Two schemes, both HMAC-SHA256 over bytes as they are on the wire:
+//! Two schemes, both HMAC-SHA256 over the bytes on the wire:
 //!
 //! ```text
 //!  Standard Webhooks   webhook-id, webhook-timestamp, webhook-signature   v1,base64( id.timestamp.body )
 //!  stamped             X-Blnk-Timestamp, X-Blnk-Signature                 hex( timestamp.body )
 //! ```
 //!
-//! A signature is compared as text, in constant time: each key has exactly one spelling of it, so no bit can be changed
-//! without being noticed.
+//! Signatures are compared as text in constant time. Each key has exactly one spelling of a signature, so every changed
+//! bit is detected.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,69 +18,66 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use tollgate_model::secret::Secret;
 
-/// How far a timestamp may be from the clock, in seconds, before and behind it.
+/// Maximum distance of a timestamp from the clock, in seconds, in either direction.
 pub const TOLERANCE_SECONDS: i64 = 300;
 
-/// What keys written in base64 begin with.
 const ENCODED_PREFIX: &str = "whsec_";
-/// What signatures of the scheme that is spoken here begin with.
+/// Prefix of signatures of the supported version.
 const VERSION_PREFIX: &str = "v1,";
-/// Longest timestamp, in digits: no clock has more seconds.
 const TIMESTAMP_DIGITS_MAX: usize = 12;
-/// Most signatures of one request that are looked at.
 const SIGNATURES_MAX: usize = 16;
 
-/// The keys of one peer: while they are changed there are several.
+/// The keys of one peer; several during a key rotation.
 #[derive(Clone)]
 pub struct SigningKeys {
     keys: Vec<Box<[u8]>>,
 }
 
-/// What a sender says beside a body, in the manner of Standard Webhooks.
+/// The signature headers of a request that follows Standard Webhooks.
 #[derive(Debug, Clone, Copy)]
 pub struct StandardHeaders<'a> {
-    /// Of the message, the same at every attempt.
+    /// Id of the message, the same in every attempt.
     pub id: &'a str,
-    /// Of the attempt, in seconds since 1970 UTC.
+    /// Time of the attempt, in seconds since 1970 UTC.
     pub timestamp: &'a str,
-    /// One or several, separated by blanks.
+    /// One or more signatures, separated by spaces.
     pub signatures: &'a str,
 }
 
-/// What a sender says beside a body when it signs the time and the body.
+/// The signature headers of a request that signs only the time and the body.
 #[derive(Debug, Clone, Copy)]
 pub struct TimestampHeaders<'a> {
-    /// In seconds since 1970 UTC.
+    /// Time in seconds since 1970 UTC.
     pub timestamp: &'a str,
-    /// In lower-case hexadecimal digits.
+    /// Signature in lower-case hexadecimal digits.
     pub signature: &'a str,
 }
 
-/// Why a body is not believed.
+/// A reason why a signature is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// There is none, or something that belongs to it is missing.
+    /// The signature, or a header that belongs to it, is missing.
     #[error("the request is not signed")]
     Missing,
-    /// No key gives it for this body.
+    /// No key produces this signature for the body.
     #[error("the signature is not one of this request under a key that is known here")]
     Invalid,
-    /// It is right, and was made at another time.
+    /// The signature is correct, but its time is out of tolerance.
     #[error("the request was signed more than {TOLERANCE_SECONDS} seconds before or after now")]
     Expired,
 }
 
 impl SigningKeys {
-    /// Reads keys separated by blanks: `whsec_` and base64, or any other text, whose bytes are the key. `None` when there
-    /// is none, or one that begins with `whsec_` is not base64.
+    /// Reads keys separated by whitespace. A key is `whsec_` followed by base64, or any other text, whose bytes are the
+    /// key. Returns `None` if there is no key, or if the text after `whsec_` is not base64.
     #[must_use]
     pub fn read(keys: &Secret) -> Option<Self> {
         let keys: Option<Vec<_>> = keys.expose().split_whitespace().map(key_of).collect();
         keys.filter(|keys| !keys.is_empty()).map(|keys| Self { keys })
     }
 
-    /// The signatures of a body under every key, separated by blanks. The id has no dot: it would make another body of
-    /// the same bytes.
+    /// Returns the signatures of a body under every key, separated by spaces. The id must not contain a dot, which
+    /// would make the signed bytes ambiguous.
     #[must_use]
     pub fn sign(&self, id: &str, timestamp: i64, body: &[u8]) -> String {
         let timestamp = timestamp.to_string();
@@ -88,10 +85,10 @@ impl SigningKeys {
         signatures.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether a body is what it is said to be; `now` in seconds since 1970 UTC.
+    /// Verifies a signature of Standard Webhooks. `now` is in seconds since 1970 UTC.
     ///
     /// # Errors
-    /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for one that is right.
+    /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for a correct signature out of tolerance.
     pub fn verify_standard(
         &self,
         said: StandardHeaders<'_>,
@@ -113,10 +110,10 @@ impl SigningKeys {
         judge(is_right, time, now)
     }
 
-    /// Whether a body is what it is said to be; `now` in seconds since 1970 UTC.
+    /// Verifies a stamped signature. `now` is in seconds since 1970 UTC.
     ///
     /// # Errors
-    /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for one that is right.
+    /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for a correct signature out of tolerance.
     pub fn verify_stamped(
         &self,
         said: TimestampHeaders<'_>,
@@ -146,7 +143,7 @@ fn key_of(text: &str) -> Option<Box<[u8]>> {
     }
 }
 
-/// The time is looked at last: who does not know the key learns nothing of our clock.
+/// Checks the time last, so that a sender without the key learns nothing about our clock.
 fn judge(is_right: Choice, time: i64, now: i64) -> Result<(), SignatureError> {
     if !bool::from(is_right) {
         return Err(SignatureError::Invalid);
@@ -169,7 +166,7 @@ fn standard(key: &[u8], id: &str, timestamp: &str, body: &[u8]) -> String {
 }
 
 fn code(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // A key of any length will do.
+    // HMAC accepts a key of any length.
     let Ok(mut code) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     parts.iter().for_each(|part| code.update(part));
     code.finalize().into_bytes().into()

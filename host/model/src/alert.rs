@@ -1,6 +1,6 @@
-//! What is said outside about an assessment that somebody should look at.
+//! The alert sent out about an assessment that needs attention.
 //!
-//! One text for all who hear of it: a dashboard at the other end of the tunnel, webhooks of the operator.
+//! All receivers get the same text: a dashboard at the other end of the tunnel, and webhooks of the operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,44 +13,43 @@ use uuid::Uuid;
 use crate::assessment::{Assessment, Triggered};
 use crate::transaction::{Json, Transaction};
 
-/// The name of an alert, the same at every attempt to deliver it. It has no dot.
+/// The id of an alert, the same in every delivery attempt. It contains no dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertId(Arc<str>);
 
-/// A text for others about one verdict.
+/// A notification about one verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alert {
-    /// Its name.
+    /// Id of the alert.
     pub id: AlertId,
-    /// Of which transaction.
+    /// Transaction that was assessed.
     pub transaction_id: Arc<str>,
     /// `approve`, `alert`, `review` or `block`.
     pub verdict: Verdict,
-    /// 0 to 1.
+    /// Score from 0 to 1.
     pub score: f64,
-    /// What is sent: one JSON object.
+    /// Message as sent: one JSON object.
     pub payload: Arc<str>,
 }
 
-/// From which score on an approved transaction is an alert too.
+/// The score from which an approved transaction raises an alert too.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RiskThreshold(f64);
 
-/// How risky a score is, in a word.
+/// The risk level of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
-    /// Below 0.3.
+    /// Score below 0.3.
     Low,
-    /// From 0.3 on.
+    /// Score from 0.3 on.
     Medium,
-    /// From 0.6 on.
+    /// Score from 0.6 on.
     High,
-    /// From 0.8 on.
+    /// Score from 0.8 on.
     Critical,
 }
 
-/// The members of the object, in their order.
 #[derive(Serialize)]
 struct Payload<'a> {
     r#type: &'static str,
@@ -67,10 +66,10 @@ struct Payload<'a> {
 }
 
 impl Alert {
-    /// The alert about an assessment; `None` when nobody needs to hear of it.
+    /// Creates the alert about an assessment, or returns `None` if it does not reach the threshold.
     ///
     /// # Errors
-    /// When it cannot be written as JSON, which is a fault of ours.
+    /// If it cannot be serialized as JSON, which would be a bug.
     pub fn of(
         transaction: &Transaction,
         assessment: &Assessment,
@@ -87,7 +86,7 @@ impl Alert {
             risk_level: RiskLevel::of(assessment.score),
             reason: &assessment.reason,
             triggered_rules: &assessment.triggered,
-            // The digits as they were sent.
+            // Keeps the digits as received.
             amount: RawValue::from_string(Json::Number(transaction.amount.clone()).to_string())?,
             currency: &transaction.currency,
             reference: &transaction.reference,
@@ -108,13 +107,13 @@ impl AlertId {
         Self(format!("alert_{}", Uuid::now_v7().simple()).into())
     }
 
-    /// As it was given before.
+    /// Restores an id from storage.
     #[must_use]
     pub fn from_stored(id: &str) -> Self {
         Self(id.into())
     }
 
-    /// As it is sent.
+    /// Returns the id as sent.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -128,13 +127,12 @@ impl fmt::Display for AlertId {
 }
 
 impl RiskThreshold {
-    /// A score; `None` when it is not between 0 and 1.
+    /// Creates a threshold, or returns `None` if the score is not between 0 and 1.
     #[must_use]
     pub fn new(score: f64) -> Option<Self> {
         (0.0..=1.0).contains(&score).then_some(Self(score))
     }
 
-    /// Every verdict but `approve`, and every score that is not below.
     fn is_reached(self, assessment: &Assessment) -> bool {
         assessment.verdict.severity() > VerdictSeverity::Approve || assessment.score >= self.0
     }
@@ -147,7 +145,7 @@ impl Default for RiskThreshold {
 }
 
 impl RiskLevel {
-    /// Of a score.
+    /// Returns the level of a score.
     #[must_use]
     pub fn of(score: f64) -> Self {
         match score {

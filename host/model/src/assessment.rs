@@ -1,4 +1,4 @@
-//! All outcomes of a transaction brought to one verdict.
+//! The consolidation of all outcomes of a transaction into one verdict.
 
 use std::cmp::Reverse;
 
@@ -8,97 +8,97 @@ use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
 
 use crate::instruction::InstructionId;
 
-/// What the service answers, stores and never changes.
+/// The result for one transaction, returned and stored by the service. It never changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assessment {
-    /// Of which transaction.
+    /// Transaction that was assessed.
     pub transaction_id: String,
     /// `approve`, `alert`, `review` or `block`.
     pub verdict: Verdict,
-    /// 0 to 1: the highest score of the rules that matched.
+    /// Highest score of the matched rules, 0 to 1.
     pub score: f64,
-    /// Their reasons, severest rule first.
+    /// Reasons of the matched rules, severest first, then a note for each failed rule.
     pub reason: String,
-    /// The rules that matched, severest first.
+    /// Matched rules, severest first.
     pub triggered: Vec<Triggered>,
-    /// The rules that could not answer.
+    /// Rules that failed.
     pub failures: Vec<FailedRule>,
-    /// The rule set all of this was judged by.
+    /// Version of the rule set that was evaluated.
     pub rule_set_version: u64,
-    /// When, RFC 3339.
+    /// Time of the evaluation, RFC 3339.
     pub evaluated_at: String,
 }
 
 /// A rule that matched.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Triggered {
-    /// Its instruction.
+    /// Instruction of the rule.
     pub instruction_id: InstructionId,
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// What it says.
+    /// Verdict of the rule.
     pub verdict: Verdict,
-    /// How risky it finds that.
+    /// Score of the rule.
     pub score: f64,
-    /// Why.
+    /// Reason given by the rule.
     pub reason: String,
 }
 
-/// A rule that could not answer. It never means allow.
+/// A rule that failed. A failure never counts as approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailedRule {
-    /// Its instruction.
+    /// Instruction of the rule.
     pub instruction_id: InstructionId,
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// What went wrong.
+    /// Cause of the failure.
     pub failure: RuleFailure,
 }
 
-/// How a rule dies.
+/// The ways in which a rule can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleFailure {
-    /// It executed what cannot be executed.
+    /// The module executed an invalid operation.
     #[error("the module trapped")]
     Trap,
-    /// It used up its instructions.
+    /// The module used up its fuel.
     #[error("the module ran out of fuel")]
     Fuel,
-    /// It asked for more memory than it may have.
+    /// The module exceeded its memory limit.
     #[error("the module went over its memory limit")]
     Memory,
-    /// It called itself too deep.
+    /// The module recursed too deeply.
     #[error("the module ran out of stack")]
     Stack,
-    /// It took too long by the clock.
+    /// The module exceeded its time limit.
     #[error("the module ran out of time")]
     Timeout,
-    /// It asked the host for something its manifest does not name.
+    /// The module made a host call that its manifest does not declare.
     #[error("the module made a call it may not make")]
     HostCall,
-    /// It called the host more often than it may.
+    /// The module made too many host calls.
     #[error("the module called the host too often")]
     HostCallLimit,
-    /// What it answered is no answer.
+    /// The module returned an invalid answer.
     #[error("the module gave an invalid answer")]
     InvalidOutput,
-    /// What it asked of the history could not be told.
+    /// The history could not answer a lookup of the module.
     #[error("the history could not answer the module")]
     Lookup,
-    /// It names a list that nobody set.
+    /// The rule names a list that is not set.
     #[error("the rule names a list that is not set")]
     List,
-    /// The host itself broke while it ran.
+    /// The host failed while the module ran.
     #[error("the host failed while the module ran")]
     Internal,
-    /// It was not run: it had failed too often, or may not or cannot be run any more.
+    /// The rule was not run: it failed too often, or its module is no longer permitted or admitted.
     #[error("the rule is in quarantine")]
     Quarantined,
 }
 
 impl RuleFailure {
-    /// Every way.
+    /// All failures.
     pub const ALL: [RuleFailure; 12] = [
         RuleFailure::Trap,
         RuleFailure::Fuel,
@@ -114,7 +114,7 @@ impl RuleFailure {
         RuleFailure::Quarantined,
     ];
 
-    /// Whether the rule alone is to blame, and not the machine or the host.
+    /// Returns whether the rule alone caused the failure, not the machine or the host.
     #[must_use]
     pub const fn is_own_fault(self) -> bool {
         match self {
@@ -133,7 +133,7 @@ impl RuleFailure {
         }
     }
 
-    /// The word on the wire and in metrics.
+    /// Returns the name used on the wire and in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -153,34 +153,34 @@ impl RuleFailure {
     }
 }
 
-/// What one rule said of one transaction.
+/// The outcome of one rule for one transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleOutcome {
-    /// Its condition holds.
+    /// The condition holds.
     Matched,
-    /// Its condition holds, and of this transaction it has more to say than of others.
+    /// The condition holds, and the rule returned a score or reason for this transaction.
     MatchedSaying(Box<RuleStatement>),
-    /// It does not.
+    /// The condition does not hold.
     NotMatched,
-    /// Nobody knows.
+    /// The rule failed, so its outcome is unknown.
     Failed(RuleFailure),
 }
 
-/// What a rule says of one transaction in place of what its manifest says of all.
+/// A score and reason for one transaction that replace those of the manifest.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RuleStatement {
-    /// 0 to 1.
+    /// Score from 0 to 1.
     pub score: Option<f64>,
-    /// Why.
+    /// Reason.
     pub reason: Option<String>,
 }
 
-/// Answered when no rule matched and none failed.
+/// The reason if no rule matched and none failed.
 pub const NO_RULE_MATCHED: &str = "No rule matched";
 
 impl Assessment {
-    /// Consolidates: the severest verdict, the highest score, every reason. A failure lifts the verdict to at least
-    /// `review`. Adding a rule can never make the verdict milder.
+    /// Consolidates outcomes into the severest verdict, the highest score and all reasons. A failure raises the verdict
+    /// to at least `review`. Adding a rule can never make the verdict milder.
     pub fn consolidate<'a>(
         transaction_id: &str,
         rule_set_version: u64,
@@ -201,7 +201,7 @@ impl Assessment {
                 }
             }
         }
-        // Order must not depend on the order of the rules: severity, then score, then name.
+        // Sorts by severity, score and name, so that the result does not depend on the order of the rules.
         triggered.sort_by(|left, right| {
             let weight = |rule: &Triggered| Reverse(rule.verdict.severity());
             weight(left)

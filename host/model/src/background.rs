@@ -1,7 +1,7 @@
-//! Long work on cores that transactions are judged on.
+//! Long-running work on cores that also evaluate transactions.
 //!
-//! A scheduler looks at who waits for a core every few milliseconds alone (Linux at 250 Hz: 4), and does not always move them
-//! to one that is idle. Whoever works on for so long makes payments wait for so long.
+//! A scheduler preempts a running thread only every few milliseconds (Linux at 250 Hz: 4 ms). It does not always move
+//! the waiting threads to an idle core. Work that does not yield delays payments by that time.
 
 use std::io;
 use std::thread;
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// How far a thread in the background stands back: where every core is wanted, it gets a tenth of one.
+/// The nice value of a background thread. On a busy machine it gets about a tenth of a core.
 const NICENESS: i32 = 10;
 
-/// Runs long work on a thread of its own that stands back behind those that judge: a payment that arrives interrupts it. Work that is
-/// begun is carried to its end.
+/// Runs long work on a separate thread of low priority, which an arriving payment preempts. Work that has begun runs to
+/// completion.
 ///
 /// # Errors
-/// When the system gives no thread, or the work panics.
+/// If the system cannot start a thread, or the work panics.
 pub async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (answer, answered) = oneshot::channel();
     let runtime = Handle::current();
     thread::Builder::new().name("background".to_owned()).spawn(move || {
-        // Elsewhere the whole process would stand back. Whoever may not works all the same.
+        // On other systems `nice` affects the whole process. A failure is ignored: the work runs anyway.
         #[cfg(target_os = "linux")]
         rustix::process::nice(NICENESS).ok();
         let _runtime = runtime.enter();
@@ -31,10 +31,10 @@ pub async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
     answered.await.map_err(|_| io::Error::other("a thread in the background ended early"))
 }
 
-/// Longest time at a stretch; a look at the clock takes less than a thousandth of it.
+/// Maximum time between two yields. Reading the clock takes less than a thousandth of it.
 const STRETCH: Duration = Duration::from_micros(100);
 
-/// The same items; between two of them whoever waits for this core goes first, as often as that is due.
+/// Returns the same items. Between items it yields the core whenever 100 µs have passed since the last yield.
 pub fn yielding<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
     let mut since = Instant::now();
     items.into_iter().inspect(move |_| {

@@ -1,6 +1,6 @@
-//! Parts of a date-time, as the time functions of the language answer them.
+//! Parts of a date-time, as the time functions of the language return them.
 //!
-//! A noun of its own because two rooms ask: rule modules over the border, and the filters of the history.
+//! Two callers share this module: host calls of rule modules, and filters on the history.
 
 mod archive;
 mod directory;
@@ -15,7 +15,7 @@ use crate::transaction::{StatedTime, Value};
 pub use zone_data::{Zone, ZoneData, ZoneDataError};
 pub use zones_named::{filter_names_a_zone, unknown_zone};
 
-/// A [`TimeSpec`] with its zone looked up, ready to be asked.
+/// A [`TimeSpec`] with its zone resolved.
 #[derive(Debug, Clone)]
 pub struct TimePart {
     function: TimeFunction,
@@ -24,23 +24,23 @@ pub struct TimePart {
     semantics: Semantics,
 }
 
-/// A time zone nobody knows.
+/// An unknown time zone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown time zone `{0}`")]
 pub struct UnknownZone(pub String);
 
 impl TimePart {
-    /// Looks the zone up in this data.
+    /// Resolves the zone of a spec in this data.
     ///
     /// # Errors
-    /// When the spec names a zone that the data lacks.
+    /// If the data lacks the zone.
     pub fn bind(spec: &TimeSpec, zones: &ZoneData, semantics: Semantics) -> Result<Self, UnknownZone> {
         let zone = spec.zone.as_deref().map(|name| zones.zone(name)).transpose()?;
         Ok(Self { function: spec.function, zone, takes_text: takes_text(&spec.field), semantics })
     }
 
-    /// The part of what stands in the field of the spec; NaN unless that is a date-time field or a text of the
-    /// metadata that states a time; of a day, its beginning.
+    /// Returns the part of a field value. The result is NaN unless the value is a date-time, or a metadata text that
+    /// states a time. A text that states a day counts as its start.
     #[must_use]
     pub fn of(&self, value: Value<'_>) -> f64 {
         let micros = match value {
@@ -51,13 +51,14 @@ impl TimePart {
     }
 }
 
-/// A text is a date-time in metadata alone: a reference that happens to look like one is still a reference.
+/// Returns whether texts are read as times. Only metadata texts are: a reference that resembles a date stays a
+/// reference.
 fn takes_text(field: &FieldPath) -> bool {
     field.field_type() == FieldType::Dynamic
 }
 
-/// The part of an instant, given in microseconds since 1970 UTC, as clocks of the zone show it; UTC without one. NaN
-/// for an instant beyond the calendar, some 260,000 years away.
+/// Returns the part of an instant, in microseconds since 1970 UTC, in local time of the zone; UTC without one. Returns
+/// NaN for an instant outside the calendar, some 260,000 years away.
 #[must_use]
 pub fn part(function: TimeFunction, micros: i64, zone: Option<&Zone>) -> f64 {
     let Some(utc) = DateTime::<Utc>::from_timestamp_micros(micros) else { return f64::NAN };

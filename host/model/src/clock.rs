@@ -1,14 +1,14 @@
-//! The clock on the wall, behind a door, so that a test can set it.
+//! The wall clock, behind a trait so that tests can set it.
 
 use chrono::{DateTime, Utc};
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Now. It may jump, also backwards: order comes from sequence numbers, never from here.
+    /// Returns the current time. It may jump, even backwards; only sequence numbers define an order.
     fn now(&self) -> DateTime<Utc>;
 }
 
-/// The system's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! Exact decimal numbers: what a JSON number says, not the double nearest to it.
+//! Exact decimal numbers: the value of a JSON number instead of its nearest double.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::fmt;
 use tollgate_guest_abi::comparable_double;
 use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 
-/// Whole numbers up to here are exact doubles.
+/// The bound up to which every integer is an exact double.
 pub const EXACT_MAX: u64 = 1 << 53;
-/// The powers of ten that are exact doubles, from 1 on.
+/// The powers of ten that are exact doubles, starting at 1.
 pub const EXACT_POWERS_OF_TEN: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Numbers of at most 15 digits are below.
+/// Exclusive bound of numbers with at most 15 digits.
 const SHORT_MAX: u128 = 1_000_000_000_000_000;
 
-/// `mantissa / 10^scale`, without trailing zeros: at most 38 digits before and after the point together.
+/// A number `mantissa / 10^scale` without trailing zeros, at most 38 digits before and after the point together.
 ///
-/// Equal numbers are equal values: `1.10`, `1.1` and `11e-1` are one [`Decimal`].
+/// Equal numbers are equal values: `1.10`, `1.1` and `11e-1` are the same [`Decimal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Decimal {
     mantissa: i128,
     scale: u8,
 }
 
-/// Why a number cannot be kept exactly.
+/// The error for a number that cannot be represented exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a number has at most {NUMBER_DIGITS_MAX} digits, before and after the point together")]
 pub struct DecimalError;
@@ -35,10 +35,10 @@ impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, scale: 0 };
 
-    /// Reads a JSON number: `-?digits[.digits][e[+-]digits]`. The text must already be one by its form.
+    /// Parses a JSON number: `-?digits[.digits][e[+-]digits]`. The text must already have this form.
     ///
     /// # Errors
-    /// When it has more than 38 significant digits, or needs more than 38 before or after the point.
+    /// If it has more than 38 significant digits, or needs more than 38 before or after the point.
     pub fn from_json(text: &str) -> Result<Self, DecimalError> {
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (number, exponent) = match rest.split_once(['e', 'E']) {
@@ -49,12 +49,12 @@ impl Decimal {
         Self::from_digits(negative, whole, fraction, exponent)
     }
 
-    /// Reads a text that is wholly a plain decimal number, `-?[0-9]+(\.[0-9]+)?`; `None` for any other text, and for
-    /// one with too many digits to keep.
+    /// Parses a plain decimal number, `-?[0-9]+(\.[0-9]+)?`. Returns `None` for any other text, and for too many
+    /// digits.
     #[must_use]
     #[inline]
     pub fn from_plain(text: &str) -> Option<Self> {
-        // Most texts are no numbers: the first byte tells.
+        // Most texts are not numbers; the first byte rules them out.
         match text.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => Self::read_plain(text),
             _ => None,
@@ -81,7 +81,7 @@ impl Decimal {
     fn from_digits(negative: bool, whole: &str, fraction: &str, exponent: i32) -> Result<Self, DecimalError> {
         let mut mantissa: i128 = 0;
         let mut n_digits = 0_usize;
-        // Zeros are held back until a digit follows, so that trailing ones cost nothing.
+        // Counts zeros until a digit follows, so that trailing zeros do not use up digits.
         let mut n_zeros_held = 0_usize;
         for digit in whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0') {
             if digit == 0 {
@@ -123,10 +123,10 @@ impl Decimal {
         Ok(Self { mantissa: mantissa * 10_i128.pow(n_zeros), scale: 0 })
     }
 
-    /// `units / 10^scale`.
+    /// Returns `units / 10^scale`.
     ///
     /// # Panics
-    /// Never for a scale of at most 38.
+    /// If the scale is greater than 38.
     #[must_use]
     pub const fn of_units(units: i64, scale: u8) -> Self {
         assert!(scale as usize <= NUMBER_DIGITS_MAX, "a decimal has at most 38 digits after the point");
@@ -138,25 +138,25 @@ impl Decimal {
         Self { mantissa: units as i128, scale }
     }
 
-    /// Of the digits and the scale of one; `None` when no decimal has these.
+    /// Creates a decimal from a stored mantissa and scale. Returns `None` if they are not in canonical form.
     pub fn of_parts(mantissa: i128, scale: u8) -> Option<Self> {
         let is_short = mantissa.unsigned_abs() < 10_u128.pow(38) && usize::from(scale) <= NUMBER_DIGITS_MAX;
         (is_short && (scale == 0 || mantissa % 10 != 0)).then_some(Self { mantissa, scale })
     }
 
-    /// How many units of `10^-scale` it is; `None` when that is no whole number, or one beyond 64 bits.
+    /// Returns the number in units of `10^-scale`, or `None` if that is not an integer of 64 bits.
     #[must_use]
     #[inline]
     pub fn units(self, scale: u8) -> Option<i64> {
         let units = i64::try_from(self.mantissa).ok()?;
         match scale.checked_sub(self.scale)? {
-            // Most often.
+            // The common case.
             0 => Some(units),
             n_more => units.checked_mul(10_i64.checked_pow(u32::from(n_more))?),
         }
     }
 
-    /// The sum; `None` when it has too many digits to keep.
+    /// Returns the sum, or `None` if it has too many digits.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         let scale = self.scale.max(other.scale);
@@ -171,19 +171,20 @@ impl Decimal {
         Self::of_parts(mantissa, scale)
     }
 
-    /// The digits as one whole number, at most 38 of them.
+    /// Returns the digits as one integer, at most 38 of them.
     #[must_use]
     pub const fn mantissa(self) -> i128 {
         self.mantissa
     }
 
-    /// How many of the digits stand after the point, at most 38.
+    /// Returns the number of digits after the point, at most 38.
     #[must_use]
     pub const fn scale(self) -> u8 {
         self.scale
     }
 
-    /// Whether it has at most 15 significant digits: no other such number has the same nearest double.
+    /// Returns whether the number has at most 15 significant digits. Different short numbers have different nearest
+    /// doubles.
     #[must_use]
     #[inline]
     pub const fn is_short(self) -> bool {
@@ -194,7 +195,8 @@ impl Decimal {
         mantissa < SHORT_MAX
     }
 
-    /// The double that stands to the double of every short number as this number stands to it, see [`comparable_double`].
+    /// Returns a double that compares with the double of every short number as this number does, see
+    /// [`comparable_double`].
     #[must_use]
     #[inline]
     pub fn comparable(self) -> f64 {
@@ -204,15 +206,15 @@ impl Decimal {
 
     #[cold]
     fn comparable_beside(self, nearest: f64) -> f64 {
-        // What has no decimal is beyond every number that there can be.
+        // A double that no decimal represents lies outside the range of valid numbers.
         let compare = |short: Self| self.cmp(&short);
         comparable_double(nearest, |short| Self::from_plain(short.as_str()).map_or(Ordering::Equal, compare))
     }
 
-    /// The double nearest to it.
+    /// Returns the nearest double.
     #[must_use]
     pub fn to_f64(self) -> f64 {
-        // Both numerator and denominator are exact doubles here, so the one division rounds once.
+        // Numerator and denominator are exact doubles, so the single division rounds once.
         if let (Some(numerator), Some(denominator)) =
             (exact_double(self.mantissa), EXACT_POWERS_OF_TEN.get(usize::from(self.scale)))
         {
@@ -222,7 +224,7 @@ impl Decimal {
     }
 }
 
-/// The double that is this number, if it is small enough to be one.
+/// Returns the number as a double if it is small enough to be exact.
 #[inline]
 pub fn exact_double(number: i128) -> Option<f64> {
     let number = i64::try_from(number).ok().filter(|number| number.unsigned_abs() <= EXACT_MAX)?;
@@ -231,7 +233,7 @@ pub fn exact_double(number: i128) -> Option<f64> {
     Some(double)
 }
 
-/// An exponent, saturated: beyond a few thousand every number that is not zero is out of range anyway.
+/// Reads an exponent, saturated. Beyond a few thousand, every number other than zero is out of range anyway.
 fn read_exponent(text: &str) -> Result<i32, DecimalError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -249,7 +251,7 @@ impl fmt::Display for Decimal {
         let sign = if self.mantissa < 0 { "-" } else { "" };
         let units = self.mantissa.unsigned_abs();
         let scale = usize::from(self.scale);
-        // Most are short, and division of short numbers is quick.
+        // Most numbers are short, and 64-bit division is fast.
         match (u64::try_from(units), 10_u64.checked_pow(u32::from(self.scale))) {
             _ if scale == 0 => write!(f, "{sign}{units}"),
             (Ok(units), Some(one)) => write!(f, "{sign}{}.{:0>scale$}", units / one, units % one),
@@ -272,7 +274,7 @@ impl Ord for Decimal {
         if self.scale == other.scale {
             return self.mantissa.cmp(&other.mantissa);
         }
-        // Nearly all there are have few digits and are widened in halves.
+        // Most numbers have few digits, so 64 bits suffice.
         let scale = self.scale.max(other.scale);
         if let (Some(left), Some(right)) = (self.units(scale), other.units(scale)) {
             return left.cmp(&right);
@@ -288,7 +290,7 @@ impl Ord for Decimal {
         };
         match (widened(self), widened(other)) {
             (Some(left), Some(right)) => left.cmp(&right),
-            // Only one whose widening overflows 38 digits can be the larger in magnitude.
+            // The number that overflows when widened is larger in magnitude.
             (None, Some(_)) => self.mantissa.signum().cmp(&0),
             (Some(_), None) => 0.cmp(&other.mantissa.signum()),
             (None, None) => self.wide(scale).cmp(&other.wide(scale)),

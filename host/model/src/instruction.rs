@@ -1,4 +1,4 @@
-//! What an author wrote, a script or a module, as it is stored and served.
+//! Instructions: scripts and modules as authors wrote them, stored and served by the API.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tollgate_guest_abi::{Cost, RuleEntry};
 /// Bytes of a page of WebAssembly memory.
 pub const PAGE_BYTES: u64 = 64 * 1024;
 
-/// Names an instruction for ever; never given twice.
+/// The permanent id of an instruction. It is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InstructionId(pub i64);
@@ -24,36 +24,36 @@ impl fmt::Display for InstructionId {
     }
 }
 
-/// Where an instruction or a named list comes from.
+/// The origin of an instruction or a named list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum InstructionSource {
-    /// Saved over the API.
+    /// Saved through the API.
     Api,
-    /// A module sent over the API.
+    /// A module uploaded through the API.
     Upload,
     /// A file of the rules directory.
     File {
-        /// Relative to that directory, with `/` between its parts.
+        /// Path relative to that directory, separated by `/`.
         path: String,
     },
     /// A file of a Git repository.
     Git {
-        /// Relative to the top of the repository, with `/` between its parts.
+        /// Path relative to the root of the repository, separated by `/`.
         path: String,
-        /// With which commit its text came into force, in hexadecimal digits.
+        /// Commit whose content is in force, in hexadecimal.
         commit: String,
     },
 }
 
 impl InstructionSource {
-    /// Whether it came over the API, as a script or as a module.
+    /// Returns whether it came through the API, as a script or as a module.
     #[must_use]
     pub const fn is_over_api(&self) -> bool {
         matches!(self, Self::Api | Self::Upload)
     }
 
-    /// The path of the file; `None` for what came over the API.
+    /// Returns the path of the file, or `None` for the API.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {
@@ -63,7 +63,7 @@ impl InstructionSource {
     }
 }
 
-/// For people, behind the words "comes from" or "taken by".
+/// A description for people that follows the words "comes from" or "taken by".
 impl fmt::Display for InstructionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -75,25 +75,25 @@ impl fmt::Display for InstructionSource {
     }
 }
 
-/// Whether an instruction takes part in verdicts.
+/// The status of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionStatus {
-    /// Transactions are judged by it.
+    /// It is evaluated on every transaction.
     Active,
-    /// It is saved as soon as the history can answer what it asks.
+    /// It is saved once the history covers its lookups.
     Activating,
-    /// It is not run, and transactions are held for review in its place.
+    /// It is not run; every transaction is held for review instead.
     Quarantined,
 }
 
 impl InstructionStatus {
-    /// That of an instruction in force.
+    /// Returns the status of an instruction in force.
     #[must_use]
     pub const fn of(record: &InstructionRecord) -> Self {
         if record.quarantine.is_some() { Self::Quarantined } else { Self::Active }
     }
 
-    /// The word on the wire.
+    /// Returns the name used on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -104,12 +104,12 @@ impl InstructionStatus {
     }
 }
 
-/// SHA-256 of a script's, a module's or a list's bytes.
+/// The SHA-256 digest of a script, a module or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentDigest(pub [u8; 32]);
 
 impl ContentDigest {
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -122,17 +122,17 @@ impl fmt::Display for ContentDigest {
     }
 }
 
-/// What an author wrote, as it came.
+/// The content of a rule as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleContent {
-    /// The text of a script.
+    /// Script text.
     Script(String),
-    /// A module that another compiler made, its manifest inside.
+    /// A module from another compiler, with its manifest inside.
     Module(Vec<u8>),
 }
 
 impl RuleContent {
-    /// As a file holds it.
+    /// Returns the bytes as in a file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -141,7 +141,7 @@ impl RuleContent {
         }
     }
 
-    /// The text of a script.
+    /// Returns the text of a script.
     #[must_use]
     pub fn script(&self) -> Option<&str> {
         match self {
@@ -151,40 +151,41 @@ impl RuleContent {
     }
 }
 
-/// What is kept of an instruction. All else (rule, cost, verdict, warnings) follows from the script, or from the module
-/// where there is none.
+/// The stored form of an instruction. Everything else (rule, cost, verdict, warnings) is derived from the script, or
+/// from the module if there is no script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstructionRecord {
-    /// Its identity.
+    /// Id of the instruction.
     pub id: InstructionId,
-    /// The rule's name; unique among the instructions in force.
+    /// Rule name, unique among the instructions in force.
     pub name: String,
-    /// As written; `None` when its author wrote a module.
+    /// Script as written; `None` if its author wrote a module.
     pub script: Option<String>,
-    /// Where it comes from.
+    /// Origin of the instruction.
     pub source: InstructionSource,
-    /// The module of this one rule.
+    /// Module of this rule.
     pub module: Vec<u8>,
-    /// When it was first saved.
+    /// Time of the first save.
     pub created_at: DateTime<Utc>,
-    /// When its script, or its module, last changed.
+    /// Time of the last change to the script or module.
     pub updated_at: DateTime<Utc>,
-    /// Why it is not run, if it is not.
+    /// Quarantine, if the rule is not run.
     pub quarantine: Option<Quarantine>,
-    /// On what terms its module runs; `None` of what an earlier version of the service kept, which did not note them.
+    /// Author and limits of the module; `None` if an earlier version of the service stored it, which did not note them.
     pub origin: Option<Origin>,
 }
 
-/// The author of a module, and what the module may use. Part of a version of the rule set, because verdicts depend on it.
+/// The terms on which a module runs: its maker and its limits per transaction. They are part of a rule set version
+/// because verdicts depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "made_by", rename_all = "lowercase")]
 pub enum Origin {
-    /// The compiler of Tollgate: such a module keeps no state, does not loop, and is as long as its rule.
+    /// The compiler made the module, so its rule bounds its length.
     Compiler,
-    /// An author who is not trusted, with the limits of the module.
+    /// A third party made the module and is granted these limits.
     #[serde(rename = "stranger")]
     Untrusted(Grant),
-    /// No module: the stored one is not admitted any more.
+    /// The module is no longer admitted, so there is nothing to run.
     Nobody,
 }
 
@@ -219,28 +220,28 @@ impl Origin {
 /// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
-    /// Since when.
+    /// Start of the quarantine.
     pub since: DateTime<Utc>,
-    /// By what.
+    /// Cause of the quarantine.
     pub cause: QuarantineCause,
-    /// For people; one line.
+    /// Explanation for people, on one line.
     pub reason: String,
 }
 
-/// What brings a rule into quarantine.
+/// The cause of a quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuarantineCause {
-    /// It failed again and again.
+    /// The rule failed repeatedly.
     Failures,
-    /// The operator's policy does not grant what it needs any more.
+    /// The operator's policy no longer grants what the rule needs.
     Policy,
-    /// Its module is not let in any more: there is nothing to run.
+    /// The module is no longer admitted, so there is nothing to run.
     Module,
 }
 
 impl QuarantineCause {
-    /// Whether each start, and each new version, finds out anew if the cause is still there.
+    /// Returns whether the cause is checked again at every start and for every new version.
     #[must_use]
     pub const fn is_found_anew(self) -> bool {
         matches!(self, Self::Policy | Self::Module)
@@ -248,34 +249,34 @@ impl QuarantineCause {
 }
 
 impl InstructionRecord {
-    /// What its author wrote, as a file would hold it.
+    /// Returns the bytes that the author wrote, as in a file.
     #[must_use]
     pub fn written(&self) -> &[u8] {
         self.script.as_ref().map_or(&self.module[..], |script| script.as_bytes())
     }
 
-    /// Whether this is what its author wrote, to the byte.
+    /// Returns whether the author wrote exactly this content.
     #[must_use]
     pub fn is_written_as(&self, content: &RuleContent) -> bool {
         self.script.as_deref() == content.script() && self.written() == content.bytes()
     }
 }
 
-/// An instruction in force, with all that follows from its script or module.
+/// An instruction in force, with everything derived from its script or module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
-    /// What is kept of it.
+    /// Stored form.
     pub record: Arc<InstructionRecord>,
-    /// Name, description, verdict, score, reason.
+    /// Name, description, verdict, score and reason.
     pub entry: RuleEntry,
-    /// The checked rule as JSON; null when there is no script, or none that compiles today.
+    /// Checked rule as JSON; null without a script that compiles today.
     pub rule: serde_json::Value,
-    /// Of the module's bytes.
+    /// Digest of the module.
     pub digest: ContentDigest,
-    /// The contract the module was written to.
+    /// ABI version of the module.
     pub abi_version: u32,
-    /// Worst case of one evaluation.
+    /// Worst-case cost of one evaluation.
     pub cost: Cost,
-    /// What the compiler had to say all the same.
+    /// Compiler warnings.
     pub warnings: Vec<Diagnostic>,
 }

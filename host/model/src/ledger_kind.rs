@@ -1,11 +1,11 @@
-//! Kinds of ledgers: each reads what its ledger tells of an entry as news of a payment.
+//! Kinds of ledgers: conversion of reported entries into payment events.
 //!
 //! ```text
-//!  event, hook, row ──LedgerKind::read──▶ Entry: which payment it is part of, and what happened to that ──▶ payments
+//!  event, hook, row ──LedgerKind::read──▶ Entry: the payment it belongs to, and what happened to it ──▶ payments
 //! ```
 //!
-//! Events and rows of one ledger go through one mapping, so the two ways in cannot disagree. A further kind of ledger is a
-//! further variant here, and a module beside [`blnk`] that makes a [`ReportedEntry`] of what it tells.
+//! Events and rows of a ledger share one mapping, so they cannot disagree. To add a kind, add a variant here and a
+//! module next to [`blnk`] that creates a [`ReportedEntry`].
 
 mod amount;
 mod blnk;
@@ -16,34 +16,34 @@ use chrono::{DateTime, Utc};
 
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json, TransactionReport};
 
-/// Which ledger it is.
+/// The kind of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LedgerKind {
-    /// One that has one id for each payment, and tells of it under that id.
+    /// One id per payment; every report uses that id.
     #[default]
     Generic,
-    /// Blnk, which has an entry for each stage of a payment, under an id of its own.
+    /// Blnk: one entry with a separate id for each stage of a payment.
     Blnk,
 }
 
-/// By what a payment of a ledger is known here.
+/// The identity of a ledger payment in this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LedgerIdentity {
-    /// By the id of its first entry.
+    /// Id of its first entry.
     #[default]
     Id,
-    /// By its reference: the `transaction_id` under which a back end asked for a verdict before the ledger knew of it.
+    /// Its reference: the `transaction_id` with which a back end requested a verdict before the ledger had the payment.
     Reference,
 }
 
 impl LedgerKind {
-    /// The kind of this name.
+    /// Returns the kind of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [LedgerKind::Generic, LedgerKind::Blnk].into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// As settings name it.
+    /// Returns the name used in settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,13 +54,13 @@ impl LedgerKind {
 }
 
 impl LedgerIdentity {
-    /// The identity of this name.
+    /// Returns the identity of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [LedgerIdentity::Id, LedgerIdentity::Reference].into_iter().find(|one| one.as_str() == name)
     }
 
-    /// As settings name it.
+    /// Returns the name used in settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,47 +70,47 @@ impl LedgerIdentity {
     }
 }
 
-/// How a ledger tells.
+/// The channel of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportChannel<'a> {
-    /// By an event of this word, such as `applied`.
+    /// An event of this name, such as `applied`.
     Event(&'a str),
-    /// By a hook, whose numbers are exact.
+    /// A hook, whose numbers are exact.
     Hook,
-    /// By a row of its database, whose numbers are exact.
+    /// A database row, whose numbers are exact.
     Row,
 }
 
-/// What a ledger tells of one of its entries.
+/// A report about one entry of a ledger.
 #[derive(Debug)]
 pub struct EntryReport<'a> {
-    /// How.
+    /// Channel of the report.
     pub telling: ReportChannel<'a>,
-    /// The entry, as an object.
+    /// Entry as an object.
     pub data: Json,
-    /// The id of the message it came in.
+    /// Id of the message that contained it.
     pub message: Option<&'a str>,
-    /// When it came.
+    /// Time of arrival.
     pub arrival: DateTime<Utc>,
 }
 
 /// An entry of a ledger.
 #[derive(Debug, Clone)]
 pub struct ReportedEntry {
-    /// Its id in the ledger.
+    /// Id in the ledger.
     pub id: Arc<str>,
-    /// Other ids in the ledger that stand for the same payment.
+    /// Other ledger ids of the same payment.
     pub also: Vec<Arc<str>>,
-    /// What it says happened.
+    /// Event that the entry reports.
     pub happened: PaymentEvent,
-    /// The payment as it is told: for what settles a hold, that of the settled part alone.
+    /// Payment as reported. For an entry that settles a hold, only the settled part.
     pub report: TransactionReport,
 }
 
-/// How far a payment of its own has come.
+/// The progress of a separate payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It is yet to come.
+    /// It has not happened yet.
     Awaited,
     /// It was posted or rejected.
     Ended,
@@ -118,37 +118,37 @@ pub enum Progress {
     Held,
 }
 
-/// What happened to a payment.
+/// An event in the life of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaymentEvent {
-    /// A payment of its own has come as far as its status says: it was posted, held, rejected, or is yet to come.
+    /// A separate payment reached the state of its status: posted, held, rejected or awaited.
     Payment(Progress),
-    /// All or a part of what was held was posted, or released.
+    /// All or part of a held amount was posted or released.
     Settled {
-        /// The entry of the hold.
+        /// Entry of the hold.
         hold: Arc<str>,
-        /// Whether it was released.
+        /// Whether the amount was released.
         is_released: bool,
     },
-    /// A payment of its own gave another one back.
+    /// A separate payment refunded another one.
     Reversed {
-        /// An entry of the other one.
+        /// An entry of the refunded payment.
         original: Arc<str>,
     },
-    /// Nothing: it is book-keeping of the ledger about this entry.
+    /// An internal bookkeeping entry of the ledger; nothing happened.
     Nothing {
-        /// The entry.
+        /// Entry that it concerns.
         about: Arc<str>,
     },
 }
 
 impl LedgerKind {
-    /// When two tellings of a payment say the same amount.
+    /// Returns the rule by which two reports agree on an amount.
     #[must_use]
     pub const fn amounts(self) -> AmountAgreement {
         match self {
             LedgerKind::Generic => AmountAgreement::Exact,
-            // Its events bring amounts as doubles, its rows and hooks as they are.
+            // Its events carry amounts as doubles; its rows and hooks carry exact amounts.
             LedgerKind::Blnk => AmountAgreement::Doubles,
         }
     }
@@ -156,7 +156,7 @@ impl LedgerKind {
     /// Reads an entry.
     ///
     /// # Errors
-    /// When it is none; the error names the field.
+    /// If the entry is invalid; the error names the field.
     pub fn read(
         self,
         told: EntryReport<'_>,
@@ -169,21 +169,21 @@ impl LedgerKind {
     }
 }
 
-/// Every entry is a payment of its own.
+/// Treats every entry as a separate payment.
 fn generic(told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
     let report = TransactionReport::read(told.telling.word(), told.data, told.message, told.arrival)?;
     let id = Arc::clone(&report.transaction().transaction_id);
     Ok(ReportedEntry { id, also: Vec::new(), happened: PaymentEvent::Payment(Progress::Ended), report })
 }
 
-/// Whether what is told looks like an entry of Blnk, which a ledger of the generic kind does not have.
+/// Returns whether the data has the fields of a Blnk entry, which a generic ledger does not have.
 #[must_use]
 pub fn looks_like_blnk(data: &Json) -> bool {
     ["precise_amount", "precision", "parent_transaction"].iter().all(|name| data.at(&[name]).is_some())
 }
 
 impl ReportChannel<'_> {
-    /// That of an event; what is no event tells of a status only in its data.
+    /// Returns the name of the event. For other channels, only the data states a status.
     const fn word(&self) -> &str {
         match self {
             ReportChannel::Event(word) => word,

@@ -1,9 +1,9 @@
-//! Payments, lists, instructions and verdicts, as values.
+//! Value types for payments, lists, instructions and verdicts.
 //!
-//! Values and the rules that hold for them: how a transaction is read, compared and written, exact decimals, calendars, patterns, named
-//! lists, the numbers of the log. It promises that the same bytes give the same value on every machine.
+//! The crate reads, compares and writes transactions. It also has exact decimals, calendars, patterns, named lists and
+//! sequence numbers. The same bytes give the same value on every machine.
 //!
-//! It knows no history, no rule that runs, no store and no connection. It reads no setting and no variable of the environment.
+//! The crate has no history, rule execution, store or connection, and it reads no settings or environment variables.
 
 pub mod alert;
 pub mod assessment;

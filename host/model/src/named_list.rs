@@ -1,4 +1,4 @@
-//! Named lists: kept beside the rules, swapped together with them, asked with `in $name`.
+//! Named lists: stored with the rules, replaced together with them, and tested with `in $name`.
 
 pub mod format;
 pub mod table;
@@ -12,10 +12,10 @@ use tollgate_guest_abi::Semantics;
 use crate::transaction::Value;
 use crate::value_set::ValueSet;
 
-/// Most bytes of one list.
+/// Maximum size of a list, in bytes.
 pub const LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The entries of one list; membership by hash.
+/// The entries of a list, looked up by hash.
 #[derive(Debug, Clone, Default)]
 pub struct NamedList {
     entries: ValueSet,
@@ -23,26 +23,27 @@ pub struct NamedList {
 }
 
 impl NamedList {
-    /// Whether an entry equals the value by the table of the language: texts to the letter, or whatever the case of a caseless one, a number when an entry is
-    /// a plain decimal of the same value, a boolean when its word is there, a date-time when its instant is.
+    /// Returns whether an entry equals the value under the equality rules of the language. Texts match exactly, or
+    /// ignoring case for a caseless text. A number matches a plain decimal of the same value, a boolean its word, and a
+    /// date-time its instant.
     #[must_use]
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
         self.entries.contains(value, semantics)
     }
 
-    /// The same for a computed number; NaN is in no list.
+    /// Returns whether an entry equals a computed number. NaN is in no list.
     #[must_use]
     pub fn contains_number(&self, number: f64) -> bool {
         self.entries.contains_number(number)
     }
 
-    /// How many entries it was made of.
+    /// Returns the number of entries from which the list was built.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.n_entries
     }
 
-    /// Whether it has none.
+    /// Returns whether the list is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.n_entries == 0
@@ -60,9 +61,9 @@ impl<T: AsRef<str>> FromIterator<T> for NamedList {
     }
 }
 
-/// Whoever keeps the lists in force.
+/// A provider of the lists in force.
 pub trait NamedLists {
-    /// The list of this name; `None` when nobody set it.
+    /// Returns the list of this name, or `None` if it is not set.
     fn list(&self, name: &str) -> Option<&NamedList>;
 }
 

@@ -1,7 +1,7 @@
-//! Patterns of rules, compiled by the linear-time engine within named limits.
+//! Patterns of rules, compiled by a linear-time engine within fixed limits.
 //!
-//! A search takes time linear in pattern times text, and both are bounded, so the worst a pattern can cost is known. Small
-//! ones that are searched in the same short text can be searched at once.
+//! The time of a search is linear in the product of pattern size and text length. Both are bounded, so the worst-case
+//! cost is known. Small patterns on the same short text can be searched together.
 
 mod set;
 
@@ -14,29 +14,29 @@ use crate::transaction::Value;
 
 pub use set::PatternSet;
 
-/// A compiled pattern: unanchored, case-sensitive unless it says `(?i)`.
+/// A compiled pattern: unanchored, and case-sensitive unless it contains `(?i)`.
 #[derive(Debug, Clone)]
 pub struct CompiledPattern {
     regex: Regex,
     weight: usize,
 }
 
-/// Sizes of compiled patterns, and how much dearer than the smallest a search with them may be for each byte.
+/// Limits on the compiled size, and the maximum cost per byte relative to the smallest.
 const WEIGHTS: [(usize, usize); 4] =
     [(32 * 1024, 1), (128 * 1024, 4), (512 * 1024, 16), (PATTERN_COMPILED_BYTES_MAX, 32)];
 
-/// Why a text is no pattern.
+/// A reason why a text is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PatternError {
-    /// Longer than the limit.
+    /// The pattern exceeds the length limit.
     #[error("a pattern has at most {PATTERN_BYTES_MAX} bytes, this one has {0}")]
     TooLong(usize),
-    /// Refused by the engine: malformed, too deep, too large once compiled, or in need of look-around.
+    /// The engine refuses the pattern: malformed, nested too deeply, too large when compiled, or using look-around.
     #[error("the pattern `{pattern}` is refused")]
     Refused {
-        /// As written.
+        /// Pattern as written.
         pattern: String,
-        /// The engine's words.
+        /// Error of the engine.
         source: Box<regex::Error>,
     },
 }
@@ -51,7 +51,7 @@ impl CompiledPattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// When it is too long or the engine refuses it.
+    /// If the pattern is too long or the engine refuses it.
     pub fn compile(pattern: &str) -> Result<Self, PatternError> {
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(PatternError::TooLong(pattern.len()));
@@ -75,15 +75,14 @@ impl CompiledPattern {
         Err(PatternError::refused(pattern, refused.unwrap_or(too_big)))
     }
 
-    /// How many times as dear as with a small pattern a search may be, for each byte: what a search costs at worst grows
-    /// with the pattern.
+    /// Returns the cost per byte of a search, relative to a small pattern. The worst case grows with the pattern.
     #[must_use]
     pub const fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Whether it is found in a value: a text, a number's plain decimal text, a boolean's word, a date-time as given.
-    /// `None` when the value is missing; never found in a structure.
+    /// Returns whether the pattern matches a value: a text, a plain decimal number, a boolean word, or a date-time as
+    /// given. Returns `None` for a missing value, and `false` for a structure.
     #[must_use]
     pub fn search(&self, value: &Value<'_>) -> Option<bool> {
         match value {
@@ -93,13 +92,14 @@ impl CompiledPattern {
         }
     }
 
-    /// Whether it is found in the plain decimal text of a computed number; `None` for NaN, never found in an infinity.
+    /// Returns whether the pattern matches the plain decimal text of a computed number. Returns `None` for NaN, and
+    /// `false` for an infinity.
     #[must_use]
     pub fn search_number(&self, number: f64) -> Option<bool> {
         if number.is_nan() {
             return None;
         }
-        // Adding zero makes one zero of both.
+        // Adding zero normalizes negative zero.
         Some(number.is_finite() && self.is_in(&(number + 0.0).to_string()))
     }
 

@@ -1,21 +1,21 @@
-//! A text that must not be seen: a token, a password, an address that may hold one.
+//! A text that must not be displayed: a token, a password, or an address that may contain one.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Shown as `***` by everything that shows it: `Debug`, JSON, a log line. It has no `Display`.
+/// A secret text, displayed as `***` in `Debug`, JSON and logs. It has no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a text out of sight.
+    /// Wraps a text.
     #[must_use]
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the text itself, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// A sequence number: 1 for the first transaction ever accepted, strictly increasing, possibly with gaps.
+/// A sequence number: 1 for the first accepted transaction, strictly increasing, possibly with gaps.
 ///
 /// A transaction sees exactly the accepted transactions with a lower number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Sequence(pub u64);
 
 impl Sequence {
-    /// The one after it.
+    /// Returns the next number.
     #[must_use]
     pub const fn next(self) -> Self {
         Sequence(self.0 + 1)

@@ -1,11 +1,11 @@
-//! The noun everything turns on: one movement of money to be judged.
+//! Transactions: movements of money to be evaluated.
 //!
 //! ```text
-//!  bytes ──parse──▶ Transaction ──value(path)──▶ Value ──relate──▶ the relations rules test
+//!  bytes ──parse──▶ Transaction ──value(path)──▶ Value ──relate──▶ the relations that rules test
 //! ```
 //!
-//! A [`Transaction`] keeps what the caller sent, digits included, so that it can be stored and echoed to the letter; a
-//! [`Value`] is the view that rules have of one field of it, and a [`FieldAccess`] the way to it.
+//! A [`Transaction`] keeps the caller's input, including digits, so that it can be stored and returned unchanged. A
+//! [`Value`] is the view of one field for rules, and a [`FieldAccess`] is a resolved path to it.
 
 mod access;
 mod agreement;
@@ -44,45 +44,45 @@ pub use sameness::{is_same_bytes, is_same_text};
 pub use value::{Value, in_small_letters};
 pub use wire::RESERVED;
 
-/// One movement of money, as it was sent, defaults filled in.
+/// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transaction {
-    /// Unique; the caller's or a generated UUID.
+    /// Unique id, from the caller or a generated UUID.
     pub transaction_id: Arc<str>,
-    /// How much, with the digits as given.
+    /// Amount with its digits as received.
     pub amount: JsonNumber,
-    /// In what.
+    /// Currency of the amount.
     pub currency: Arc<str>,
-    /// The account it leaves.
+    /// Account that is debited.
     pub source: Option<Arc<str>>,
-    /// The account it reaches.
+    /// Account that is credited.
     pub destination: Option<Arc<str>>,
-    /// The caller's reference.
+    /// Reference from the caller.
     pub reference: Arc<str>,
-    /// For people.
+    /// Description for people.
     pub description: Option<Arc<str>>,
-    /// A free word; `pending`, `applied`, `failed`, `declined` are in use.
+    /// Free-form status; `pending`, `applied`, `failed` and `declined` are common.
     pub status: Option<Arc<str>>,
-    /// The caller's hash.
+    /// Hash from the caller.
     pub hash: Option<Arc<str>>,
-    /// Default false.
+    /// Whether an overdraft is allowed; `false` by default.
     pub allow_overdraft: bool,
-    /// Default false.
+    /// Whether the transaction is inflight; `false` by default.
     pub inflight: bool,
-    /// Default false.
+    /// Whether to skip the queue; `false` by default.
     pub skip_queue: bool,
-    /// Default false.
+    /// Whether the transaction is atomic; `false` by default.
     pub atomic: bool,
-    /// When it happened: the clock of all windows. `created_at` on the wire; the time of arrival when left out.
+    /// Time of the transaction, the clock of all windows. `created_at` on the wire; the time of arrival if absent.
     pub timestamp: EventTime,
-    /// When it takes effect.
+    /// Time at which it takes effect.
     pub effective_date: Option<EventTime>,
-    /// When it is to be executed.
+    /// Time at which it is to be executed.
     pub scheduled_for: Option<EventTime>,
-    /// When an inflight transaction lapses.
+    /// Time at which an inflight transaction expires.
     pub inflight_expiry_date: Option<EventTime>,
-    /// Whatever else the caller knows; `meta_data` on the wire.
+    /// Additional data from the caller; `meta_data` on the wire.
     pub metadata: Option<Json>,
-    /// Fields the interface does not name: kept, never read by rules.
+    /// Fields that are not part of the interface: stored, never read by rules.
     pub unnamed: Vec<(Box<str>, Json)>,
 }

@@ -1,8 +1,8 @@
-//! Values to be looked among: what `in` means when there are many of them.
+//! Sets of values, for `in` with many elements.
 //!
-//! Equality is that of the language (see [`relate`](crate::transaction::relate)), which is not transitive: the number 42
-//! equals the texts `42` and `0042`, and these two do not equal each other. So each kind of element is hashed in the
-//! ways the kinds of values may find it. A set answers by every [`Semantics`]; what is asked says by which.
+//! Equality in the language (see [`relate`](crate::transaction::relate)) is not transitive: the number 42 equals the
+//! texts `42` and `0042`, but these texts differ from each other. Each kind of element is therefore hashed in every way
+//! in which a value may match it. A set supports all [`Semantics`]; each lookup names one.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -15,37 +15,37 @@ use crate::transaction::{EventTime, StatedTime, Value, in_small_letters};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// A set of values; membership by hash, whatever its size.
+/// A set of values with lookup by hash, whatever its size.
 #[derive(Debug, Clone, Default)]
 pub struct ValueSet {
-    /// Texts, found by texts to the letter.
+    /// Texts, matched exactly by texts.
     texts: HashSet<Box<str>>,
-    /// The same in small ASCII letters, found by caseless texts; made when the first one is looked for, which few sets see.
+    /// The same texts in lower case, matched by caseless texts. Built on the first such lookup, which is rare.
     small_texts: OnceLock<HashSet<Box<str>>>,
-    /// Caseless texts, in small ASCII letters.
+    /// Caseless texts, in lower case.
     caseless: HashSet<Box<str>>,
-    /// What texts say as numbers, found by numbers.
+    /// Numbers stated by texts, matched by numbers.
     text_numbers: NumberSet,
-    /// What texts say as points in time, found by date-times: in RFC 3339, and in shorter forms, which count since the second
-    /// semantics.
+    /// Times stated by texts, matched by date-times: in RFC 3339, and in shorter forms, which only the second and later
+    /// semantics accept.
     text_instants: HashSet<i64>,
     short_instants: HashSet<i64>,
-    /// Days that texts state, by their first microsecond.
+    /// Days stated by texts, as their first microsecond.
     text_days: HashSet<i64>,
-    /// Numbers, found by numbers and by texts that are numbers.
+    /// Numbers, matched by numbers and by texts that are numbers.
     numbers: NumberSet,
-    /// Date-times, found by date-times and by texts that are date-times.
+    /// Date-times, matched by date-times and by texts that are date-times.
     instants: HashSet<i64>,
     has_true: bool,
     has_false: bool,
 }
 
-/// Numbers, found exactly or by their nearest doubles.
+/// Numbers, matched exactly or by their nearest doubles.
 #[derive(Debug, Clone, Default)]
 struct NumberSet {
-    /// The doubles of those that no other number of so few digits shares its double with.
+    /// Doubles of short numbers, each of which belongs to only one short number.
     short: HashSet<HashedDouble>,
-    /// The others, and their doubles.
+    /// Other numbers, and their doubles.
     long: HashSet<Decimal>,
     doubles_of_long: HashSet<HashedDouble>,
 }
@@ -81,28 +81,28 @@ impl NumberSet {
     }
 }
 
-/// A double that is a number, hashed by its value: both zeros are one.
+/// A double that is not NaN, hashed by value; both zeros are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashedDouble(u64);
 
 impl HashedDouble {
-    /// Returns the double of a number.
+    /// Returns the key of a number.
     pub fn of(number: f64) -> Self {
-        // Adding zero makes one zero of both.
+        // Adding zero normalizes negative zero.
         Self((number + 0.0).to_bits())
     }
 
-    /// Of bits that [`HashedDouble::bits`] gave.
+    /// Restores a key from [`HashedDouble::bits`].
     pub const fn of_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// As the double has them.
+    /// Returns the bits of the double.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Whether it is that of a number.
+    /// Returns whether the bits are a normalized number.
     pub fn is_sound(self) -> bool {
         let number = f64::from_bits(self.0);
         !number.is_nan() && Self::of(number) == self
@@ -110,7 +110,7 @@ impl HashedDouble {
 }
 
 impl ValueSet {
-    /// Adds a value. What equals nothing (a missing value, an object, an array) is not kept.
+    /// Adds a value. A missing value, an object or an array equals nothing and is not stored.
     pub fn insert(&mut self, value: Value<'_>) {
         match value {
             Value::Missing | Value::List(_) | Value::Object(_) => {}
@@ -152,12 +152,12 @@ impl ValueSet {
     pub fn insert_number(&mut self, number: &Number) {
         match Decimal::from_plain(number.as_str()) {
             Some(decimal) => self.numbers.insert(decimal),
-            // Only a double that a manifest of the first semantics has.
+            // Only a manifest of the first semantics can contain such a double.
             None => _ = self.numbers.short.insert(HashedDouble::of(number.to_f64())),
         }
     }
 
-    /// Whether some element equals the value.
+    /// Returns whether an element equals the value.
     #[must_use]
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
         match value {
@@ -193,13 +193,13 @@ impl ValueSet {
         self.small_texts.get_or_init(small)
     }
 
-    /// Whether some element equals the computed number; none equals NaN.
+    /// Returns whether an element equals the computed number. None equals NaN.
     #[must_use]
     pub fn contains_number(&self, number: f64) -> bool {
         self.numbers.contains_double(number) || self.text_numbers.contains_double(number)
     }
 
-    /// Whether some text states this point in time, or its day.
+    /// Returns whether a text states this instant or its day.
     fn states(&self, micros: i64, semantics: Semantics) -> bool {
         let day = micros - micros.rem_euclid(DAY_MICROS);
         self.text_instants.contains(&micros)
@@ -207,7 +207,7 @@ impl ValueSet {
                 && (self.short_instants.contains(&micros) || self.text_days.contains(&day)))
     }
 
-    /// Whether an element that is no text is the boolean whose word this is, or the number or the time that the text states.
+    /// Returns whether an element that is not a text matches the boolean, number or time that the text states.
     fn states_what(&self, text: &str, word: &str, semantics: Semantics) -> bool {
         let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
         let is_instant = || {

@@ -1,13 +1,13 @@
-//! Alerts out: what somebody outside should hear of a verdict, and that they hear of it.
+//! Delivery of alerts about verdicts to external systems.
 //!
 //! ```text
-//!  monitor: assessment ──alert──▶ commit, with a row of the outbox ──announce──┬──▶ tunnel: now or never
-//!                                                                             └──▶ courier: at least once
+//!  monitor: assessment ──alert──▶ commit, with an outbox row ──announce──┬──▶ tunnel: at most once
+//!                                                                        └──▶ delivery loop: at least once
 //! ```
 //!
-//! Nothing is said outside before the verdict is durable, and nobody who waits for a verdict waits for any of this. The
-//! dashboard hears of what happens while it is connected. Webhooks hear of everything: each alert is in the store, in the
-//! commit of its verdict, until one of them has taken it, or until it is a dead letter that can be seen and sent again.
+//! No alert is sent before its verdict is durable, and no caller that waits for a verdict waits for a delivery. The
+//! tunnel receives alerts only while it is connected. For webhooks, each alert is stored in the commit of its verdict.
+//! It stays in the store until a webhook accepts it or it becomes a dead letter, which can be listed and sent again.
 
 mod delivery_loop;
 mod endpoints;
@@ -35,7 +35,7 @@ use delivery_loop::DeliveryLoop;
 use endpoints::Endpoints;
 use retries::Retries;
 
-/// Tells others of alerts. Cheap to clone.
+/// Sends alerts to external systems. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Alerting {
     inner: Arc<AlertingInner>,
@@ -50,81 +50,81 @@ struct AlertingInner {
     clock: Arc<dyn Clock>,
 }
 
-/// What is known here of the courier.
+/// The service's side of the delivery loop.
 #[derive(Debug)]
 struct Outbox {
-    /// Said when there may be something to deliver.
+    /// Notified when there may be an alert to deliver.
     arrived: Arc<Notify>,
     endpoints: Arc<Endpoints>,
 }
 
-/// What alerting works with.
+/// The dependencies of [`Alerting`].
 #[derive(Debug, Clone)]
 pub struct AlertingDeps {
-    /// Where the outbox is.
+    /// The store that holds the outbox.
     pub store: Store,
-    /// The clock of attempts.
+    /// The clock that dates delivery attempts.
     pub clock: Arc<dyn Clock>,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
 }
 
-/// The task that delivers. Dropped, it leaves everything for the next start.
+/// The delivery task. Dropping it leaves every undelivered alert for the next start.
 #[derive(Debug)]
 pub struct Delivery {
     running: Option<(JoinHandle<()>, oneshot::Sender<()>)>,
 }
 
-/// Why the links cannot be set up.
+/// An error in setting up the links.
 #[derive(Debug, thiserror::Error)]
 pub enum AlertingError {
-    /// An address that cannot be used.
+    /// The address of a peer is unusable.
     #[error("`{name}` cannot be used: {source}")]
     Address {
-        /// The variable.
+        /// The name of the variable.
         name: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         source: PeerAddressError,
     },
-    /// A secret that is none.
+    /// The secret is malformed.
     #[error("`{name}` cannot be used: behind `whsec_` it takes base64")]
     Secret {
-        /// The variable.
+        /// The name of the variable.
         name: &'static str,
     },
-    /// Nobody can be trusted.
+    /// The trust store cannot be loaded.
     #[error(transparent)]
     Trust(#[from] TrustError),
 }
 
-/// Why a dead letter is not sent again.
+/// The reason why a dead letter is not sent again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// Nobody is named who could take it.
+    /// No webhook is configured.
     #[error("there is no webhook to send alerts to; set `ALERT_WEBHOOK_URL`")]
     NotConfigured,
     /// No dead letter has this id.
     #[error("there is no dead letter with this id")]
     NotFound,
-    /// The store did not take it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What the store holds of alerts.
+/// The undelivered alerts in the store.
 #[derive(Debug)]
 pub struct Undelivered {
-    /// How many there are.
+    /// Alert counts.
     pub counts: AlertCounts,
-    /// The oldest that nobody took.
+    /// The oldest dead letters.
     pub dead_letters: Vec<DeadAlert>,
 }
 
 impl Alerting {
-    /// Opens the links that are asked for; needs a tokio runtime.
+    /// Opens the configured links. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// When an address or a secret cannot be used.
+    /// When an address or a secret cannot be used, or the trust store cannot be loaded.
     pub fn start(deps: AlertingDeps, settings: &LinkSettings) -> Result<(Self, Delivery), AlertingError> {
         let mut alerting = AlertingInner {
             threshold: RiskThreshold::new(settings.risk_threshold).unwrap_or_default(),
@@ -147,14 +147,14 @@ impl Alerting {
         Ok((Self { inner: Arc::new(alerting) }, delivery))
     }
 
-    /// Tells nobody.
+    /// Returns an instance without any link.
     #[must_use]
     pub fn silent(store: Store, clock: Arc<dyn Clock>) -> Self {
         let threshold = RiskThreshold::default();
         Self { inner: Arc::new(AlertingInner { threshold, tunnel: None, outbox: None, store, clock }) }
     }
 
-    /// The alert about an assessment; `None` when nobody needs to hear of it, or nobody is there to hear.
+    /// Returns the alert about an assessment, or `None` if none is due or no link is configured.
     #[must_use]
     pub fn alert(&self, transaction: &Transaction, assessment: &Assessment) -> Option<Arc<Alert>> {
         if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
@@ -169,13 +169,13 @@ impl Alerting {
         }
     }
 
-    /// Whether alerts are kept until a webhook has taken them.
+    /// Returns whether alerts are kept until a webhook accepts them.
     #[must_use]
     pub fn keeps_alerts(&self) -> bool {
         self.inner.outbox.is_some()
     }
 
-    /// Says outside what is durable; does not wait.
+    /// Announces durable alerts to the links, without waiting.
     pub fn announce(&self, alerts: &[Arc<Alert>]) {
         if let Some(tunnel) = &self.inner.tunnel {
             alerts.iter().for_each(|alert| tunnel.offer(alert));
@@ -185,7 +185,7 @@ impl Alerting {
         }
     }
 
-    /// How the links stand, each by its name and in a few words; `ok` when there is nothing to say.
+    /// Returns the name and a short status of each link; the status is `ok` when there is no complaint.
     #[must_use]
     pub fn status(&self) -> Vec<(&'static str, String)> {
         let tunnel = self.inner.tunnel.as_ref().map(|tunnel| ("tunnel", tunnel.status()));
@@ -193,7 +193,7 @@ impl Alerting {
         tunnel.into_iter().chain(alerts).collect()
     }
 
-    /// What nobody took: how many, and the oldest of them, at most `limit`.
+    /// Returns the alert counts and at most `limit` of the oldest dead letters.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -202,7 +202,7 @@ impl Alerting {
         Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
     }
 
-    /// Sends a dead letter again, with all its attempts before it.
+    /// Queues a dead letter again, with its full number of attempts.
     ///
     /// # Errors
     /// See [`ReplayError`].
@@ -218,7 +218,7 @@ impl Alerting {
 }
 
 impl Delivery {
-    /// Ends it: what is under way is sent again after the next start, what was taken is not.
+    /// Stops the delivery. Alerts whose delivery has not ended are sent again after the next start.
     pub async fn stop(self) {
         let Some((running, stop)) = self.running else { return };
         drop(stop);
@@ -288,10 +288,10 @@ fn address(
     Ok(address)
 }
 
-/// The keys of this variable.
+/// Reads the signing keys from a variable.
 ///
 /// # Errors
-/// When they are none.
+/// When the secret is malformed.
 pub fn signing_keys(name: &'static str, secret: &Secret) -> Result<SigningKeys, AlertingError> {
     SigningKeys::read(secret).ok_or(AlertingError::Secret { name })
 }

@@ -1,14 +1,14 @@
-//! The door for REST clients.
+//! The REST API.
 //!
 //! ```text
-//!  doorway: connections, limits of time
+//!  listener: connections, timeouts
 //!     │
-//!  request ─▶ guard: URL, Host, Origin ─▶ route ─▶ body: media type, cap ─▶ handler ─▶ flow
-//!  answer  ◀── finish: headers, count ◀── panic caught ◀── ApiError or bytes of the flow ◀─┘
+//!  request  ─▶ guard: URL, Host, Origin ─▶ route ─▶ body: media type, cap ─▶ handler ─▶ flow
+//!  response ◀── finish: headers, count ◀── panic caught ◀── ApiError or bytes of the flow ◀─┘
 //! ```
 //!
-//! A handler translates: bytes to a noun, an answer of a flow to bytes. It decides nothing. Every refusal is an
-//! [`ApiError`], so every error of this door has the same body and a code of one catalogue.
+//! A handler only translates: bytes to a value, and the result of a flow to bytes. Every refusal is an [`ApiError`], so
+//! all errors share one body format and one catalogue of codes.
 
 mod alerts;
 mod api_service;
@@ -56,42 +56,42 @@ pub use health::{Readiness, ReadinessProbe, ReadyStatus};
 pub use hosts::AllowedHosts;
 pub use listener::{Listener, ListenerError, listen};
 
-/// What every handler has at hand. Cheap to clone, and cloned several times for each request.
+/// State shared by all handlers. Cheap to clone; it is cloned several times per request.
 #[derive(Clone)]
 pub struct ApiState {
     deps: Arc<ApiDeps>,
 }
 
-/// What the handlers translate to and from.
+/// The dependencies of the handlers.
 #[derive(Clone)]
 pub struct ApiDeps {
-    /// The transaction river.
+    /// Transaction pipeline.
     pub monitor: Arc<Monitor>,
-    /// Who derives verdicts again.
+    /// Derives stored verdicts again.
     pub replays: Replays,
-    /// The script river.
+    /// Rule pipeline.
     pub intake: Arc<Intake>,
-    /// The repository of the rules.
+    /// Git repository of the rules.
     pub git: GitSync,
-    /// Who hears of alerts.
+    /// Alert delivery.
     pub alerting: Alerting,
-    /// What a ledger signs its webhooks with; `None` when it does not have to.
+    /// Keys that verify a ledger's webhook signatures; `None` if signatures are not required.
     pub ledger_keys: Option<Arc<SigningKeys>>,
-    /// The payments of a ledger.
+    /// Payments of a ledger.
     pub payments: Payments,
-    /// What could not be taken of the ledger.
+    /// Ledger rows and events that could not be accepted.
     pub dead_letters: LedgerDeadLetters,
-    /// The numbers of this service.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
-    /// Asked for every `/readyz`.
+    /// Called for every `/readyz` request.
     pub readiness: ReadinessProbe,
-    /// Under which names the service answers, and to which pages.
+    /// Host names and page origins that the service accepts.
     pub hosts: Arc<AllowedHosts>,
-    /// What requests may bring.
+    /// Limits and options for requests.
     pub requests: RequestSettings,
 }
 
-/// Serves whom the doorway lets in until `stopped` is there, and then, for as long as it says, what is under way.
+/// Serves clients until `stopped` completes, then finishes open requests within the configured stop timeout.
 pub async fn serve(
     listener: TcpListener,
     state: ApiState,
@@ -103,7 +103,7 @@ pub async fn serve(
 }
 
 impl ApiState {
-    /// With these.
+    /// Creates a state from its dependencies.
     #[must_use]
     pub fn of(deps: ApiDeps) -> Self {
         Self { deps: Arc::new(deps) }

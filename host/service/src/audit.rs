@@ -1,14 +1,14 @@
-//! Verdicts derived again out of what is stored, and held against what was answered.
+//! Derives verdicts again from the stored data and compares them with the stored answers.
 //!
 //! ```text
-//!  log ──in order──▶ history ──as of the place of each──▶ evaluation by its own rule set ──▶ assessment
-//!   │                                                                                          │
-//!   └────────────────────────── the answer that was given, to the byte ───────── compared ─────┘
+//!  log ──in order──▶ history ──as of each sequence number──▶ evaluation by the rule set of the time ──▶ assessment
+//!   │                                                                                                      │
+//!   └──────────────────────────────── stored answer, byte for byte ─────────────────────── compared ───────┘
 //! ```
 //!
-//! What judges here is what judged then: the same history, the same evaluation, the modules and lists as they are stored. What
-//! the clock decided is taken over: when a verdict was given, and that a rule died of something that is in no log. Nothing is
-//! written, and of the log no more than one stretch is in memory at a time.
+//! The audit uses the same history and evaluation code as the monitor, and the stored modules and lists. It takes over
+//! what no log records: the time of a verdict, and rule failures caused by the machine. It writes nothing, and holds
+//! one batch of the log in memory at a time.
 
 mod comparison;
 mod pass;
@@ -33,107 +33,107 @@ use tollgate_store::{Store, StoreError};
 pub use comparison::Difference;
 pub use single::{Replays, SingleError, SingleVerdict};
 
-/// Numbers looked through at once for the versions that judged.
+/// Sequence numbers searched at once for the versions that judged.
 const NUMBERS_AT_ONCE: u64 = 100_000;
 
-/// Derives verdicts again. It blocks: for threads that may wait.
+/// Derives verdicts again. Its methods block the calling thread.
 #[derive(Debug)]
 pub struct Audit {
     deps: AuditDeps,
 }
 
-/// What an [`Audit`] works with.
+/// The dependencies of an [`Audit`].
 #[derive(Debug)]
 pub struct AuditDeps {
-    /// Where everything is kept. Only read.
+    /// The store to audit; it is only read.
     pub store: Store,
-    /// Where its connections live.
+    /// The runtime of the store's connections.
     pub executor: Handle,
-    /// What runs rules.
+    /// The sandbox that runs rules.
     pub sandbox: Sandbox,
-    /// Who admits modules of strangers.
+    /// Admits modules of untrusted authors.
     pub artifacts: Arc<Artifacts>,
-    /// Memory that the history may take, in bytes.
+    /// Memory limit of the history, in bytes.
     pub memory_bytes: usize,
-    /// Where it keeps what is over that.
+    /// Directory of the history's spill files.
     pub spill_dir: PathBuf,
 }
 
-/// Which verdicts, by their places in the order of acceptance.
+/// A range of verdicts, by sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditRange {
-    /// The first.
+    /// The first number.
     pub from: Sequence,
-    /// The last.
+    /// The last number, inclusive.
     pub through: Sequence,
 }
 
-/// One verdict.
+/// Identifies one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerdictPosition {
-    /// Its place in the order of acceptance: that of its transaction, or a later one of its own.
+    /// The sequence number of the verdict: that of its transaction, or a later one if the verdict was deferred.
     pub sequence: Sequence,
-    /// As the stored transaction says it.
+    /// The id of the transaction, from its row.
     pub transaction_id: Arc<str>,
-    /// The version that judged, as the row says it.
+    /// The version of the rule set that judged, from the row.
     pub rule_set_version: u64,
 }
 
-/// A verdict of which there is something to say.
+/// A verdict with a remark.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditFinding {
-    /// Which.
+    /// The verdict.
     pub place: VerdictPosition,
-    /// What.
+    /// The remark.
     pub what: AuditRemark,
 }
 
-/// What there is to say.
+/// A remark on a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuditRemark {
-    /// What was answered is not what follows from the rest of what is stored.
+    /// The stored answer differs from the derived one.
     Differs(Vec<Difference>),
-    /// It follows, if these rules failed in these ways, which cannot be derived again.
+    /// The answers agree if these rules failed as stored; the failures cannot be derived again.
     TakenOver(Vec<(String, RuleFailure)>),
-    /// Nobody can say here and now: these rules did not come to an end that counts.
+    /// The verdict cannot be derived here and now: these runs failed because of the machine.
     NotDerived(Vec<(String, RuleFailure)>),
 }
 
-/// What came of it.
+/// The result of an audit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AuditSummary {
-    /// Verdicts in the stretch.
+    /// Verdicts in the range.
     pub n_verdicts: u64,
-    /// Those of them that are not what follows from the rest.
+    /// Verdicts whose stored answer differs.
     pub n_differing: u64,
-    /// Those that follow if a failure is believed that cannot be derived again.
+    /// Verdicts that agree only if a failure that cannot be derived again is taken over.
     pub n_taken_over: u64,
-    /// Those of which nobody can say it here and now.
+    /// Verdicts that cannot be derived here and now.
     pub n_not_derived: u64,
-    /// Those that another version of the service gave, or one that nobody noted.
+    /// Verdicts given by another or an unrecorded version of the service.
     pub n_by_another_service: u64,
-    /// Those by a version of the rule set of which nobody noted what a module was granted: the defaults were taken.
+    /// Verdicts by a rule set whose module limits were not recorded; the defaults were assumed.
     pub n_on_assumed_terms: u64,
-    /// Transactions that nobody judged at their place.
+    /// Transactions without a verdict at their own number.
     pub n_unjudged: u64,
     /// Versions of the rule set that judged.
     pub n_versions: u64,
     /// How often the log was read from its beginning.
     pub n_passes: u64,
-    /// The last number of the stretch that there is.
+    /// The last existing number of the range.
     pub through: Sequence,
 }
 
-/// Who hears of it on the way.
+/// Receives the findings and the progress of an audit.
 pub trait AuditObserver {
-    /// Something was found.
+    /// Called for each finding.
     fn hears(&mut self, finding: AuditFinding);
 
-    /// Everything up to here is read. Asked often: answers whether to go on.
+    /// Called after each batch of the log, with the last number read. Returns whether to continue.
     fn reached(&mut self, through: Sequence) -> bool;
 }
 
-/// Why nothing can be said.
+/// An error that ends an audit.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The store cannot be read.
@@ -142,36 +142,36 @@ pub enum AuditError {
     /// The sandbox cannot be set up.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// The history has nowhere to spill to.
+    /// The history cannot create its spill files.
     #[error(transparent)]
     Spill(#[from] SpillError),
-    /// The history does not take the questions of a version.
+    /// The history cannot serve the queries of a rule set.
     #[error("the questions of rule set {version} cannot be asked: {source}")]
     Questions {
-        /// Which.
+        /// The version of the rule set.
         version: u64,
-        /// Why.
+        /// The reason.
         source: HistoryError,
     },
-    /// Modules of others cannot be compiled now.
+    /// Untrusted modules cannot be compiled at the moment.
     #[error("modules cannot be compiled now: {0}")]
     Compiler(String),
-    /// Whoever reads the store is gone; a fault of ours.
+    /// The task that reads the store failed; this is a bug.
     #[error("the store is not read any more")]
     Reader,
 }
 
 impl Audit {
-    /// With these means.
+    /// Creates an audit with these dependencies.
     #[must_use]
     pub const fn new(deps: AuditDeps) -> Self {
         Self { deps }
     }
 
-    /// Derives every verdict of a stretch again, in order within each version. `None` when it was asked to stop.
+    /// Derives every verdict of a range again, in order within each version. Returns `None` if the observer stopped it.
     ///
     /// # Errors
-    /// See [`AuditError`]; what was found before stands.
+    /// See [`AuditError`]; findings reported before the error remain valid.
     pub fn replay(
         &self,
         stretch: AuditRange,
@@ -195,7 +195,7 @@ impl Audit {
         Ok(Some(summary))
     }
 
-    /// The versions that judged in a stretch, the first of them last.
+    /// Returns the versions that judged in a range, in descending order.
     fn versions(&self, AuditRange { from, through }: AuditRange) -> Result<Vec<u64>, AuditError> {
         let mut versions = std::collections::BTreeSet::new();
         let mut seen = Sequence(from.0.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! The door for people at a terminal.
+//! The command line.
 
 mod audit;
 mod backup;
@@ -118,16 +118,16 @@ enum AuditCommand {
     Replay(audit::ReplayArguments),
 }
 
-/// What is left to do when the arguments are read.
+/// The action that remains after the arguments are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CliAction {
     /// Run the service.
     Serve,
-    /// Nothing; end with this code. 0: done, 1: it failed, 2: the arguments cannot be used.
+    /// Exit with this code: 0 on success, 1 on failure, 2 for invalid arguments.
     Exit(u8),
 }
 
-/// Does what the arguments say, short of running the service.
+/// Runs the command in the arguments, except for running the service.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
@@ -161,14 +161,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
         }
         Ok(Cli { command: None | Some(Command::Serve) }) => CliAction::Serve,
         Err(error) => {
-            // Help and version come this way too, with exit code 0.
+            // Help and version also arrive here, with exit code 0.
             drop(error.print());
             CliAction::Exit(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
 }
 
-/// A command as whoever repeats it writes it, wherever the program is.
+/// Returns a command in a repeatable form, independent of the path of the program.
 fn as_given(arguments: &[OsString]) -> String {
     let words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     ["tollgate".into()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
@@ -182,8 +182,8 @@ fn variables() -> String {
     )
 }
 
-/// Says something to the person at the terminal, if one is still there.
+/// Writes a line to standard error, if it is open.
 pub(crate) fn say(line: &str) {
-    // In one piece, so that lines of several threads do not mix. Where nobody hears it, the exit code says how it ended.
+    // A single write keeps lines of several threads apart. If it fails, the exit code still reports the result.
     io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
 }

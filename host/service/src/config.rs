@@ -1,7 +1,7 @@
-//! What the operator decides.
+//! Operator settings.
 //!
-//! Settings come from environment variables; a file `.env` in the working directory fills in those that are not set. A
-//! value that cannot be used stops the start, with the variable's name and what it takes.
+//! Settings come from environment variables. A file `.env` in the working directory supplies variables that are not
+//! set. An invalid value stops the start with an error that names the variable and its allowed values.
 
 mod connections;
 mod environment;

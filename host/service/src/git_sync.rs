@@ -1,12 +1,12 @@
-//! Git sync: the rules of a repository, brought into force as they change there, and shared from here.
+//! Git sync: keeps the rules in force in step with a remote repository, and pushes local changes to it.
 //!
 //! ```text
 //!  remote ──fetch──▶ clone ──rule files of the commit──▶ intake: one swap ──▶ work tree follows
 //!  saved over the API ──▶ edits ──▶ work tree ──push──▶ remote
 //! ```
 //!
-//! One operation at a time. What is in force is what a commit of the remote says, never what lies in the work tree; and
-//! whatever goes wrong, the last good rules stay in force.
+//! One operation runs at a time. The rules in force come from a commit of the remote, never from the work tree. After
+//! any error, the last good rules stay in force.
 
 mod begin;
 mod check;
@@ -47,7 +47,7 @@ pub use edits::{PendingEdits, Unwritten};
 pub use publish::{MESSAGE_BYTES_MAX, Published};
 pub use status::{GitStatus, LastError};
 
-/// How long a request waits for an operation that is under way.
+/// Time a request waits for a running operation.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the rules in step with a repository. Cheap to clone.
@@ -56,34 +56,34 @@ pub struct GitSync {
     inner: Arc<GitSyncInner>,
 }
 
-/// What a [`GitSync`] works with.
+/// The dependencies of a [`GitSync`].
 pub struct GitSyncDeps {
-    /// Who brings rules into force.
+    /// Intake that brings rules into force.
     pub intake: Intake,
-    /// Where the rule set in force is.
+    /// Registry of the rule set in force.
     pub registry: Arc<Registry>,
-    /// The clock of the status.
+    /// Clock for the status.
     pub clock: Arc<dyn Clock>,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
-    /// Where readiness is reported.
+    /// Readiness checks of the service.
     pub checks: ReadinessChecks,
-    /// What the operator decided.
+    /// Settings from the operator.
     pub settings: GitSettings,
-    /// Where clones are kept.
+    /// Directory of the clones.
     pub directory: PathBuf,
-    /// What the intake was given to tell of changes.
+    /// Queue of changes made over the API; the intake fills it.
     pub edits: Arc<PendingEdits>,
-    /// Who talks with remotes.
+    /// Worker for operations with remotes.
     pub worker: Worker,
-    /// Whether the service may be ready without any rule of the repository.
+    /// Whether the service may be ready without rules of the repository.
     pub is_optional: bool,
 }
 
 struct GitSyncInner {
     deps: GitSyncDeps,
     directory: CloneDirectory,
-    /// Held through an operation: the remote, once there is one.
+    /// Held during an operation; contains the followed repository, if any.
     gate: Arc<tokio::sync::Mutex<Option<Configured>>>,
     shown: Mutex<StatusSnapshot>,
     check: GitCheck,
@@ -91,101 +91,101 @@ struct GitSyncInner {
     writing: Mutex<()>,
 }
 
-/// A repository as a request names it.
+/// A request to clone a repository.
 #[derive(Debug)]
 pub struct CloneRequest {
-    /// Its address; may hold credentials.
+    /// Address; may contain credentials.
     pub url: Secret,
-    /// The branch to follow; the remote's own choice when none is named.
+    /// Branch to follow; if absent, the default branch.
     pub branch: Option<String>,
-    /// What the remote asks for.
+    /// Token for the remote.
     pub token: Option<Secret>,
 }
 
-/// What a clone came to.
+/// Result of a clone.
 #[derive(Debug)]
 pub struct Cloned {
-    /// The local rules directory.
+    /// Local rules directory.
     pub path: PathBuf,
-    /// The branch that is followed.
+    /// Branch that is followed.
     pub branch: String,
-    /// Files that are not in force as they lie there.
+    /// Number of files whose present content is not in force.
     pub n_failed: usize,
 }
 
-/// What a sync or a pull came to.
+/// Result of a sync or a pull.
 #[derive(Debug)]
 pub struct Synced {
-    /// Whose rules were in force.
+    /// Commit whose rules were in force before.
     pub before: Option<CommitId>,
-    /// Whose rules are in force.
+    /// Commit whose rules are in force.
     pub after: CommitId,
-    /// The version of the rule set in force.
+    /// Version of the rule set in force.
     pub version: u64,
-    /// Paths of files that were not in force before.
+    /// Paths of files that are newly in force.
     pub loaded: Vec<String>,
-    /// Paths of files whose text or place changed.
+    /// Paths of files whose text or path changed.
     pub changed: Vec<String>,
-    /// Paths of files that are gone.
+    /// Paths of removed files.
     pub removed: Vec<String>,
-    /// Files that are not in force as they lie there.
+    /// Files whose present content is not in force.
     pub failed: Vec<FailedScript>,
-    /// The reference under which local commits are kept that the branch no longer has.
+    /// Reference that keeps local commits which are no longer on the branch.
     pub replaced: Option<String>,
 }
 
-/// Why an operation did not take place. The rules in force are what they were.
+/// Reason why an operation did not take place. The rules in force are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum GitSyncError {
-    /// Something about the remote or the clone.
+    /// An error of the remote or the clone.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The rules could not be brought into force.
+    /// The intake could not bring the rules into force.
     #[error(transparent)]
     Intake(#[from] IntakeError),
-    /// The text is no branch.
+    /// The text is not a valid branch name.
     #[error("this cannot be the name of a branch")]
     Branch,
-    /// The text is no commit message.
+    /// The text is not a valid commit message.
     #[error("a message is a text of 1 to {MESSAGE_BYTES_MAX} bytes without control characters")]
     Message,
-    /// Another operation is under way.
+    /// Another operation is running.
     #[error("another git operation is under way")]
     Busy,
-    /// There is no repository.
+    /// No repository is configured.
     #[error("no repository is configured")]
     NotConfigured,
-    /// The remote's branch does not follow what is in force.
+    /// The remote's branch does not contain the commit in force.
     #[error(
         "the remote's history was rewritten: its branch does not follow the commit whose rules are in force"
     )]
     HistoryRewritten,
-    /// The repository's own choice is another branch than before, and not the same one renamed.
+    /// The default branch changed to one that is not the renamed previous branch.
     #[error(
         "the repository's own choice is the branch `{to}` now, and `{from}` is followed: {why}; name one of them with \
          WATCH_SCRIPT_GIT_BRANCH"
     )]
     BranchMoved {
-        /// The branch that is followed.
+        /// Branch that is followed.
         from: String,
-        /// The repository's choice.
+        /// New default branch.
         to: String,
-        /// Why that is not followed.
+        /// Reason why it is not followed.
         why: &'static str,
     },
-    /// The local branch has commits that the remote has not.
+    /// Local and remote branch have diverged.
     #[error("the local branch and the remote's have diverged")]
     Diverged,
     /// The work tree has changes.
     #[error("the work tree has changes: {}", first_of(.0))]
     Dirty(Vec<String>),
-    /// A task of ours died.
+    /// The task of the operation panicked.
     #[error("the operation did not come to its end")]
     Broken,
 }
 
 impl GitSyncError {
-    /// As the error object of a request has it; a test holds both together.
+    /// Returns the code for the error object of the HTTP API; a test compares it with the API's own mapping.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -211,24 +211,24 @@ impl From<RepositoryAddressError> for GitSyncError {
     }
 }
 
-/// How a commit is taken.
+/// Conditions under which a commit is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SyncMode {
-    /// Whatever changed, and only if something did.
+    /// Takes the commit only if something changed.
     Poll,
-    /// Even if nothing changed: what failed may have been cured.
+    /// Takes the commit even if nothing changed, because the cause of a failure may be gone.
     Sync,
-    /// And even if the history was rewritten.
+    /// Like `Sync`, even if history was rewritten.
     Force,
-    /// Only if nothing here is changed.
+    /// Takes the commit only without local changes.
     Pull,
 }
 
 impl GitSync {
-    /// Clones a repository in the place of the one before; its rules are in force when this returns.
+    /// Replaces the followed repository by a clone of another. When this returns, its rules are in force.
     ///
     /// # Errors
-    /// See [`GitSyncError`]; nothing changes then.
+    /// See [`GitSyncError`]; nothing changes in that case.
     pub async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, GitSyncError> {
         let remote = self.inner.configured_by(&request)?;
         self.exclusively(|inner, mut held| async move {
@@ -241,8 +241,8 @@ impl GitSync {
         .await
     }
 
-    /// Fetches, and brings into force what changed. By `force` also where history was rewritten, or where a commit is held back
-    /// since lists of it are refused.
+    /// Fetches, and brings changes into force. With `force`, it accepts a rewritten history, and a commit that is held
+    /// back because of refused lists.
     ///
     /// # Errors
     /// See [`GitSyncError`].
@@ -250,7 +250,7 @@ impl GitSync {
         self.refresh(if force { SyncMode::Force } else { SyncMode::Sync }).await
     }
 
-    /// The same, but only where the work tree has no changes and the local branch no commits of its own.
+    /// Like [`GitSync::sync`], but only if the work tree has no changes and the branches have not diverged.
     ///
     /// # Errors
     /// See [`GitSyncError`].
@@ -258,10 +258,10 @@ impl GitSync {
         self.refresh(SyncMode::Pull).await
     }
 
-    /// Commits the rule files that were changed here, and pushes.
+    /// Commits the locally changed rule files and pushes them.
     ///
     /// # Errors
-    /// See [`GitSyncError`]; the files stay as they are then.
+    /// See [`GitSyncError`]; the files stay unchanged in that case.
     pub async fn push(&self, message: &str) -> Result<Published, GitSyncError> {
         let message = publish::checked(message)?;
         self.exclusively(|inner, held| async move {
@@ -280,7 +280,7 @@ impl GitSync {
         .await
     }
 
-    /// One operation at a time, on a task of its own: it goes through whole even when its caller leaves.
+    /// Runs one operation at a time, in a separate task: it completes even if its caller is cancelled.
     async fn exclusively<T, F>(
         &self,
         operation: impl FnOnce(Arc<GitSyncInner>, OwnedMutexGuard<Option<Configured>>) -> F,
@@ -295,14 +295,14 @@ impl GitSync {
     }
 }
 
-/// What blocks leaves the executor.
+/// Runs blocking work outside the executor.
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, GitSyncError> + Send + 'static,
 ) -> Result<T, GitSyncError> {
     in_background(work).await.unwrap_or(Err(GitSyncError::Broken))
 }
 
-/// A few names, and how many more there are.
+/// Lists the first paths and the number of others.
 fn first_of(paths: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut text = paths.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

@@ -1,13 +1,13 @@
-//! The script river: compile, admit, install, swap. Modules that other compilers made swim in it too.
+//! The rule pipeline: compiles, admits, installs and swaps rules, including modules from other compilers.
 //!
 //! ```text
 //!  script, module over the API ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
-//!  tree: a directory, a commit ─▶ assembly: what did not change is carried over ──┘
+//!  tree: a directory, a commit ─▶ assembly: unchanged rules are carried over ─────┘
 //! ```
 //!
-//! One change at a time; each makes the next version of the rule set, which is durable before it is in force. All files of
-//! a tree take effect in one version. Compiling and binding leave the async world; transactions keep flowing by the old
-//! rule set until the new one is whole.
+//! One change runs at a time. Each makes the next version of the rule set, which is durable before it is in force. All
+//! files of a tree take effect in one version. Compiling and binding run outside the executor; transactions use the old
+//! rule set until the new one is complete.
 
 mod activating;
 mod admitting;
@@ -70,40 +70,40 @@ pub use tree::{
     FailedScript, ListFile, RuleFile, RuleTree, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
 
-/// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
+/// Brings scripts and modules into force and removes them, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Intake {
     pipeline: Arc<RulePipeline>,
 }
 
-/// What an [`Intake`] works with.
+/// The dependencies of an [`Intake`].
 #[derive(Debug)]
 pub struct IntakeDeps {
-    /// The clock of `created_at`.
+    /// Clock for `created_at`.
     pub clock: Arc<dyn Clock>,
-    /// What new rules ask about.
+    /// History that new rules query.
     pub history: Arc<History>,
-    /// Where the rule set in force is.
+    /// Registry of the rule set in force.
     pub registry: Arc<Registry>,
-    /// Where instructions are kept.
+    /// Store of the instructions.
     pub store: Store,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
-    /// Who noticed that rules keep failing.
+    /// Circuit breakers of rules that keep failing.
     pub breakers: Arc<Breakers>,
-    /// What rules may use, by where they come from.
+    /// Policy for rules, by their source.
     pub policy: Policy,
-    /// Who admits modules.
+    /// Sandbox that admits compiled scripts.
     pub sandbox: Sandbox,
-    /// Who admits modules of strangers.
+    /// Admission of modules from untrusted authors.
     pub artifacts: Artifacts,
-    /// Where readiness is reported.
+    /// Readiness checks of the service.
     pub checks: ReadinessChecks,
-    /// How many rules the operator asked for.
+    /// Number of rules that the operator requires.
     pub required: RequiredRules,
-    /// What is known of lists that are missing or held back.
+    /// State of lists that are missing or held back.
     pub lists: ListGuard,
-    /// Who wants to hear of changes over the API.
+    /// Receiver of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
 
@@ -111,115 +111,114 @@ pub struct IntakeDeps {
 struct RulePipeline {
     deps: Arc<IntakeDeps>,
     activating: Arc<Activating>,
-    /// Held through a change.
+    /// Held during a change.
     state: tokio::sync::Mutex<IntakeState>,
-    /// Held while a module of the API is admitted: one at a time, and whoever changes scripts does not wait for it.
+    /// Held while an uploaded module is admitted: one at a time, without blocking script changes.
     admitting: tokio::sync::Mutex<()>,
-    /// Files that are not in force as they lie there.
+    /// Files whose present content is not in force.
     failed: parking_lot::Mutex<BTreeMap<TreeKind, Vec<FailedScript>>>,
-    /// Whether there are such files.
+    /// Readiness check for such files.
     refused_files: ReadinessCheck,
-    /// Whether the rules directory can be read.
+    /// Readiness check for the rules directory.
     directory: DirectorySource,
 }
 
-/// What a change has to know beside the rule set in force.
+/// State of the intake besides the rule set in force.
 #[derive(Debug)]
 struct IntakeState {
-    /// The last instruction id given.
     last_id: InstructionId,
     set_aside: BTreeMap<TreeKind, RemovedFiles>,
 }
 
-/// Why a change did not take effect. None of these changes anything.
+/// Reason why a change did not take effect. With each of these, nothing changes.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
     /// The script does not compile; at least one diagnostic is an error.
     #[error("the script does not compile")]
     Compile(Vec<Diagnostic>),
-    /// The module is not let in.
+    /// The module is not admitted.
     #[error("{0}")]
     ModuleRefused(AdmissionRefusal),
-    /// Nobody can say now whether a module may be let in.
+    /// The admission of modules is temporarily unavailable.
     #[error("modules cannot be compiled now: {0}")]
     CompilerUnavailable(String),
     /// An instruction in force has this name.
     #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
     NameTaken(String),
-    /// As many rules are in force as the service takes.
+    /// The maximum number of rules is in force.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
-    /// The rule needs what the operator's policy does not grant.
+    /// The policy does not grant what the rule needs.
     #[error(transparent)]
     NotGranted(#[from] Denial),
-    /// The change of files would leave fewer rules than the operator asked for.
+    /// The change of files would leave fewer rules than the operator requires.
     #[error("it would leave {n_rules} rules in force, and SERVICE_RULES_REQUIRED asks for {n_required}")]
     TooFewRules {
-        /// How many it would leave.
+        /// Number of rules that it would leave.
         n_rules: usize,
-        /// How many there have to be.
+        /// Required number of rules.
         n_required: usize,
     },
-    /// Lists of a commit are refused, and the commit is held back whole.
+    /// Lists of a commit are refused, so the whole commit is held back.
     #[error("the commit is held back whole, since lists of it are refused: {}", first_of(.0))]
     ListsRefused(Vec<FailedScript>),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
-    /// What the rule asks cannot be had: its module is over a limit, or the history answers no more questions.
+    /// The module exceeds a limit, or the history accepts no more queries.
     #[error("{0}")]
     OverLimit(String),
-    /// The compiler made a module that the sandbox refused; a fault of ours.
+    /// The sandbox refused a module of our own compiler; a bug.
     #[error("the compiled module was refused: {0}")]
     Refused(String),
     /// The list comes from a file.
     #[error("the list `{name}` comes from {source_of_list}; change it there")]
     ListTaken {
-        /// Which.
+        /// Name of the list.
         name: String,
-        /// From where.
+        /// Source of the list.
         source_of_list: InstructionSource,
     },
     /// There is no such list.
     #[error("there is no list `{0}`")]
     ListNotFound(String),
-    /// There is no room for this list beside the others.
+    /// The lists would exceed their maximum number or total size.
     #[error("no more than {LISTS_MAX} lists, and no more bytes of them, can be in force at once")]
     TooManyLists,
-    /// What was sent is no list, or its name none that a script could use.
+    /// The data is not a list, or its name is invalid.
     #[error("{0}")]
     InvalidList(String),
-    /// The change could not be stored, or what a rule asks about could not be read.
+    /// The change could not be stored, or the history of a rule could not be read.
     #[error("the change could not be stored; try again")]
     Unavailable,
 }
 
-/// The first of some files, and why it is refused.
+/// Returns the first file and the reason for its refusal.
 fn first_of(failed: &[FailedScript]) -> String {
     failed.first().map(|first| format!("{}: {}", first.path, first.message)).unwrap_or_default()
 }
 
 impl IntakeError {
-    /// Whether it goes by, and says nothing about what was to be changed.
+    /// Returns whether the error is temporary and independent of the change.
     fn passes(&self) -> bool {
         matches!(self, Self::Unavailable | Self::CompilerUnavailable(_))
     }
 }
 
 impl Intake {
-    /// Compiles a script and brings it into force; when this returns, transactions are judged by it.
+    /// Compiles a script and brings it into force. When this returns, transactions are judged by it.
     ///
     /// # Errors
     /// See [`IntakeError`].
     pub async fn save(&self, script: &str) -> Result<Arc<Instruction>, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
         let script = script.to_owned();
-        // On a task of its own: a change goes through whole even when its caller leaves.
+        // A separate task: a change completes even if its caller is cancelled.
         carry_through(async move { pipeline.save(script).await }).await
     }
 
-    /// Admits a module that another compiler made and brings it into force; when this returns, transactions are judged by
-    /// it. Its manifest is inside, or `manifest` becomes part of it.
+    /// Admits a module from another compiler and brings it into force. When this returns, transactions are judged by
+    /// it. The module contains its manifest, or `manifest` is added to it.
     ///
     /// # Errors
     /// See [`IntakeError`].
@@ -232,8 +231,8 @@ impl Intake {
         carry_through(async move { pipeline.upload(module, manifest).await }).await
     }
 
-    /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
-    /// the next start if it is there.
+    /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
+    /// file is there.
     ///
     /// # Errors
     /// [`IntakeError::NotFound`] and [`IntakeError::Unavailable`].
@@ -242,23 +241,26 @@ impl Intake {
         carry_through(async move { pipeline.remove(id).await }).await
     }
 
-    /// Compares a tree with what is in force from its place; all differences take effect in one new version of the rule
-    /// set, or in none when there is no difference. A file that does not compile, cannot be read or wants a name that is
-    /// taken keeps its last good version, if it had one, and is reported; it does not stop the others.
+    /// Compares a tree with the rules in force from the same source. All differences take effect in one new version of
+    /// the rule set; without differences there is none.
+    ///
+    /// A file that does not compile, is unreadable or has a taken name keeps its last good version, if any. It is
+    /// reported and does not stop the others.
     ///
     /// # Errors
-    /// [`IntakeError::Unavailable`] when the change cannot be stored, or the history that a rule asks about cannot be read;
-    /// then nothing changed, not even for the other files: the tree is to be taken again later. [`IntakeError::TooFewRules`]
-    /// when it is held back whole, and [`IntakeError::ListsRefused`] when lists of a commit are refused, and another commit is in
-    /// force: then nothing changed either.
+    /// With each of these, nothing changes:
+    /// * [`IntakeError::Unavailable`] if the change cannot be stored, or the history of a rule cannot be read. The
+    ///   caller retries later.
+    /// * [`IntakeError::TooFewRules`] if the change is held back.
+    /// * [`IntakeError::ListsRefused`] if lists of a commit are refused and another commit is in force.
     pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
         self.take_tree_holding(tree, HoldBack::default()).await
     }
 
-    /// The same, holding back less for the sake of a list that is refused.
+    /// Like [`Intake::take_tree`], with another effect of refused lists.
     ///
     /// # Errors
-    /// As those of [`Intake::take_tree`].
+    /// See [`Intake::take_tree`].
     pub async fn take_tree_holding(
         &self,
         tree: RuleTree,
@@ -275,7 +277,7 @@ async fn carry_through<T: Send + 'static>(
     tokio::spawn(change).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
-/// Runs what takes long off the executor.
+/// Runs long work outside the executor.
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IntakeError> + Send + 'static,
 ) -> Result<T, IntakeError> {
@@ -297,7 +299,7 @@ impl RulePipeline {
     }
 
     async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
-        // Compiling is under the lock too: one script at a time, whoever sends how many.
+        // Compiling holds the lock too, so only one script compiles at a time.
         let state = self.state.lock().await;
         let pipeline = Arc::clone(&self);
         let draft = off_the_executor(move || {
@@ -330,7 +332,7 @@ impl RulePipeline {
         self.install(state, draft, InstructionSource::Upload).await
     }
 
-    /// What can be known of a module before anybody compiles it; all of it is looked at again when it was.
+    /// Checks a module before it is compiled. All checks are repeated on the compiled module.
     fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
         let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
         let current = self.deps.registry.current();
@@ -339,7 +341,7 @@ impl RulePipeline {
         if let Some(rule) = manifest.rules.iter().find(|rule| is_taken(&rule.name)) {
             return Err(IntakeError::NameTaken(rule.name.clone()));
         }
-        // What a module says of its cost does not count.
+        // The cost that a module claims does not count.
         manifest.cost = Cost::default();
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
     }
@@ -366,7 +368,7 @@ impl RulePipeline {
         let draft = draft.under(identity);
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        // Until it is in force, or was refused.
+        // Until the instruction is in force or refused.
         let _shown = self.activating.show(&instruction, &self.deps.metrics);
         let pipeline = Arc::clone(self);
         let rule = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new)).await?;

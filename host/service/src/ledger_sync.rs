@@ -1,16 +1,16 @@
-//! The ledger's river: what its database says, into the history.
+//! Reads a ledger's database into the history.
 //!
 //! ```text
 //!  every interval:  horizon ─▶ rows from (mark − overlap) on, page by page ─▶ seen before? ──yes──▶ nothing
 //!                                                                       │ no
 //!                        dead letter ◀──no── a transaction? ◀───────────┘
 //!                             │                    │ yes
-//!                             └──▶ monitor.feed: new ones in, statuses on, the mark with them, in one commit
+//!                             └──▶ monitor.feed: new transactions, status changes and the mark, in one commit
 //! ```
 //!
 //! INVARIANT: the mark never passes a row that is not durable here, nor the horizon, behind which rows may still be
-//! committed. Every pass begins an overlap before the mark, so what was committed late there is found; ids that are known
-//! are recognised, so no row counts twice. Requests do not wait for any of this, and go on when the database is away.
+//! committed. Every pass begins an overlap before the mark, so it finds rows whose commit was delayed. Known ids are
+//! recognised, so no row counts twice. Requests never wait for the ledger.
 
 mod dead_letters;
 mod pass;
@@ -40,33 +40,32 @@ use progress::SyncProgress;
 pub use dead_letters::LedgerDeadLetters;
 pub use progress::LedgerStatus;
 
-/// Between attempts to reach a database that is away: each pause twice the last, from the first to the last. The last
-/// bounds how long it takes to notice that the database is back.
+/// First and last pause between attempts to reach the database; each is twice the one before. The last bounds how long
+/// it takes to notice that the database is back.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
-/// Where only an operator can help, who may do so at any time.
 const OPERATORS_PAUSE: Duration = Duration::from_secs(5);
-/// A stop waits so long for the page that is under way; what is lost of it is read again.
+/// How long a stop waits for the current page; a page that is cut off is read again.
 const STOP: Duration = Duration::from_secs(5);
 
-/// What the river works with.
+/// The dependencies of a [`LedgerSync`].
 #[derive(Debug)]
 pub struct LedgerSyncDeps {
-    /// Which ledger.
+    /// The ledger.
     pub ledger: Ledger,
-    /// How it is read.
+    /// Settings for reading it.
     pub settings: LedgerSettings,
-    /// Where its rows go.
+    /// The monitor that receives the rows.
     pub monitor: Monitor,
-    /// What they say happened, where the ledger has several for one payment.
+    /// Joins the rows of a ledger that keeps several entries for one payment.
     pub payments: Payments,
-    /// Where it is kept how far it was read.
+    /// The store that keeps the mark.
     pub store: Store,
-    /// Whether the ledger was read to its end since the start, where the service is not ready before.
+    /// Readiness check that passes once the ledger was read to its end; `None` if readiness does not depend on it.
     pub first_reading: Option<ReadinessCheck>,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
-    /// Most keys of one object of a row.
+    /// Maximum number of keys in one object of a row.
     pub object_keys_max: usize,
     /// The clock of arrivals.
     pub clock: Arc<dyn Clock>,
@@ -80,7 +79,7 @@ pub struct LedgerSync {
     status: LedgerStatus,
 }
 
-/// Why a pass did not come to its end. What it took stays taken.
+/// The reason why a pass ended early. The rows it took stay stored.
 #[derive(Debug, thiserror::Error)]
 enum LedgerSyncError {
     #[error(transparent)]
@@ -106,7 +105,7 @@ impl From<PaymentError> for LedgerSyncError {
 }
 
 impl LedgerSync {
-    /// Begins to follow; needs a tokio runtime. The database may be away.
+    /// Starts to follow the ledger. Must be called within a tokio runtime; the database may be unreachable.
     #[must_use]
     pub fn begin(deps: LedgerSyncDeps) -> Self {
         let (stop, stopped) = watch::channel(false);
@@ -116,13 +115,13 @@ impl LedgerSync {
         Self { stop, following, status }
     }
 
-    /// How it goes.
+    /// Returns a handle to the status.
     #[must_use]
     pub const fn status(&self) -> &LedgerStatus {
         &self.status
     }
 
-    /// Takes no further page, and waits for the one under way.
+    /// Stops after the current page.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         if timeout(STOP, &mut self.following).await.is_err() {
@@ -137,7 +136,7 @@ impl Drop for LedgerSync {
     }
 }
 
-/// Connects, reads, and begins anew, until it is told to stop.
+/// Connects and reads, and reconnects after errors, until it is stopped.
 async fn follow(deps: LedgerSyncDeps, shown: Arc<SyncProgress>, mut stopped: watch::Receiver<bool>) {
     let mut reader = LedgerReader::new(deps, Arc::clone(&shown), stopped.clone());
     let mut pause = FIRST_PAUSE;
@@ -148,7 +147,7 @@ async fn follow(deps: LedgerSyncDeps, shown: Arc<SyncProgress>, mut stopped: wat
         pause = match &error {
             LedgerSyncError::Stopping => return,
             LedgerSyncError::Ledger(error) if error.is_for_the_operator() => OPERATORS_PAUSE,
-            // The store or the history takes nothing: the database is not to blame.
+            // The fault lies in the store or the history, not in the database.
             LedgerSyncError::Store(_) | LedgerSyncError::Monitor(_) | LedgerSyncError::TooManyWait => {
                 LAST_PAUSE
             }
@@ -162,7 +161,7 @@ async fn follow(deps: LedgerSyncDeps, shown: Arc<SyncProgress>, mut stopped: wat
     }
 }
 
-/// One connection, pass after pass. Ends well when it is told to stop.
+/// Reads pass after pass over one connection. Returns `Ok` when it is stopped.
 async fn read(
     reader: &mut LedgerReader,
     shown: &SyncProgress,

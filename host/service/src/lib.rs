@@ -6,7 +6,7 @@
 //!  transaction ──monitor: parse, admit, evaluate, commit────────┴──▶ assessment ──▶ answer
 //! ```
 //!
-//! Modules stand in layers; a module uses what stands above it, never what stands below: see `ARCHITECTURE.md`.
+//! The modules form layers: a module uses only modules listed above it. See `ARCHITECTURE.md`.
 
 pub mod config;
 pub mod readiness;
@@ -21,7 +21,7 @@ pub mod ledger_sync;
 pub mod monitor;
 pub mod payments;
 
-// doors
+// interfaces
 pub mod api;
 pub mod cli;
 

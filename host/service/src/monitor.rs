@@ -1,25 +1,25 @@
-//! The transaction river: admit, evaluate, commit, answer.
+//! The transaction pipeline: admit, evaluate, commit, answer.
 //!
 //! ```text
-//!  judge ─▶ pending ─▶ known to the store? ──yes──▶ the stored answer, or a conflict
+//!  judge ─▶ pending ─▶ in the store? ──yes──▶ the stored answer, or a conflict
 //!              │              │ no
 //!              │              ▼
-//!              │   history.admit: number and rule set, under one short lock
+//!              │   history.admit: sequence number and rule set, under one short lock
 //!              │              ▼
-//!              │        pool: evaluate, in parallel, as of the own number
+//!              │        pool: evaluate, in parallel, as of the sequence number
 //!              │              ▼
-//!              └───── committer: durable, in order of the numbers, many at once ──▶ answer
+//!              └───── committer: durable, in sequence order, in groups ──▶ answer
 //! ```
 //!
-//! A report of a ledger on a known transaction takes another way: the *updater* waits until the evaluations under way are
-//! over, changes the transaction's entries in place under numbers of their own, and hands the change to the committer.
-//! So a verdict has seen exactly the updates with lower numbers than its own.
+//! Reports of a ledger on a known transaction go through the *updater*. It waits for the evaluations under way, changes
+//! the transaction's entries in place, and hands the numbered change to the committer. A verdict therefore sees exactly
+//! the updates with lower numbers than its own.
 //!
-//! What a ledger feeds (`feed`) is admitted and committed alike, and judged by nobody; who wants a verdict on it after all
-//! gets one as of the place it has (`late`).
+//! Transactions that a ledger feeds (`feed`) are admitted and committed in the same way, without a verdict. A verdict
+//! requested later is as of the transaction's number (`deferred`).
 //!
-//! What an answer says is on disk before it is given. The work of an admitted transaction goes on when its caller
-//! leaves: later transactions have counted it.
+//! An answer is durable before it is returned. An admitted transaction is completed even if its caller leaves, because
+//! later transactions have counted it.
 
 mod arrivals;
 mod committer;
@@ -75,34 +75,34 @@ pub struct Monitor {
     pipeline: Arc<TransactionPipeline>,
 }
 
-/// What a [`Monitor`] works with.
+/// The dependencies of a [`Monitor`].
 #[derive(Debug)]
 pub struct MonitorDeps {
     /// The clock of `evaluated_at`.
     pub clock: Arc<dyn Clock>,
-    /// Holds everything the store holds.
+    /// The history of every stored transaction.
     pub history: Arc<History>,
-    /// How far the history has come; nothing is judged before it is exact.
+    /// Progress of restoring the history; nothing is judged before it is complete.
     pub restoring: Arc<Restoring>,
     /// The rule set in force.
     pub registry: Arc<Registry>,
-    /// Where answers are kept.
+    /// The store of transactions and answers.
     pub store: Store,
-    /// Where it is reported whether the last commit went well.
+    /// Readiness check that reports whether the last commit succeeded.
     pub commits: ReadinessCheck,
-    /// Who tells others.
+    /// Sends alerts to external systems.
     pub alerting: Alerting,
-    /// Who evaluates.
+    /// The pool that evaluates rules.
     pub pool: EvaluatorPool,
-    /// Who notices that a rule keeps failing.
+    /// Circuit breakers for rules that keep failing.
     pub breakers: Arc<Breakers>,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
     /// When the last transaction of an earlier run was accepted.
     pub last_arrival: DateTime<Utc>,
-    /// Transactions and reports under way at once.
+    /// Maximum number of transactions and reports under way.
     pub in_flight_max: NonZeroUsize,
-    /// When the amounts that two tellings of one transaction bring are the same.
+    /// When two reports of one transaction agree on the amount.
     pub amounts: AmountAgreement,
 }
 
@@ -114,36 +114,36 @@ struct TransactionPipeline {
     permits: Arc<Semaphore>,
     gate: Arc<UpdateGate>,
     committer: mpsc::UnboundedSender<CommitMessage>,
-    /// Bounded by the permits, as the committer's.
+    /// Bounded by the permits, like the committer's channel.
     updater: mpsc::UnboundedSender<Update>,
 }
 
-/// What is known of a transaction that was judged.
+/// A stored transaction and its answer.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// As it was sent, with the status it has by now.
+    /// The transaction as sent, with its current status.
     pub transaction: Transaction,
-    /// The answer it got, as canonical JSON; `None` when a ledger fed it and nobody asked for one.
+    /// The answer as canonical JSON; `None` if a ledger fed the transaction and no verdict was requested.
     pub assessment: Option<Arc<str>>,
 }
 
-/// Why a transaction was not judged. Short of a disk that does not confirm a write,
-/// none of these stores anything.
+/// The reason why a transaction was not judged. Nothing is stored, except possibly when the disk did not confirm a
+/// write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MonitorError {
-    /// Another transaction has this id, and differs from this one in a field, named as a path of the wire.
+    /// Another transaction has this id; it differs in this field, given as a path of the wire format.
     #[error("another transaction with this id was judged before, with another `{0}`; its verdict stands")]
     Conflict(Arc<str>),
-    /// More is under way than the service takes on at once.
+    /// Too many transactions are under way.
     #[error("the service is busy; try again shortly")]
     Overloaded,
-    /// The store did not take it.
+    /// The store failed.
     #[error("the transaction could not be stored; try again")]
     Unavailable,
-    /// The history does not know everything yet.
+    /// The history is not completely restored.
     #[error("the service is starting; its history is not complete yet")]
     Starting,
-    /// The history can hold no more.
+    /// The history has reached its memory limit.
     #[error("the history is over its memory limit, and no more of it can leave memory; try again later")]
     HistoryFull,
     /// The service is stopping.
@@ -151,19 +151,20 @@ pub enum MonitorError {
     Stopping,
 }
 
-/// The event of a status that a caller brought who asks for a verdict.
+/// The event recorded for a status sent by a caller that requests a verdict.
 const INJECTED: &str = "inject";
 
-/// The answer to one transaction, for all who asked.
 type MonitorAnswer = Result<Arc<str>, MonitorError>;
 
 impl Monitor {
-    /// Starts judging; needs a tokio runtime. The receiver hears of whoever commits: when that ends before the monitor is
-    /// gone, nothing can be judged any more and the process should end. Its error is the one failure after which only
-    /// a restart can tell what is on the disk.
+    /// Starts the pipeline. Must be called within a tokio runtime.
+    ///
+    /// The receiver reports the end of the committer. If that ends before the monitor is dropped, nothing can be judged
+    /// and the process should exit. Its error is the one failure after which only a restart can determine what is on
+    /// the disk.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// When the system cannot create a thread.
     pub fn start(deps: MonitorDeps) -> std::io::Result<(Self, Committing)> {
         let (committer, arriving) = mpsc::unbounded_channel();
         let committing = Committer::new(&deps).start(arriving)?;
@@ -185,7 +186,7 @@ impl Monitor {
         Ok((Self { pipeline: Arc::new(pipeline) }, committing))
     }
 
-    /// Judges a transaction, or gives the answer it got before, and returns when that is durable: canonical JSON.
+    /// Judges a transaction, or returns its earlier answer, as canonical JSON. Returns when the answer is durable.
     ///
     /// # Errors
     /// See [`MonitorError`].
@@ -195,18 +196,18 @@ impl Monitor {
         fingerprint: Fingerprint,
     ) -> impl Future<Output = MonitorAnswer> + Send {
         let id = Arc::clone(&transaction.transaction_id);
-        // It stays where it is from here on, and is not moved from one future into the next.
+        // Placed on the heap once, so that it is not moved from future to future.
         let transaction = Arc::new(transaction);
         let carry = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry(transaction, waiting);
         async move { self.take_on(&id, Operation::Judge(fingerprint), carry).await }
     }
 
-    /// Takes note of what a ledger reports with this event, and returns when that is durable. A transaction that is not
-    /// known is judged as by [`Monitor::judge`]; of a known one the further status stands, and its verdict as it was.
-    /// The end is the same in whatever order and however often reports come.
+    /// Records what a ledger reports with this event, and returns when that is durable. An unknown transaction is
+    /// judged as by [`Monitor::judge`]. A known one keeps its verdict, and the more advanced status wins. The result
+    /// does not depend on the order or the number of reports.
     ///
     /// # Errors
-    /// See [`MonitorError`]; a conflict when the report moves something else: another amount, currency or account.
+    /// See [`MonitorError`]; a conflict when the report names another amount, currency or account.
     pub async fn report(&self, report: TransactionReport, event: Arc<str>) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
         let operation = Operation::Report(report.fingerprint());
@@ -215,11 +216,10 @@ impl Monitor {
         self.take_on(&id, operation, carry).await.map(drop)
     }
 
-    /// Moves the status of a transaction that is stored, if this one is further than the one that stands, and returns when that
-    /// is durable.
+    /// Advances the status of a stored transaction if this one is more advanced, and returns when that is durable.
     ///
     /// # Errors
-    /// See [`MonitorError`]; [`MonitorError::Unavailable`] too when no transaction has this id.
+    /// See [`MonitorError`]; also [`MonitorError::Unavailable`] when no transaction has this id.
     pub async fn advance(&self, id: &Arc<str>, status: &str, event: Arc<str>) -> Result<(), MonitorError> {
         let operation = Operation::Report(Fingerprint::of_status(status));
         let status: Arc<str> = status.into();
@@ -270,7 +270,7 @@ impl Monitor {
                     let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
                     let waiting = CommitWaiter { pending_entry, _in_flight: Some(taken_on) };
                     let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
-                    // Whatever has to wait for something goes on by itself, also when this caller leaves.
+                    // Work that must wait continues in a task, even if this caller leaves.
                     if (&mut carried).now_or_never().is_none() {
                         tokio::spawn(carried);
                     }
@@ -283,8 +283,8 @@ impl Monitor {
                     }
                     return answer;
                 }
-                // Whether this one is a conflict depends on whether the other makes it, and of two reports on whether
-                // they differ in more than the status. Where they differ, what is stored says.
+                // The outcome depends on the other operation: it may fail, and two reports may differ in the status
+                // only. Retry once it is settled; the store then has the answer.
                 EntryState::Other(answer) => {
                     answer.wait().await.ok();
                 }
@@ -292,7 +292,7 @@ impl Monitor {
         }
     }
 
-    /// What is stored under an id.
+    /// Returns the transaction stored under an id.
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
@@ -305,28 +305,28 @@ impl Monitor {
         if known.status.is_some() {
             transaction = with_update(transaction, known.status.as_deref());
         } else if known.late.is_some() {
-            // Nothing moved the status that the ledger fed.
+            // No update changed the status that the ledger fed.
             transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
         }
         Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into) }))
     }
 
-    /// Whether something new would be taken in at the moment.
+    /// Checks whether a new transaction would be accepted at the moment.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub fn readiness(&self) -> Result<(), MonitorError> {
         self.pipeline.readiness()
     }
 
-    /// How far the traffic of this run has come: the latest event time, in microseconds since 1970 UTC, none taken for
-    /// later than its arrival. `None` before the first transaction.
+    /// Returns the latest event time of this run, in microseconds since 1970 UTC. An event counts as no later than its
+    /// arrival. Returns `None` before the first transaction.
     #[must_use]
     pub fn latest_event(&self) -> Option<i64> {
         self.pipeline.arrivals.latest_event()
     }
 
-    /// Refuses new transactions and waits until every one under way is answered.
+    /// Refuses new transactions and waits until all under way are answered.
     pub async fn stop(&self) {
         let all = u32::try_from(self.pipeline.deps.in_flight_max.get()).unwrap_or(u32::MAX);
         let every_one = self.pipeline.permits.acquire_many(all).await;
@@ -336,7 +336,7 @@ impl Monitor {
 }
 
 impl TransactionPipeline {
-    /// Brings one transaction, the only business of its id at this moment, to its answer.
+    /// Answers one transaction; no other operation on its id is under way.
     async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         let answer = match self.deps.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
@@ -369,7 +369,6 @@ impl TransactionPipeline {
         waiting.pending_entry.settle(answer).ok();
     }
 
-    /// Brings one that the store does not know to its answer.
     async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         match self.readiness() {
             Ok(()) => self.admit(transaction, waiting).await,
@@ -379,7 +378,6 @@ impl TransactionPipeline {
         }
     }
 
-    /// Whether the history can take something in.
     fn readiness(&self) -> Result<(), MonitorError> {
         if !self.deps.restoring.is_done() {
             return Err(MonitorError::Starting);
@@ -417,7 +415,7 @@ impl TransactionPipeline {
                     let record = NumberedRecord::Transaction(record, None);
                     place.fill(Commit { record, announcement, completion });
                 }
-                // The place, dropped, takes the number back, and the ticket tells who waits.
+                // Dropping `place` takes the number back; dropping the pending entry notifies the callers.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
             }
         });
@@ -444,7 +442,8 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> MonitorError {
     MonitorError::Unavailable
 }
 
-/// A conflict with what was stored first; where no other field differs, it is the time, which one of the two did not bring.
+/// Returns a conflict with the stored transaction. If no other field differs, the conflict is in the time, which one of
+/// the two lacks.
 fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Option<String>) -> MonitorError {
     match Transaction::from_stored(known.body()) {
         Ok(first) => MonitorError::Conflict(difference(&first).as_deref().unwrap_or("created_at").into()),
@@ -452,7 +451,7 @@ fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Opti
     }
 }
 
-/// A transaction as it is, of which the last update left this status, if there was one.
+/// Returns the transaction with the status of the last update, if there was one.
 fn with_update(accepted: Transaction, status: Option<&str>) -> Transaction {
     match status {
         Some(_) => accepted.with_status(status),
@@ -460,7 +459,7 @@ fn with_update(accepted: Transaction, status: Option<&str>) -> Transaction {
     }
 }
 
-/// A transaction with a number, on its way through the pool.
+/// A transaction with a sequence number, on its way through the pool.
 struct Admitted {
     sequence: Sequence,
     arrival: DateTime<Utc>,
@@ -469,7 +468,6 @@ struct Admitted {
 }
 
 impl Admitted {
-    /// What is kept of it.
     fn record(
         &self,
         assessment: &Assessment,

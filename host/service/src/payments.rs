@@ -1,16 +1,17 @@
-//! The payments of a ledger: which of its entries are part of which, and what each entry does to its payment.
+//! The payments of a ledger: assigns entries to payments, and applies each entry to its payment.
 //!
 //! ```text
-//!  Entry ─▶ a payment of its own ───────────────────▶ monitor.report
-//!        ─▶ settles a hold, or gives another one back ─▶ the other one is known? ──yes──▶ monitor.advance, monitor.report
-//!                                                                │ no
-//!                                                                ▼
-//!                                   waits, durably ──▶ the other one is told, or it waited too long
+//!  entry ─▶ a payment ─────────────────────────────▶ monitor.report
+//!        ─▶ settles a hold, or reverses a payment ─▶ is the parent known? ──yes──▶ monitor.advance, monitor.report
+//!                                                           │ no
+//!                                                           ▼
+//!                                  waits, durably ──▶ the parent arrives, or the wait times out
 //! ```
 //!
-//! INVARIANT: an entry is noted as known after everything it does is durable, and an entry that waits is noted before its
-//! teller is answered. So whatever is cut short is told again, or found waiting, and doing it twice changes nothing. The end
-//! is the same in whatever order entries are told: what settles a hold is a whole or a part by the amount of the hold alone.
+//! INVARIANT: an entry is stored as known only after all its effects are durable, and a waiting entry is stored before
+//! its sender is answered. An interrupted entry is therefore sent again or found waiting, and repeating it has no
+//! effect. The result does not depend on the order of entries: whether a settlement is whole or partial depends on the
+//! amount of the hold alone.
 
 mod events;
 mod joining;
@@ -41,37 +42,36 @@ pub use joining::envelope;
 use joining::text_of;
 pub use rows::RowEntry;
 
-/// Most entries that wait for their parent. Who brings more is told to try again.
+/// Maximum number of entries that wait for their parent; beyond it, senders must retry.
 pub const WAITING_MAX: u64 = 10_000;
-/// Entries that are joined at once when their parent is told; the others follow.
+/// Maximum number of entries joined at once when their parent arrives; the others follow later.
 const JOINED_AT_ONCE: usize = 256;
-/// How often those that wait are looked after.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Of one entry that is waited for, and of one payment, only one thing is done at a time; so many are done side by side.
+/// Number of locks; operations on the same parent entry, or on the same payment, are serialized by hash.
 const LOCKS: usize = 256;
-/// The feed of dead letters that events and hooks left: these can be told again.
+/// The feed name of dead letters left by events and hooks, which can be replayed.
 pub const EVENTS: &str = "events";
-/// That of rows which contradict others.
+/// The feed name of dead letters left by contradictory rows.
 const ROWS: &str = "rows";
 
-/// What the payments work with.
+/// The dependencies of [`Payments`].
 #[derive(Debug)]
 pub struct PaymentsDeps {
-    /// Which ledger tells of them.
+    /// The kind of the ledger.
     pub kind: LedgerKind,
-    /// By what they are known.
+    /// The field that identifies a payment.
     pub identity: LedgerIdentity,
     /// How long an entry waits for its parent.
     pub parent_wait: Duration,
     /// Whether rows of the ledger get a verdict.
     pub evaluates_rows: bool,
-    /// Who takes them.
+    /// The monitor that receives the payments.
     pub monitor: Monitor,
-    /// Where it is kept which entry is part of which.
+    /// The store of entries and their payments.
     pub store: Store,
     /// The clock of arrivals.
     pub clock: Arc<dyn Clock>,
-    /// Who counts.
+    /// Metrics registry.
     pub metrics: Arc<Metrics>,
 }
 
@@ -87,41 +87,42 @@ type Locks = Vec<Mutex<()>>;
 struct PaymentsInner {
     deps: PaymentsDeps,
     news: LedgerEvents,
-    /// Of entries, and of payments. Whoever holds both has taken that of the entry first.
+    /// Locks of entries and of payments. A task that needs both locks the entry first.
     entries: Locks,
     payments: Locks,
     hasher: RandomState,
-    /// Those that are told, side by side; or what waited, alone: when a teller is answered, all that its entry does is done.
+    /// Shared by incoming entries, exclusive for waiting ones, so that all effects of an entry are complete when its
+    /// sender is answered.
     turn: RwLock<()>,
     n_waiting: AtomicU64,
-    /// Whether the store knows which ledger it is of.
+    /// Whether the kind of the ledger is stored.
     is_kind_noted: AtomicBool,
 }
 
-/// Why an entry was not taken now; it may be told again.
+/// The reason why an entry was not taken; it may be sent again.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentError {
-    /// The monitor did not take it.
+    /// The monitor refused it.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// As many wait for their parent as may.
+    /// The limit of waiting entries is reached.
     #[error("too many entries of the ledger wait for their parent; try again later")]
     TooManyWait,
-    /// As many dead letters are kept as may be.
+    /// The limit of dead letters is reached.
     #[error("too many dead letters of the ledger are kept; replay them, or try again later")]
     TooManyDead,
 }
 
-/// Why a store does not do for a ledger.
+/// The reason why a store does not fit a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another ledger filled it.
+    /// Another ledger filled the store.
     #[error(
         "the payments of this store were told by a ledger with LEDGER_KIND={kind} and LEDGER_IDENTITY={identity}, and would count \
          twice as others: set these two, or begin with an empty data directory"
@@ -134,20 +135,19 @@ pub enum OpenError {
     },
 }
 
-/// What became of an entry.
+/// The result for an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryOutcome {
     /// It is part of this payment.
     Payment(Arc<str>),
     /// It waits for this entry.
     Waits(Arc<str>),
-    /// It is book-keeping of the ledger.
+    /// It is an internal record of the ledger.
     Nothing,
-    /// It can never be taken: it has a dead letter, for this reason.
+    /// It can never be taken; it became a dead letter for this reason.
     Dead(&'static str),
 }
 
-/// Why an entry can never be taken.
 #[derive(Debug)]
 pub(crate) struct Contradiction {
     reason: &'static str,
@@ -155,7 +155,7 @@ pub(crate) struct Contradiction {
 }
 
 impl Payments {
-    /// Those that this store knows.
+    /// Opens the payments of a store.
     ///
     /// # Errors
     /// When the store cannot be read, or was filled by a ledger of another kind.
@@ -176,25 +176,25 @@ impl Payments {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Which ledger tells of them.
+    /// Returns the kind of the ledger.
     #[must_use]
     pub fn kind(&self) -> LedgerKind {
         self.inner.deps.kind
     }
 
-    /// Who takes them.
+    /// Returns the monitor that receives the payments.
     #[must_use]
     pub fn monitor(&self) -> &Monitor {
         &self.inner.deps.monitor
     }
 
-    /// How the events of the ledger fare.
+    /// Returns the state of the ledger's events.
     #[must_use]
     pub fn news(&self) -> &LedgerEvents {
         &self.inner.news
     }
 
-    /// Keeps which ledger fills the store, before the first of its payments is taken.
+    /// Stores the kind of the ledger. Must be called before its first payment is taken.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -202,19 +202,20 @@ impl Payments {
         self.inner.note_kind().await
     }
 
-    /// Reads what is told as an entry.
+    /// Reads a report as an entry.
     ///
     /// # Errors
-    /// When it is none; the error names the field.
+    /// When it is not a valid entry; the error names the field.
     pub fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
         self.inner.deps.kind.read(told, self.inner.deps.identity)
     }
 
-    /// Takes an entry, and returns when that is durable. The same entry again changes nothing. `told`: as it was told, for when
-    /// it has to wait.
+    /// Takes an entry, and returns when that is durable. Repeating an entry has no effect. `told` is the original
+    /// report, stored if the entry has to wait.
     ///
     /// # Errors
-    /// See [`PaymentError`]; a conflict when the entry is of a known payment and tells another amount, currency or account.
+    /// See [`PaymentError`]; a conflict when the entry belongs to a known payment with another amount, currency or
+    /// account.
     pub async fn take(
         &self,
         entry: ReportedEntry,
@@ -229,11 +230,11 @@ impl Payments {
             inner.deps.monitor.report(entry.report, event).await?;
             return Ok(EntryOutcome::Payment(payment));
         }
-        // In a place of its own: an event of a generic ledger does not carry the room for all that may follow.
+        // Boxed, so that the future for an event of a generic ledger stays small.
         Box::pin(inner.take_entry(entry, telling, told, event)).await
     }
 
-    /// What is stored of a payment, by its id or that of one of its entries.
+    /// Returns the stored payment with this id, or the one that contains the entry with this id.
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
@@ -248,7 +249,7 @@ impl Payments {
             MonitorError::Unavailable
         };
         match store.ledger_entry(id).await.map_err(unreadable)? {
-            // Book-keeping stands for an entry, which stands for its payment.
+            // An internal record refers to an entry, which belongs to a payment.
             Some(entry) => match store.ledger_entry(&entry.transaction_id).await.map_err(unreadable)? {
                 Some(about) => monitor.find(&about.transaction_id).await,
                 None => monitor.find(&entry.transaction_id).await,
@@ -257,7 +258,7 @@ impl Payments {
         }
     }
 
-    /// What a ledger told last of a payment, as JSON, where that has other words than what is stored.
+    /// Returns the latest description of a payment as JSON, if it differs from the stored transaction.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -265,15 +266,15 @@ impl Payments {
         self.inner.deps.store.later_description(transaction_id).await
     }
 
-    /// Keeps an event that can never be taken.
+    /// Stores an event that can never be taken as a dead letter.
     ///
     /// # Errors
-    /// When the store cannot be written, or keeps as many as it may: the event has to be told again.
+    /// When the store cannot be written, or the limit of dead letters is reached. The event must then be sent again.
     pub async fn bury(&self, letter: DeadLetter) -> Result<(), PaymentError> {
         self.inner.bury(letter, EVENTS).await
     }
 
-    /// The event that left this dead letter, as it was sent; `None` when there is none, or a row left it.
+    /// Returns the event of a dead letter as it was sent, or `None` if there is none or a row left it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -282,7 +283,7 @@ impl Payments {
         Ok(letter.filter(|letter| letter.feed == EVENTS).map(|letter| letter.row))
     }
 
-    /// Removes a dead letter, whose event was taken after all.
+    /// Removes a dead letter whose event was taken after all.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -290,12 +291,12 @@ impl Payments {
         self.inner.deps.store.remove_dead_letter(number).await
     }
 
-    /// Joins entries whose parent came, takes those that waited too long, and tells the log of refusals, until it is dropped.
+    /// Runs until dropped: joins entries whose parent has arrived, takes overdue ones, and logs refused events.
     pub async fn look_after(self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             self.inner.news.say();
-            // Nothing waits of a generic ledger; and while the history comes back nothing can be done.
+            // No entry of a generic ledger waits, and nothing can be taken before the history is restored.
             if self.kind() == LedgerKind::Generic || self.inner.deps.monitor.readiness().is_err() {
                 continue;
             }
@@ -311,14 +312,13 @@ impl Payments {
 }
 
 impl PaymentsInner {
-    /// The lock of one of these.
     async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
         let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
         locks[place].lock().await
     }
 
-    /// Takes an entry of a ledger that has several for one payment.
+    /// Takes an entry of a ledger that keeps several for one payment.
     async fn take_entry(
         &self,
         entry: ReportedEntry,
@@ -348,7 +348,7 @@ impl PaymentsInner {
         }
     }
 
-    /// The first thing that a ledger tells settles which kind this store is of.
+    /// Stores the kind of the ledger with its first report.
     async fn note_kind(&self) -> Result<(), StoreError> {
         if !self.is_kind_noted.load(Ordering::Relaxed) {
             let PaymentsDeps { kind, identity, store, .. } = &self.deps;
@@ -383,21 +383,20 @@ fn locks() -> Locks {
     std::iter::repeat_with(Mutex::default).take(LOCKS).collect()
 }
 
-/// An entry that is known to be part of this payment.
 fn known(entry: &str, payment: &str) -> EntryChange {
     EntryChange::Known { entry: entry.into(), transaction_id: payment.into() }
 }
 
-/// Whether the payments of this store are those of this ledger, under the same names.
+/// Checks that the store belongs to a ledger of this kind and identity.
 async fn check_kind(PaymentsDeps { kind, identity, store, .. }: &PaymentsDeps) -> Result<(), OpenError> {
     let generic = || (LedgerKind::Generic.as_str().to_owned(), LedgerIdentity::Id.as_str().to_owned());
     let kept = match store.ledger_kind().await? {
         Some(kept) => kept,
-        // Versions that kept no kind had only this one.
+        // Versions that stored no kind supported only the generic one.
         None if *kind != LedgerKind::Generic && store.find_ledger_of_unnamed_kind().await? => generic(),
         None => return Ok(()),
     };
-    // The identity of a generic ledger is no choice.
+    // A generic ledger has no choice of identity.
     let is_same_identity = *kind == LedgerKind::Generic || kept.1 == identity.as_str();
     if kept.0 == kind.as_str() && is_same_identity {
         return Ok(());

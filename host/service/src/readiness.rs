@@ -1,13 +1,13 @@
-//! Readiness checks: whether each thing that verdicts depend on is as configured; if not, why and since when.
+//! Readiness checks: whether everything that verdicts depend on is as configured; if not, why and since when.
 //!
 //! ```text
 //!  ok         as configured
-//!  degraded   the last good version is in force in place of what is configured: the service stays ready
-//!  failing    nothing good is in force, or less than the operator asked for: the service is not ready
+//!  degraded   the last good version is in force instead of the configured one: the service stays ready
+//!  failing    nothing valid is in force, or less than the operator asked for: the service is not ready
 //! ```
 //!
-//! Configuration that is missing, broken or not understood is never taken for empty configuration. Whoever finds it keeps the
-//! last good version and reports here; `/readyz`, the log and the metrics then say the same.
+//! Missing, broken or unsupported configuration is never treated as empty configuration. The component that finds it
+//! keeps the last good version and reports here. `/readyz`, the log and the metrics all show the same state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ pub struct ReadinessChecks {
     shared: Arc<SharedChecks>,
 }
 
-/// A readiness check as its owner holds it; it begins as ok. Cheap to clone.
+/// A handle to one readiness check, which starts as ok. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ReadinessCheck {
     shared: Arc<SharedChecks>,
     name: &'static str,
-    /// Its place among all of them.
+    /// Index into the list of checks.
     place: usize,
 }
 
@@ -40,11 +40,11 @@ pub enum CheckLevel {
     Ok,
     /// The last good version is in force.
     Degraded,
-    /// Nothing good is in force, or less than was asked for.
+    /// Nothing valid is in force, or less than was configured.
     Failing,
 }
 
-/// The state of all checks of one name, as `/readyz` shows it.
+/// The combined state of all checks with one name, as shown by `/readyz`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckSummary {
     /// The worst level among them.
@@ -63,22 +63,22 @@ struct SharedChecks {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CheckState {
     level: CheckLevel,
-    /// Why; a note, or nothing, where all is well.
+    /// The reason; at level ok a note, or empty.
     words: String,
-    /// When it came to this level.
+    /// When the check reached this level.
     since: DateTime<Utc>,
-    /// When what is checked last went well, where that is told.
+    /// Time of the last success, for checks that report successes.
     last_success: Option<DateTime<Utc>>,
 }
 
 impl ReadinessChecks {
-    /// No checks yet.
+    /// Creates an empty list of checks.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         Self { shared: Arc::new(SharedChecks { clock, metrics, all: Mutex::default() }) }
     }
 
-    /// Adds a check. Several may have one name: `/readyz` shows them as one, with what each of them has to say.
+    /// Adds a check. Several may share a name: `/readyz` shows them as one.
     #[must_use]
     pub fn add(&self, name: &'static str) -> ReadinessCheck {
         let since = self.shared.clock.now();
@@ -93,7 +93,7 @@ impl ReadinessChecks {
         ReadinessCheck { shared: Arc::clone(&self.shared), name, place }
     }
 
-    /// The state of all of them, by name.
+    /// Returns the state of all checks, by name.
     #[must_use]
     pub fn summaries(&self) -> BTreeMap<&'static str, CheckSummary> {
         let now = self.shared.clock.now();
@@ -107,33 +107,34 @@ impl ReadinessChecks {
 }
 
 impl ReadinessCheck {
-    /// All is as configured.
+    /// Reports that all is as configured.
     pub fn ok(&self) {
         self.set(CheckLevel::Ok, String::new(), None);
     }
 
-    /// All is as configured: it was just looked at, and went well. From here on `/readyz` also shows when that was last so.
+    /// Reports a success. From then on, `/readyz` also shows the time of the last success.
     pub fn succeeded(&self, note: impl Into<String>) {
         self.set(CheckLevel::Ok, note.into(), Some(self.shared.clock.now()));
     }
 
-    /// All is as configured, and there is something to say of it, such as how old it is. `/readyz` shows it; the log does not.
+    /// Reports that all is as configured, with a note. `/readyz` shows the note; the log does not.
     pub fn ok_with(&self, note: impl Into<String>) {
         self.set(CheckLevel::Ok, note.into(), None);
     }
 
-    /// The last good version is in force in place of what is configured. `why` is shown to everybody who can ask, so it holds no
-    /// secret; the same words again are no news.
+    /// Reports that the last good version is in force instead of the configured one. `why` is public and must not
+    /// contain a secret. Repeating the same reason is not logged.
     pub fn degraded(&self, why: impl Into<String>) {
         self.set(CheckLevel::Degraded, why.into(), None);
     }
 
-    /// Nothing good is in force, or less than the operator asked for: the service is not ready. `why` as for [`Self::degraded`].
+    /// Reports that nothing valid is in force, or less than was configured: the service is not ready. The same rules
+    /// apply to `why` as in [`Self::degraded`].
     pub fn failing(&self, why: impl Into<String>) {
         self.set(CheckLevel::Failing, why.into(), None);
     }
 
-    /// Its level now.
+    /// Returns the current level.
     #[must_use]
     pub fn level(&self) -> CheckLevel {
         self.shared.all.lock().get(self.place).map_or(CheckLevel::Ok, |(_, state)| state.level)
@@ -205,7 +206,6 @@ impl CheckState {
         format!("{}{}", self.words, self.age(now))
     }
 
-    /// When it last went well, and how long ago that is.
     fn age(&self, now: DateTime<Utc>) -> String {
         self.last_success.map_or_else(String::new, |last| {
             format!(", last success {}, {} s ago", shown(last), (now - last).num_seconds().max(0))
@@ -221,7 +221,6 @@ fn shown(time: DateTime<Utc>) -> String {
 mod tests {
     use super::*;
 
-    /// A clock that a test turns.
     #[derive(Debug, Default)]
     struct ManualClock(Mutex<DateTime<Utc>>);
 

@@ -1,4 +1,4 @@
-//! All rooms put together, from the first file opened to the last answer given.
+//! Assembles all modules into a service and runs it until shutdown.
 
 mod ledger;
 mod links;
@@ -49,10 +49,10 @@ use snapshots::Snapshots;
 
 pub use process::serve;
 
-/// How long the start waits for the history; clients of a small one never see it incomplete.
+/// Time that the start waits for the history, so that a small one is complete before the first request.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A service with its rules in force, listening; its history is exact, or on its way there.
+/// A listening service with its rules in force; its history is exact or still being restored.
 pub struct Service {
     socket: TcpListener,
     listener: Listener,
@@ -68,7 +68,7 @@ pub struct Service {
     state: ApiState,
 }
 
-/// What goes on beside the requests, until it is dropped.
+/// Background tasks, which run until this value is dropped.
 struct BackgroundTasks {
     retention: JoinHandle<()>,
     quarantine: JoinHandle<()>,
@@ -87,18 +87,18 @@ impl Drop for BackgroundTasks {
     }
 }
 
-/// Why the service does not start.
+/// The reason why the service does not start or ends.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// Somebody else listens there, or the address is not ours.
+    /// The address is in use or not available.
     #[error("cannot listen on {address}: {source}; choose another with SERVICE_HOST and SERVICE_PORT")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The system has no room for as many connections as the settings want.
+    /// The system allows fewer open files than the configured connections need.
     #[error(transparent)]
     Listener(#[from] ListenerError),
     /// The store cannot be opened or read.
@@ -107,55 +107,55 @@ pub enum ServiceError {
     /// The sandbox cannot be set up.
     #[error(transparent)]
     Sandbox(#[from] tollgate_engine::sandbox::SandboxError),
-    /// The rules cannot be brought together.
+    /// The rules cannot be loaded.
     #[error(transparent)]
     Rules(#[from] crate::intake::StartError),
-    /// The zone data of the settings cannot be used.
+    /// The configured zone data is invalid.
     #[error(transparent)]
     Zones(#[from] ZoneDataError),
-    /// The operator's policy is none.
+    /// The policy file is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The store holds what cannot be read back.
+    /// The store contains data that cannot be decoded.
     #[error(transparent)]
     Past(#[from] PastError),
-    /// The history has nowhere to spill to.
+    /// The history has no usable spill directory.
     #[error("{0}; choose another directory with SERVICE_SPILL_DIR")]
     Spill(#[from] SpillError),
-    /// The repository of the settings is none.
+    /// The configured repository is invalid.
     #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
     Git(#[from] GitSyncError),
-    /// The ledger of the settings is none.
+    /// The configured ledger is invalid.
     #[error("`LEDGER_DSN` cannot be used: {0}")]
     Ledger(#[from] LedgerError),
-    /// The payments of the store are those of another ledger.
+    /// The payments in the store belong to another ledger.
     #[error(transparent)]
     Payments(#[from] OpenError),
     /// A link to another system cannot be set up.
     #[error(transparent)]
     Links(#[from] AlertingError),
-    /// Whoever commits is gone; a fault of ours.
+    /// The committer ended unexpectedly; an internal error.
     #[error("transactions cannot be committed any more")]
     Committer,
-    /// The system gives no thread or no socket.
+    /// The system provides no thread or socket.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
 impl ServiceError {
-    /// Whether the data directory may have to be looked into.
+    /// Returns whether the data directory may need an examination.
     const fn is_of_the_store(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Past(_))
     }
 }
 
 impl Service {
-    /// Takes the port, opens the store, brings the rules into force and rebuilds the history they ask.
+    /// Binds the port, opens the store, puts the rules in force and restores the history that they need.
     ///
     /// # Errors
-    /// The first of these that fails.
+    /// Returns the error of the first step that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
-        // The port comes first: a second service on it must not touch the first one's store.
+        // The port comes first: a second service on it must not touch the store of the first one.
         let socket = listen(settings)?;
         let listener = Listener::open(&settings.connections)?;
         let ledger = ledger::of(settings)?;
@@ -164,7 +164,7 @@ impl Service {
             Rules::start(settings, ground.intake(settings)?).await?;
         let surroundings = ground.surroundings(settings);
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
-        // After the rules, so that one reading of the store fills every series they need.
+        // After the rules, so that reading the store once fills every series that they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restored = restore(&snapshots, &store).await?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
@@ -225,28 +225,27 @@ impl Service {
         })
     }
 
-    /// Where it listens.
+    /// Returns the local address.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// Returns an error if the system does not report the address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Whether it is ready.
     fn readiness(&self) -> ReadinessProbe {
         Arc::clone(&self.state.readiness)
     }
 
-    /// What an operator can have looked at anew.
+    /// Returns a handle that rechecks the rule sources.
     fn reload(&self) -> Reload {
         Reload::new(self.background.following.recheck(), self.state.git.clone())
     }
 
-    /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.
+    /// Serves until `stop` is sent or dropped, then answers accepted requests and closes the store.
     ///
     /// # Errors
-    /// When the disk does not confirm a write.
+    /// Returns an error if the store cannot commit or the history cannot be restored.
     pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
         let (drain, draining) = oneshot::channel::<()>();
         let drained = async move {
@@ -282,12 +281,10 @@ impl Service {
     }
 }
 
-/// Under which names the service answers, and to which pages.
 fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
     Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
 }
 
-/// Takes the port.
 fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
     let socket = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
@@ -297,7 +294,7 @@ fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     Ok(socket)
 }
 
-/// What ended whoever commits; nobody but the monitor, when it goes, may.
+/// Returns the error that ended the committer. Only the monitor may end it, by stopping.
 fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
     match ended {
         Ok(Err(error)) => error.into(),
@@ -305,14 +302,14 @@ fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
     }
 }
 
-/// When the last transaction of an earlier run was accepted.
+/// Returns the time at which the last transaction of an earlier run was accepted.
 async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
     let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
     Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
-/// Begins to bring everything stored back into the history, and waits a while for the end; a long restoring goes on
-/// beside the requests that are refused until then.
+/// Starts restoring the history from the store and waits a limited time for it. A longer restore continues in the
+/// background, and transactions are refused until it completes.
 async fn restore(
     snapshots: &Arc<Snapshots>,
     store: &Store,
@@ -323,7 +320,7 @@ async fn restore(
     tokio::task::spawn_blocking(move || send.send(snapshots.restore(&past)).ok());
     if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
         ended?;
-        // Nobody sends here any more.
+        // The sender is gone.
         return Ok(oneshot::channel().1);
     }
     Ok(restored)

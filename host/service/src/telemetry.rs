@@ -1,7 +1,7 @@
-//! What the service tells its operators: log lines and numbers.
+//! Logs and metrics for operators.
 //!
-//! Nothing in here decides anything. Both are values made at assembly and handed to the rooms that report; several
-//! services in one process do not mix their numbers.
+//! This module makes no decisions. The metrics are created at assembly and handed to the modules that report, so
+//! several services in one process keep separate metrics.
 
 pub mod logs;
 pub mod metrics;

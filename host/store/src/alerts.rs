@@ -1,4 +1,4 @@
-//! Alerts on their way to webhooks, in SQL.
+//! SQL for the outbox of alerts to webhooks.
 
 use std::sync::Arc;
 
@@ -10,25 +10,24 @@ use tollgate_model::sequence::Sequence;
 use super::StoreError;
 use super::transactions::{read, stored};
 
-/// Most rows of one statement.
 const ROWS_PER_INSERT_MAX: usize = 128;
 
-/// An alert as it is written beside its verdict.
+/// An alert as stored with its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertRecord {
-    /// That of the transaction.
+    /// Sequence number of the verdict.
     pub sequence: Sequence,
-    /// The same at every attempt.
+    /// Id of the alert, the same at every attempt.
     pub id: AlertId,
-    /// Of which transaction.
+    /// Id of the transaction.
     pub transaction_id: Arc<str>,
-    /// What is sent.
+    /// The message to send.
     pub payload: Arc<str>,
-    /// When the transaction was accepted, in microseconds since 1970 UTC.
+    /// When the verdict was given, in microseconds since 1970 UTC.
     pub created_micros: i64,
 }
 
-/// An alert whose turn it is.
+/// An alert that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueAlert {
     /// The alert.
@@ -37,46 +36,45 @@ pub struct DueAlert {
     pub n_attempts: u32,
 }
 
-/// What became of an attempt.
+/// The outcome of a delivery attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlertOutcome {
-    /// Somebody took it.
+    /// A webhook accepted it.
     Delivered,
-    /// Nobody took it; there is another attempt at this time, in microseconds since 1970 UTC.
+    /// It failed, and the next attempt is due at this time, in microseconds since 1970 UTC; with the error.
     Later(i64, String),
-    /// Nobody took it, and there is no other attempt; since this time, in microseconds since 1970 UTC.
+    /// It failed for good at this time, in microseconds since 1970 UTC; with the error.
     Dead(i64, String),
 }
 
-/// An alert that nobody took.
+/// A dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadAlert {
     /// The alert.
     pub record: AlertRecord,
-    /// How often it was sent in vain.
+    /// Number of failed attempts.
     pub n_attempts: u32,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     pub error: String,
-    /// Since when it is one, in microseconds since 1970 UTC.
+    /// When it became a dead letter, in microseconds since 1970 UTC.
     pub dead_micros: i64,
 }
 
-/// How many alerts there are.
+/// Number of stored alerts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AlertCounts {
-    /// On their way.
+    /// Alerts not yet delivered.
     pub n_pending: u64,
     /// Dead letters.
     pub n_dead: u64,
 }
 
-/// Adds alerts inside a commit that is under way.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     alerts: &[AlertRecord],
 ) -> Result<(), StoreError> {
     for rows in alerts.chunks(ROWS_PER_INSERT_MAX) {
-        // Checked before, because the builder's callback cannot fail.
+        // Checked first, because the builder's callback cannot fail.
         let numbers =
             rows.iter().map(|row| stored(row.sequence.0)).collect::<Result<Vec<_>, StoreError>>()?;
         let mut statement = QueryBuilder::<Sqlite>::new(
@@ -92,7 +90,7 @@ pub(super) async fn insert(
                 .push_bind(0)
                 .push_bind(row.created_micros);
         });
-        // Groups differ in size: their statements are not worth keeping.
+        // Groups differ in size, so their statements are not cached.
         statement.build().persistent(false).execute(&mut *connection).await?;
     }
     Ok(())
@@ -114,7 +112,6 @@ pub(super) async fn due(
     rows.iter().map(|row| Ok(DueAlert { record: record_of(row)?, n_attempts: row.try_get(5)? })).collect()
 }
 
-/// When the first alert behind this time is due.
 pub(super) async fn next_due(readers: &SqlitePool, after_micros: i64) -> Result<Option<i64>, StoreError> {
     let row = sqlx::query("SELECT min(due_micros) FROM alerts WHERE due_micros > ?1")
         .bind(after_micros)
@@ -123,14 +120,14 @@ pub(super) async fn next_due(readers: &SqlitePool, after_micros: i64) -> Result<
     Ok(row.try_get(0)?)
 }
 
-/// Of what is due further away than its wait, counted from now, the wait begins again: by attempts so far, in microseconds;
-/// more attempts wait for nothing. How many there were.
+/// Caps due times at `now_micros` plus the wait for the number of attempts made, in microseconds. The wait is 0 beyond
+/// the end of the list. Returns how many alerts changed.
 pub(super) async fn shorten(
     connection: &mut SqliteConnection,
     now_micros: i64,
     waits_micros: &[i64],
 ) -> Result<u64, StoreError> {
-    // Whole numbers are JSON as they are shown.
+    // The debug format of a list of integers is valid JSON.
     let waits = format!("{waits_micros:?}");
     let done = sqlx::query(
         "UPDATE alerts SET due_micros = ?1 + coalesce(json_extract(?2, '$[' || attempts || ']'), 0) \
@@ -171,7 +168,7 @@ pub(super) async fn settle(
     Ok(commit.commit().await?)
 }
 
-/// The oldest come first.
+/// Returns at most `limit` dead letters, the oldest first.
 pub(super) async fn dead_alerts(readers: &SqlitePool, limit: usize) -> Result<Vec<DeadAlert>, StoreError> {
     let rows = sqlx::query(
         "SELECT sequence, id, transaction_id, payload, created_micros, attempts, error, dead_micros FROM alerts \
@@ -191,7 +188,7 @@ pub(super) async fn dead_alerts(readers: &SqlitePool, limit: usize) -> Result<Ve
     rows.iter().map(dead_letter).collect()
 }
 
-/// Gives a dead letter all its attempts again; whether there was one of this id.
+/// Makes a dead letter due again with all its attempts. Returns whether it exists.
 pub(super) async fn replay(
     connection: &mut SqliteConnection,
     id: &str,
@@ -207,7 +204,6 @@ pub(super) async fn replay(
     Ok(done.rows_affected() > 0)
 }
 
-/// Removes dead letters that became one before this time; how many.
 pub(super) async fn forget(connection: &mut SqliteConnection, before_micros: i64) -> Result<u64, StoreError> {
     let done = sqlx::query("DELETE FROM alerts WHERE dead_micros < ?1")
         .bind(before_micros)

@@ -1,12 +1,12 @@
-//! A copy of the store in one file, made while the service runs or while it does not.
+//! Copies the store into one file, whether or not the service runs.
 //!
 //! ```text
-//!  tollgate.db (+ -wal) ──VACUUM INTO, one reader's view──▶ FILE.new ──checked, fsync──▶ FILE
+//!  tollgate.db (+ -wal) ──VACUUM INTO, one read snapshot──▶ FILE.new ──checked, fsync──▶ FILE
 //! ```
 //!
-//! What was committed before the copy began is in it, and nothing half. The reader stands in nobody's way: commits go on, and
-//! the log grows until it is done. The copy is a database of the same schema with one table more, for what belongs to the
-//! store and lies beside it. It gets its name only when it was read once to its end and is on the disk.
+//! The copy contains exactly the commits made before it began. It blocks no commits, but the write-ahead log grows
+//! until it is done. The copy has the same schema and one more table, for data that belongs to the store but is kept
+//! outside the database. It gets its final name only after it was read completely and synced to disk.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -20,35 +20,34 @@ use tollgate_model::sequence::Sequence;
 use super::directory::{FILE_MODE, beside, database_in};
 use super::{BackupError, StoreError, connection, examination, identity};
 
-/// What a file is called before it is whole.
 const UNFINISHED: &str = ".new";
-/// Files that SQLite may have left beside one that was not finished.
+/// Suffixes of files that SQLite may have left beside an incomplete file.
 const LEFTOVERS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// Something that belongs to the store and does not lie in the database.
+/// Data that belongs to the store but is kept outside the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupNote {
-    /// What it is.
+    /// Name of the note.
     pub name: String,
-    /// What it says.
+    /// Text of the note.
     pub text: String,
 }
 
-/// What is in a backup.
+/// The contents of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackupContents {
-    /// Transactions.
+    /// Number of transactions.
     pub n_transactions: u64,
-    /// The highest number of one.
+    /// The highest sequence number.
     pub last: Sequence,
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub n_bytes: u64,
 }
 
-/// Copies the store of a data directory, and these notes, into a file that is not there yet. Takes no lock of the directory.
+/// Copies the store of a data directory, and the notes, into a new file. Does not lock the directory.
 ///
 /// # Errors
-/// See [`BackupError`]; no file of this name is there then.
+/// See [`BackupError`]; the file is then not created.
 pub async fn backup(
     data_dir: &Path,
     file: &Path,
@@ -65,12 +64,11 @@ pub async fn backup(
     Ok(contents)
 }
 
-/// A file that is being written.
 struct Unfinished {
     path: PathBuf,
     target: PathBuf,
     folder: PathBuf,
-    /// Open and locked until the end: nobody else writes it.
+    /// Open and locked until the end, so that no other process writes it.
     file: File,
 }
 
@@ -85,7 +83,7 @@ impl Unfinished {
         if folder.starts_with(&data_dir) {
             return Err(BackupError::Inside { path: target });
         }
-        // A link that leads nowhere is in the way too.
+        // A dangling symbolic link counts as existing.
         if fs::symlink_metadata(&target).is_ok() {
             return Err(BackupError::Exists { path: target });
         }
@@ -94,7 +92,7 @@ impl Unfinished {
         Ok(Self { path, target, folder, file })
     }
 
-    /// An empty file for this user alone, in place of what an earlier attempt left.
+    /// Creates an empty file with mode 0600, replacing the remains of an earlier attempt.
     fn claim(path: &Path) -> Result<File, BackupError> {
         let failed = || BackupError::io(path);
         if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -116,7 +114,7 @@ impl Unfinished {
         Ok(file)
     }
 
-    /// Never in the place of another file, also when that came meanwhile.
+    /// Renames the file to its target, without overwriting an existing file.
     fn put_in_place(&self) -> Result<(), BackupError> {
         self.file.sync_all().map_err(BackupError::io(&self.path))?;
         match fs::hard_link(&self.path, &self.target) {
@@ -124,7 +122,7 @@ impl Unfinished {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(BackupError::Exists { path: self.target.clone() });
             }
-            // A file system that knows no second name.
+            // The file system does not support hard links.
             Err(_) => fs::rename(&self.path, &self.target).map_err(BackupError::io(&self.target))?,
         }
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
@@ -133,7 +131,7 @@ impl Unfinished {
 }
 
 impl Drop for Unfinished {
-    /// What was not put in its place is of no use. A file in its place has lost this name.
+    /// Removes an incomplete file. A completed one no longer has this name.
     fn drop(&mut self) {
         fs::remove_file(&self.path).ok();
     }
@@ -154,7 +152,7 @@ async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Bac
     let closed = reader.close().await;
     copied.and(closed).map_err(StoreError::from)?;
     unlocked.map_or(Ok(()), |unlocked| unlocked.confirm())?;
-    // One file, without a log beside it.
+    // A single file without a write-ahead log.
     let options = connection::any(copy).journal_mode(SqliteJournalMode::Delete);
     let mut writer = options.connect().await.map_err(StoreError::from)?;
     let finished = finish(&mut writer, notes).await;
@@ -164,9 +162,9 @@ async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Bac
     Ok(BackupContents { n_transactions, last, n_bytes })
 }
 
-/// Adds the notes, and reads everything once.
+/// Adds the notes and reads the whole copy once. Returns the number of transactions and the highest sequence number.
 async fn finish(copy: &mut SqliteConnection, notes: &[BackupNote]) -> Result<(u64, Sequence), StoreError> {
-    // One that was put in its place by hand has the table already.
+    // A database that was restored by hand already has the table.
     for statement in [
         "DROP TABLE IF EXISTS backup_notes",
         "CREATE TABLE backup_notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID",

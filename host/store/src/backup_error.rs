@@ -1,33 +1,33 @@
-//! What can go wrong with backups.
+//! Errors of backups.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
 
-/// No backup was made, or none was restored.
+/// The reason why a backup was not made or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// There is nothing to be copied.
+    /// There is no database.
     #[error("there is no database at `{}`", path.display())]
     NoDatabase {
-        /// Where it would be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// The path ends in no name that can be used.
+    /// The path has no usable file name.
     #[error("`{}` cannot be the name of a backup", path.display())]
     NoName {
         /// The path.
         path: PathBuf,
     },
-    /// A backup would share the fate of what it is of.
+    /// The target lies in the data directory, where a backup would be lost with the store.
     #[error("`{}` lies in the data directory: a backup belongs elsewhere", path.display())]
     Inside {
         /// The file.
         path: PathBuf,
     },
-    /// Nothing is overwritten.
+    /// The target exists; nothing is overwritten.
     #[error("`{}` is there already and is not overwritten", path.display())]
     Exists {
         /// The file.
@@ -42,10 +42,10 @@ pub enum BackupError {
     /// The data directory is not empty.
     #[error("`{}` is there: a backup is restored only where nothing is; move it away first", path.display())]
     Occupied {
-        /// What is there.
+        /// The existing path.
         path: PathBuf,
     },
-    /// A database whose last commits lie in another file.
+    /// The database has a write-ahead log, which may hold its last commits.
     #[error(
         "`{}` lies beside it: this is a database in use, or one that was copied by hand, and no backup; \
          `tollgate backup` makes one",
@@ -58,19 +58,19 @@ pub enum BackupError {
     /// A file cannot be used.
     #[error("cannot use `{}`", path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
-    /// The database cannot be read, or is none of this service.
+    /// The database cannot be read, or does not belong to this service.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl BackupError {
-    /// For this file or folder.
+    /// Returns a function that attributes an I/O error to this path.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { path, source }

@@ -1,4 +1,4 @@
-//! How connections are opened, and that the schema is the one this service knows.
+//! Opens connections and checks that the schema is supported.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -17,26 +17,23 @@ use super::migrations::MIGRATIONS;
 use super::space::check_writable;
 use super::transactions::ROWS_PER_INSERT_MAX;
 
-/// Connections that read at the same time.
 const READERS_MAX: u32 = 4;
-/// How long a call waits for a connection, or for a lock that an operator's tool holds: well below the 5 seconds after
-/// which callers give up.
+/// How long a call waits for a connection or an operator's lock; well below the 5 seconds after which callers time out.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// Pages in the log before they are moved into the database: 2 MiB. The commit that happens to move them keeps its whole group
-/// waiting. More pages would spare up to a seventh of the time where ids fall by chance and nothing otherwise, for pauses that
-/// are several times as long; fewer would wait for a slow disk more often (`benches/README.md`, Store).
+/// Pages in the log that trigger a checkpoint: 2 MiB. The commit that runs the checkpoint delays its whole group. More
+/// pages would save up to a seventh of the time with random ids, and nothing otherwise, but pauses would be several
+/// times longer. Fewer pages would wait for a slow disk more often (`benches/README.md`, Store).
 const CHECKPOINT_PAGES: &str = "500";
-/// The log file shrinks back to this size after a burst.
+/// Size in bytes to which the log file is truncated after a burst.
 const LOG_BYTES_KEPT: &str = "67108864";
-/// Prepared statements that the connection that writes keeps: one for each number of rows of a group, and others.
+/// Prepared statements cached by the write connection: one for each number of rows in a group, and others.
 const STATEMENTS_KEPT: usize = ROWS_PER_INSERT_MAX + 32;
-/// Rows a reader may be ahead of its consumer.
+/// Rows that a reader may buffer ahead of its consumer.
 const ROWS_AHEAD: usize = 1_024;
 
-/// What the names of the threads begin with that work for connections.
 const THREADS: &str = "store-";
 
-/// A connection as careful as all of this service's.
+/// Returns the options common to all connections.
 pub(super) fn any(database: &Path) -> SqliteConnectOptions {
     end_with_a_thread_that_panics();
     SqliteConnectOptions::new()
@@ -44,7 +41,7 @@ pub(super) fn any(database: &Path) -> SqliteConnectOptions {
         .create_if_missing(false)
         .foreign_keys(true)
         .busy_timeout(WAIT_MAX)
-        // Finds damage on more pages, and trusts no function that a damaged schema may call.
+        // Detects more kinds of damage, and distrusts functions that a damaged schema may call.
         .pragma("cell_size_check", "ON")
         .pragma("trusted_schema", "OFF")
         .row_buffer_size(ROWS_AHEAD)
@@ -52,8 +49,8 @@ pub(super) fn any(database: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// A thread of a connection that panics, as it does for want of memory, ends its answer without a word, as if there were no
-/// more rows: what is there would be taken for gone. So the process ends before anybody hears it.
+/// Aborts the process if a connection thread panics, for example when memory runs out. Otherwise its result would end
+/// early as if there were no more rows, and stored data would be taken for missing.
 fn end_with_a_thread_that_panics() {
     static IS_SEEN_TO: Once = Once::new();
     IS_SEEN_TO.call_once(|| {
@@ -67,7 +64,8 @@ fn end_with_a_thread_that_panics() {
     });
 }
 
-/// A connection that commits durably: FULL waits for the disk at every commit, which NORMAL does not in this mode.
+/// Returns the options of a connection that commits durably: FULL syncs at every commit, which NORMAL does not in WAL
+/// mode.
 pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
     any(database)
         .journal_mode(SqliteJournalMode::Wal)
@@ -77,24 +75,24 @@ pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
         .statement_cache_capacity(STATEMENTS_KEPT)
 }
 
-/// How a database is read alone, whether or not a service writes. Where nothing can be written and nothing changes, SQLite makes no
-/// file beside the database: what was read counts once the [`UnlockedRead`] confirms it.
+/// Returns the options for reading only, whether or not a service writes. If the directory is read-only and nothing
+/// changes, SQLite creates no files; the reads are then valid only if the [`UnlockedRead`] confirms them.
 ///
 /// # Errors
-/// When SQLite would have to write where nothing can be written.
+/// When SQLite would have to write to a directory that is read-only.
 pub(super) fn reading(data_dir: &Path) -> Result<(SqliteConnectOptions, Option<UnlockedRead>), StoreError> {
     let options = any(&database_in(data_dir)).read_only(true);
     let Err(error) = check_writable(data_dir) else { return Ok((options, None)) };
     match UnlockedRead::begin(data_dir)? {
         Some(unlocked) => Ok((options.immutable(true), Some(unlocked))),
-        // Whoever writes it elsewhere keeps the files that SQLite needs.
+        // The process that writes the database elsewhere keeps the files that SQLite needs.
         None if holder(data_dir)? != Holder::Nobody => Ok((options, None)),
         None => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
     }
 }
 
-/// All are opened at once and stay: without files left to open, a service that lets nobody else in still reads for those who are,
-/// and the log is not folded up and started anew each time the writer is replaced.
+/// Opens all read connections at once and keeps them. Reads thus work even when no file descriptors are left, and
+/// replacing the writer does not checkpoint and restart the log.
 pub(super) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     let pool = SqlitePoolOptions::new()
         .min_connections(READERS_MAX)
@@ -108,8 +106,8 @@ pub(super) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool,
     Ok(pool)
 }
 
-/// Makes a new database beside its place and puts it there when it is whole. Whatever stops this half-way, the next
-/// start begins again; and a database that is there but empty was damaged, not new.
+/// Creates a database under a temporary name and renames it when it is complete. If this is interrupted, the next start
+/// begins again. An existing but empty database was therefore damaged, and is not new.
 pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), StoreError> {
     if directory.find_database()? {
         return Ok(());
@@ -121,7 +119,7 @@ pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), S
     directory.put_in_place()
 }
 
-/// Looks that the schema is the one this service knows.
+/// Checks that the schema version is the one this service expects.
 pub(super) async fn check_schema(readers: &SqlitePool, path: &Path) -> Result<(), StoreError> {
     let known = Schema::known();
     let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
@@ -135,7 +133,6 @@ pub(super) async fn check_schema(readers: &SqlitePool, path: &Path) -> Result<()
     }
 }
 
-/// Brings an older schema up to date.
 pub(super) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let known = Schema::known();
     match MIGRATIONS.run_direct(None, connection, false).await {
@@ -147,21 +144,20 @@ pub(super) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> R
     }
 }
 
-/// How the schema of a database stands to the one this service makes.
+/// The schema of a database compared with the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Schema {
-    /// It is the same.
     Current(i64),
-    /// It is brought up to date at the next start.
+    /// An older version, migrated at the next start.
     Older(i64),
-    /// A newer version of this service made it.
+    /// A version from a newer release of this service.
     Newer(i64),
-    /// No version of this service made it.
+    /// A schema that no release of this service created.
     Altered,
 }
 
 impl Schema {
-    /// Reads it; changes nothing.
+    /// Reads the schema version, without changes.
     pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self, StoreError> {
         let applied: Vec<(i64, bool, Vec<u8>)> =
             sqlx::query_as("SELECT version, success, checksum FROM _sqlx_migrations ORDER BY version")
@@ -183,12 +179,11 @@ impl Schema {
         })
     }
 
-    /// The one this version makes.
     pub(super) fn known() -> i64 {
         MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
     }
 
-    /// Whether the service could start on it.
+    /// Checks that the service could start with this schema.
     pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
         match self {
             Self::Current(_) | Self::Older(_) => Ok(()),

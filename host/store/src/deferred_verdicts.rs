@@ -1,4 +1,4 @@
-//! Verdicts that came after their transaction had its place in the log, in SQL.
+//! SQL for deferred verdicts, given after their transaction got its sequence number.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
@@ -6,7 +6,6 @@ use sqlx::{Row as _, SqliteConnection};
 use super::transactions::{fingerprint_of, stored};
 use super::{DeferredVerdict, DeferredVerdictRecord, StoreError};
 
-/// Adds verdicts inside a commit that is under way.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     verdicts: &[&DeferredVerdictRecord],
@@ -28,7 +27,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Reads fingerprint, body and assessment from this column on; null throughout when there is none.
+/// Reads fingerprint, body and assessment starting at column `first`. Returns `None` if they are null.
 pub(super) fn verdict_of(row: &SqliteRow, first: usize) -> Result<Option<DeferredVerdict>, StoreError> {
     let Some(fingerprint) = row.try_get::<Option<&[u8]>, _>(first)? else { return Ok(None) };
     Ok(Some(DeferredVerdict {

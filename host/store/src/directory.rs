@@ -1,4 +1,4 @@
-//! The data directory: its files, and that it belongs to one process.
+//! The data directory: its files and its lock.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -11,17 +11,17 @@ const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 pub(super) const ANYONE_ELSE: u32 = 0o077;
 
-/// A directory this process has for itself, or only looks into.
+/// A directory that this process has locked, or only reads.
 pub(super) struct DataDirectory {
     path: PathBuf,
-    /// The database's device and inode, once it is open.
+    /// Device and inode of the database, once it is open.
     opened: Option<(u64, u64)>,
-    /// Unlocked by the system when it is closed, however the process ends. `None` of one that is only looked into.
+    /// Released by the system when the process ends. `None` if the directory is only read.
     _lock: Option<File>,
 }
 
 impl DataDirectory {
-    /// Creates it if need be, and takes its lock.
+    /// Creates the directory if necessary, and locks it.
     pub(super) fn claim(path: &Path) -> Result<Self, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -43,7 +43,7 @@ impl DataDirectory {
         }
     }
 
-    /// Looks into it, whoever has it; there has to be a database.
+    /// Opens the directory without a lock, to read an existing database.
     pub(super) fn visit(path: &Path) -> Result<Self, StoreError> {
         let directory = Self { path: path.to_owned(), opened: None, _lock: None };
         let database = directory.database();
@@ -53,17 +53,15 @@ impl DataDirectory {
         }
     }
 
-    /// Where the database is.
     pub(super) fn database(&self) -> PathBuf {
         database_in(&self.path)
     }
 
-    /// Where a database is made before it is whole.
     pub(super) fn unfinished_database(&self) -> PathBuf {
         self.path.join("tollgate.db.new")
     }
 
-    /// Makes an empty file that nobody else may read, in place of what an earlier attempt left.
+    /// Creates an empty file with mode 0600, replacing the remains of an earlier attempt.
     pub(super) fn make_unfinished(&self) -> Result<PathBuf, StoreError> {
         let path = self.unfinished_database();
         for leftover in
@@ -85,7 +83,7 @@ impl DataDirectory {
         Ok(path)
     }
 
-    /// Puts the finished database in its place, durably.
+    /// Renames the completed database to its final name, durably.
     pub(super) fn put_in_place(&self) -> Result<(), StoreError> {
         let renamed = fs::rename(self.unfinished_database(), self.database());
         renamed
@@ -93,8 +91,8 @@ impl DataDirectory {
             .map_err(|source| StoreError::Directory { path: self.database(), source })
     }
 
-    /// Whether a database is there. A log without the database it belongs to is an error: the database was lost, and a
-    /// new one in its place would hide that.
+    /// Returns whether a database exists. A log without its database is an error: the database was lost, and creating a
+    /// new one would hide that.
     pub(super) fn find_database(&self) -> Result<bool, StoreError> {
         let database = self.database();
         let exists = |path: &Path| {
@@ -107,8 +105,7 @@ impl DataDirectory {
         Ok(found)
     }
 
-    /// From here on, [`DataDirectory::check`] looks for the file that is there now. A database that others could read,
-    /// perhaps a copy, is closed to them.
+    /// Remembers the current database file for [`DataDirectory::check`], and removes the permissions of other users.
     pub(super) fn remember(mut self) -> Result<Self, StoreError> {
         let path = self.database();
         let failed = |source| StoreError::Directory { path: path.clone(), source };
@@ -120,8 +117,8 @@ impl DataDirectory {
         Ok(self)
     }
 
-    /// Whether the database's name still leads to the file that is open. SQLite itself would go on writing into a file
-    /// that nobody can ever open again.
+    /// Checks that the database's name still refers to the open file. SQLite itself would continue to write into a file
+    /// that was unlinked.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let path = self.database();
         match fs::metadata(&path) {
@@ -133,29 +130,27 @@ impl DataDirectory {
     }
 }
 
-/// Where the database of a data directory is.
 pub(super) fn database_in(directory: &Path) -> PathBuf {
     directory.join("tollgate.db")
 }
 
-/// The file whose lock a process has that has the directory for itself.
 pub(super) fn lock_in(directory: &Path) -> PathBuf {
     directory.join("tollgate.lock")
 }
 
-/// Who has a data directory for itself.
+/// The holder of a data directory's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// Nobody.
+    /// The directory is not locked.
     Nobody,
-    /// A process; its id where the system says it.
+    /// A process; its id if the system reports it.
     Process(Option<u32>),
 }
 
-/// Who has a data directory; takes and makes nothing.
+/// Returns the holder of a data directory's lock, without taking it or creating a file.
 ///
 /// # Errors
-/// When the lock file cannot be looked at.
+/// When the lock file cannot be read.
 pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
     let path = lock_in(directory);
     let failed = |source| StoreError::Directory { path: path.clone(), source };
@@ -172,15 +167,15 @@ pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
     }
 }
 
-/// The process that has locked a file, as Linux lists it: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0 EOF`.
+/// Returns the process that has locked a file, from Linux's list: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0
+/// EOF`.
 fn process_of(inode: u64) -> Option<u32> {
     let listed = fs::read_to_string("/proc/locks").ok()?;
     let of_this_file = |line: &&str| line.contains("FLOCK") && line.contains(&format!(":{inode} "));
     listed.lines().find(of_this_file)?.split_whitespace().nth(4)?.parse().ok()
 }
 
-/// Makes a directory and those above it, durably: a new name is safe only when the directory it stands in has been
-/// written.
+/// Creates a directory and its missing parents, durably: a new name is safe only after its parent directory was synced.
 fn create(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();
     DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)?;
@@ -191,7 +186,6 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The file beside a database whose name has this suffix.
 pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);

@@ -1,4 +1,4 @@
-//! What can go wrong with the store.
+//! Errors of the store.
 
 use std::error::Error;
 use std::io;
@@ -11,7 +11,7 @@ use super::space::lacks_locks;
 
 type ErrorSource = Box<dyn Error + Send + Sync>;
 
-/// The store failed.
+/// The reason why the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -24,13 +24,13 @@ pub enum StoreError {
     /// The data directory or a file in it cannot be used.
     #[error("cannot use `{}`", path.display())]
     Directory {
-        /// What cannot be used.
+        /// The unusable path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
-    /// The database has a log, and its directory cannot be written.
+    /// The database has a write-ahead log, and its directory is read-only.
     #[error(
         "a log lies beside the database in `{}`, for which SQLite has to write there even to read: mount it writable, or read a copy of \
          the directory",
@@ -39,101 +39,101 @@ pub enum StoreError {
     Log {
         /// The data directory.
         path: PathBuf,
-        /// Why it cannot be written.
+        /// The reason why it cannot be written.
         #[source]
         source: io::Error,
     },
-    /// The file system has no shared memory maps or no file locks, as some network file systems have not.
+    /// The file system lacks shared memory maps or file locks, as some network file systems do.
     #[error(
         "the file system of the data directory lacks shared memory maps or file locks, which the database needs; put SERVICE_DATA_DIR on \
          a local one, such as ext4, XFS or a block volume"
     )]
     FileSystem {
-        /// What failed.
+        /// The failed operation.
         #[source]
         source: ErrorSource,
     },
-    /// The file at the database's place is something else.
+    /// The database file belongs to something else.
     #[error("`{}` is not a database of this service: {reason}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The reason.
         reason: &'static str,
     },
-    /// The database was made by a newer version of this service.
+    /// A newer version of this service made the database.
     #[error("`{}` has schema {found}, this version of the service knows up to {known}", path.display())]
     NewerSchema {
         /// The file.
         path: PathBuf,
-        /// What it has.
+        /// The schema version of the file.
         found: i64,
-        /// What this version can read.
+        /// The newest supported schema version.
         known: i64,
     },
-    /// The database is to be read only, and was made by an older version of this service.
+    /// The database is opened read-only, and an older version of this service made it.
     #[error(
         "`{}` has schema {found}, this version of the service reads {known}; start the service on it once", path.display()
     )]
     OlderSchema {
         /// The file.
         path: PathBuf,
-        /// What it has.
+        /// The schema version of the file.
         found: i64,
-        /// What this version reads.
+        /// The required schema version.
         known: i64,
     },
-    /// The database file is gone or was replaced while it was open.
+    /// The database file was removed or replaced while it was open.
     #[error("`{}` is not the file that was opened any more", path.display())]
     Missing {
-        /// Where it was.
+        /// The original path.
         path: PathBuf,
     },
     /// The database is damaged.
     #[error("the database is damaged: {what}")]
     Corrupt {
-        /// What is wrong with it.
+        /// A description of the damage.
         what: String,
-        /// What found it.
+        /// The underlying error.
         #[source]
         source: Option<ErrorSource>,
     },
-    /// What is to be kept contradicts what is there. Nothing was written.
+    /// The record contradicts stored data. Nothing was written.
     #[error("the record contradicts what is stored: {what}")]
     Conflict {
-        /// How.
+        /// A description of the contradiction.
         what: String,
     },
-    /// Somebody else holds the database, or every connection is taken. Nothing was written.
+    /// The database is locked, or every connection is in use. Nothing was written.
     #[error("the database is busy")]
     Busy {
-        /// What says so.
+        /// The underlying error.
         #[source]
         source: ErrorSource,
     },
-    /// There is no room left. Nothing was written.
+    /// The disk is full. Nothing was written.
     #[error("no space is left for the database")]
     Full {
-        /// What says so.
+        /// The underlying error.
         #[source]
         source: ErrorSource,
     },
-    /// The disk did not confirm a write. Whether it is there will be known after a restart only, so the process should
-    /// stop: a second attempt to confirm proves nothing.
+    /// The disk did not confirm a write. Only a restart can determine whether it is stored, so the process should stop:
+    /// a second sync proves nothing.
     #[error("the disk did not confirm a write")]
     SyncFailed {
-        /// What says so.
+        /// The underlying error.
         #[source]
         source: ErrorSource,
     },
     /// The database cannot be read or written. Nothing was written.
     #[error("the database cannot be used")]
     Unavailable {
-        /// Why.
+        /// The underlying error.
         #[source]
         source: ErrorSource,
     },
-    /// The store was closed.
+    /// The store is closed.
     #[error("the store is closed")]
     Closed,
 }
@@ -143,7 +143,7 @@ impl StoreError {
         StoreError::Corrupt { what: what.into(), source: None }
     }
 
-    /// The same, unless a database is busy only because its file system has no locks.
+    /// Replaces `Busy` by `FileSystem` if the cause is a file system without locks.
     pub(super) fn explained(self, data_dir: &Path) -> Self {
         match self {
             Self::Busy { source } if lacks_locks(&lock_in(data_dir)) => Self::FileSystem { source },
@@ -151,7 +151,6 @@ impl StoreError {
         }
     }
 
-    /// What a failed migration says.
     pub(super) fn of_migration(error: MigrateError) -> Self {
         match error {
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),

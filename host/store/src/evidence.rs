@@ -1,7 +1,7 @@
-//! What verdicts were derived from, for whoever derives them again, in SQL.
+//! SQL for the data that verdicts were derived from, for deriving them again.
 //!
-//! Rows of the log, modules and entries of lists never change, and a version of the rule set is whole before anybody is judged
-//! by it. So what is read up to a number is the same whenever it is read, also while a service adds to it.
+//! Rows of the log, modules and list entries never change, and a rule set version is complete before it judges. Reading
+//! up to a given number therefore always returns the same data, even while a service adds to it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,11 +26,11 @@ use super::{
 };
 
 impl Store {
-    /// Opens the store of a directory to read from it, whether or not a service has it open: nothing is written, nobody is
-    /// kept out, and whatever would write fails.
+    /// Opens the store of a directory read-only, whether or not a service has it open. Takes no lock; every write
+    /// fails.
     ///
     /// # Errors
-    /// When there is none, or what is there is no database, another program's, damaged, or of another version of this service.
+    /// When there is no database, or it is damaged or belongs to another program or another version of this service.
     pub async fn open_to_read(place: &Path) -> Result<Store, StoreError> {
         let directory = DataDirectory::visit(place)?;
         let database = directory.database();
@@ -39,7 +39,7 @@ impl Store {
         let readers = connection::readers(options).await?;
         connection::check_schema(&readers, &database).await?;
         let writer = Writer::closed(connection::writing(&database));
-        // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.
+        // A service may add ids while the store is open, so the filter stays empty and every id is looked up.
         let known_ids = Arc::new(KnownIds::none());
         Ok(Store {
             inner: Arc::new(StoreInner {
@@ -54,15 +54,15 @@ impl Store {
         })
     }
 
-    /// Says whether what was read since [`Store::open_to_read`] counts.
+    /// Checks whether everything read since [`Store::open_to_read`] is valid.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when somebody wrote where nothing was locked.
+    /// [`StoreError::Busy`] when another process wrote during an unlocked read.
     pub fn confirm_read(&self) -> Result<(), StoreError> {
         self.inner.unlocked.as_ref().map_or(Ok(()), UnlockedRead::confirm)
     }
 
-    /// Everything after a number and up to another, in order of sequence. Whoever asks sees to it that this is not too much.
+    /// Returns all entries after one number, through another, in sequence order. The caller must bound the range.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -70,7 +70,7 @@ impl Store {
         log(&self.inner.readers, after, through).await
     }
 
-    /// The versions by which something after a number and up to another was judged.
+    /// Returns the rule set versions that judged anything after one number, through another.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -82,8 +82,8 @@ impl Store {
         versions_judged_by(&self.inner.readers, after, through).await
     }
 
-    /// The place of the verdict on the transaction of this id: `None` when there is no such transaction, `Some(None)` when
-    /// nobody judged it.
+    /// Returns the sequence number of the verdict on a transaction. Returns `None` if there is no such transaction, and
+    /// `Some(None)` if it has no verdict.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -103,7 +103,7 @@ impl Store {
         Ok(Some(place.map(|place| Ok::<_, StoreError>(Sequence(read(place)?))).transpose()?))
     }
 
-    /// What a version of the rule set is made of; `None` when there never was such a version.
+    /// Returns the parts of a rule set version, or `None` if it never existed.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -111,7 +111,7 @@ impl Store {
         parts(&self.inner.readers, version).await
     }
 
-    /// The bytes of the module under this digest. Nobody looks whether it is theirs.
+    /// Returns the bytes of the module with this digest, without verifying the digest.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -120,7 +120,7 @@ impl Store {
         Ok(bytes.fetch_optional(&self.inner.readers).await?)
     }
 
-    /// The release and the archive of the zone data under this digest. Nobody looks whether it is its own.
+    /// Returns the release and the archive of the zone data with this digest, without verifying the digest.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -129,7 +129,7 @@ impl Store {
         Ok(data.bind(digest.0.to_vec()).fetch_optional(&self.inner.readers).await?)
     }
 
-    /// The text of the list under this digest. Nobody looks whether it is its own.
+    /// Returns the text of the list with this digest, without verifying the digest.
     ///
     /// # Errors
     /// When the file cannot be read.

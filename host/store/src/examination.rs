@@ -1,6 +1,6 @@
-//! Whether a database is what it should be, and keeps what the service promises; reads, and changes nothing.
+//! Verifies the integrity of a database and the guarantees of the service, without changing anything.
 //!
-//! What a running service does meanwhile is not disturbed, and not seen: everything is read as of one moment.
+//! A running service is not disturbed. All reads are of one snapshot, so later changes are not seen.
 
 mod promises;
 
@@ -13,15 +13,14 @@ use super::connection::{Schema, any};
 use super::directory::{Holder, beside, database_in, holder};
 use super::{ListRecord, StoreError, identity, rule_sets};
 
-/// Most faults of one kind that are listed.
 const FAULTS_MAX: usize = 5;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreFinding {
-    /// What.
+    /// The subject of the check.
     pub what: &'static str,
-    /// What there is to say of it; or what is wrong.
+    /// A remark, or the faults.
     pub result: Result<String, String>,
 }
 
@@ -32,11 +31,11 @@ impl StoreFinding {
     }
 }
 
-/// Examines the database of a data directory; empty when there is none.
+/// Examines the database of a data directory. Returns an empty list if there is none.
 ///
 /// # Errors
-/// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when a
-/// service started meanwhile.
+/// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when
+/// a service was started during the read.
 pub async fn examine(data_dir: &Path) -> Result<Vec<StoreFinding>, StoreError> {
     let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
     let found = examine_all(&mut connection).await;
@@ -45,10 +44,10 @@ pub async fn examine(data_dir: &Path) -> Result<Vec<StoreFinding>, StoreError> {
     found
 }
 
-/// The named lists that were in force last, as a data directory holds them; none where there is no database.
+/// Returns the named lists in force in a data directory, or an empty list if there is no database.
 ///
 /// # Errors
-/// As those of [`examine`].
+/// Same as [`examine`].
 pub async fn kept_lists(data_dir: &Path) -> Result<Vec<ListRecord>, StoreError> {
     let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
     let lists = rule_sets::lists(&mut connection).await;
@@ -57,7 +56,7 @@ pub async fn kept_lists(data_dir: &Path) -> Result<Vec<ListRecord>, StoreError> 
     lists
 }
 
-/// A connection that only reads, without locks where nobody writes; `None` where there is no database.
+/// Opens a read-only connection, without locks if no process has the directory. Returns `None` if there is no database.
 async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, Option<UnlockedRead>)>, StoreError> {
     let database = database_in(data_dir);
     if !exists(&database)? {
@@ -72,24 +71,24 @@ async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, Option<Unlock
     Ok(Some((connection, unlocked)))
 }
 
-/// Reads a database without SQLite's locks and its files beside it: what was read counts if nobody wrote meanwhile.
+/// A read of the database without SQLite's locks and auxiliary files. It is valid only if no process wrote during it.
 pub(super) struct UnlockedRead {
     data_dir: PathBuf,
-    /// Of the database, when it began.
+    /// Modification time and size of the database at the start.
     was: (SystemTime, u64),
 }
 
 impl UnlockedRead {
-    /// Begins, unless somebody has the directory or the log beside the database is not folded up.
+    /// Starts a read. Returns `None` if a process has the directory or a write-ahead log exists.
     pub(super) fn begin(data_dir: &Path) -> Result<Option<Self>, StoreError> {
         let was = modified(data_dir)?;
         Ok(check_quiet(data_dir)?.then(|| Self { data_dir: data_dir.to_owned(), was }))
     }
 
-    /// Says whether what was read counts.
+    /// Checks whether the read is valid.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when somebody wrote, or writes now.
+    /// [`StoreError::Busy`] when another process wrote, or may write now.
     pub(super) fn confirm(&self) -> Result<(), StoreError> {
         if check_quiet(&self.data_dir)? && modified(&self.data_dir)? == self.was {
             return Ok(());
@@ -103,7 +102,7 @@ fn check_quiet(data_dir: &Path) -> Result<bool, StoreError> {
     Ok(holder(data_dir)? == Holder::Nobody && !exists(&log)?)
 }
 
-/// When the database was written last, and its bytes.
+/// Returns the modification time of the database and its size in bytes.
 fn modified(data_dir: &Path) -> Result<(SystemTime, u64), StoreError> {
     let path = database_in(data_dir);
     let found = path.metadata().and_then(|found| Ok((found.modified()?, found.len())));
@@ -114,7 +113,6 @@ fn exists(path: &Path) -> Result<bool, StoreError> {
     path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })
 }
 
-/// Everything as of one moment.
 async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFinding>, StoreError> {
     let mut moment = connection.begin().await?;
     let mut found =
@@ -136,7 +134,7 @@ async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFindi
         Schema::Altered => (false, Err("it is not one this service made".to_owned())),
     };
     found.push(StoreFinding { what: "schema", result: schema });
-    // What an older schema lacks cannot be asked about.
+    // An older schema may lack tables or columns.
     if is_current {
         promises::examine(&mut moment, &mut found).await?;
     }
@@ -144,7 +142,7 @@ async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFindi
     Ok(found)
 }
 
-/// Reads every page and every index.
+/// Checks every page and every index.
 pub(super) async fn check_whole(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     match faults(connection).await? {
         faults if faults.is_empty() => Ok(()),
@@ -152,13 +150,11 @@ pub(super) async fn check_whole(connection: &mut SqliteConnection) -> Result<(),
     }
 }
 
-/// What SQLite finds wrong.
 async fn faults(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
     let found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(10)").fetch_all(connection).await?;
     Ok(found.into_iter().filter(|line| line != "ok").take(FAULTS_MAX).collect())
 }
 
-/// Rows that name others which are not there.
 async fn dangling(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String, String)> =
         sqlx::query_as("SELECT DISTINCT \"table\", parent FROM pragma_foreign_key_check")

@@ -1,4 +1,4 @@
-//! Whether a file is a database of this service, told from its first bytes before anything writes to it.
+//! Checks from its first bytes whether a file is a database of this service, before anything is written to it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -7,13 +7,13 @@ use std::path::Path;
 use super::StoreError;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Where the header keeps the application id, <https://www.sqlite.org/fileformat.html#the_database_header>.
+/// Offset of the application id in the header, <https://www.sqlite.org/fileformat.html#the_database_header>.
 const APPLICATION_ID_AT: std::ops::Range<usize> = 68..72;
 const HEADER_BYTES: usize = 100;
-/// As the first migration sets it.
+/// Set by the first migration.
 const APPLICATION_ID: [u8; 4] = *b"TOLG";
 
-/// A database comes into its place only when it is whole, so an empty file there is none either.
+/// Checks the header. An empty file is refused too: a database gets its name only when it is complete.
 pub(super) fn check(path: &Path) -> Result<(), StoreError> {
     let foreign = |reason| Err(StoreError::Foreign { path: path.to_owned(), reason });
     let mut header = [0; HEADER_BYTES];

@@ -1,7 +1,7 @@
-//! Which ids the log may hold. Most transactions are new, and this says so without a question to the file.
+//! A filter of the ids in the log. Most transactions are new, and the filter recognises them without a query.
 //!
-//! INVARIANT: an id is noted here before the commit that brings it into the log begins, and every id of an earlier run is
-//! noted before the first "no" is said. So a "no" is certain; a "perhaps" is for the file to settle.
+//! INVARIANT: an id is added before the commit that stores it begins, and every id of earlier runs is added before the
+//! first negative answer. A negative answer is therefore certain; a positive one must be confirmed by the database.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,29 +14,28 @@ use tokio::time::sleep;
 
 use super::StoreError;
 
-/// Ids of the first filter; each further one has room for twice as many as the one before.
+/// Capacity of the first filter; each further one has twice the capacity of the one before.
 const IDS_MIN: usize = 1 << 20;
-/// Of a full filter, with the best number of hashes, three "perhaps" in a thousand are wrong.
+/// Bits per id: a full filter with the best number of hashes has 0.3 % false positives.
 const BITS_PER_ID: usize = 12;
-/// Filters, of 94.5 MiB together, for 66 million ids. A log of more is asked about every id.
+/// Maximum number of filters: 94.5 MiB together, for 66 million ids. Beyond that, every id is looked up in the
+/// database.
 const FILTERS_MAX: usize = 6;
-/// Ids read at once.
 const BATCH: usize = 10_000;
-/// How long those who read something else are let go first.
+/// Pause when other readers keep the connections busy.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Ids that were noted, in a few bits each.
 #[derive(Debug)]
 pub(super) struct KnownIds {
     filters: RwLock<Vec<IdFilter>>,
-    /// Whether ids of earlier runs are all noted.
+    /// Whether all ids of earlier runs have been added.
     is_complete: AtomicBool,
-    /// There are more than anybody wants to remember.
+    /// Whether there are more ids than the filters can hold.
     is_given_up: AtomicBool,
     ids_min: usize,
 }
 
-/// The hash is keyed: nobody can bring ids that look like others.
+/// A filter whose hash is keyed, so that callers cannot construct colliding ids.
 #[derive(Debug)]
 struct IdFilter {
     ids: AtomicBloomFilter<RandomState>,
@@ -44,10 +43,9 @@ struct IdFilter {
     n_max: usize,
 }
 
-/// What is left to be read of earlier runs.
+/// The part of earlier runs that is still to be read.
 #[derive(Debug)]
 pub(super) struct UnreadIds {
-    /// The last id that was read.
     after: String,
 }
 
@@ -65,17 +63,17 @@ impl KnownIds {
         }
     }
 
-    /// Whether the log may hold this id. `false` is certain.
+    /// Returns whether the log may contain this id. `false` is certain.
     pub(super) fn may_hold(&self, id: &str) -> bool {
         if !self.is_complete.load(Ordering::Acquire) {
             return true;
         }
         let filters = self.filters.read();
-        // None is left when there were too many.
+        // Empty after the limit was exceeded.
         filters.is_empty() || filters.iter().any(|filter| filter.ids.contains(id))
     }
 
-    /// These may be in the log from now on.
+    /// Adds ids that may be in the log from now on.
     pub(super) fn note<'i>(&self, ids: impl Iterator<Item = &'i str>) {
         for id in ids {
             while !self.is_given_up.load(Ordering::Relaxed) && !self.has_noted(id) {
@@ -84,10 +82,10 @@ impl KnownIds {
         }
     }
 
-    /// Notes an id unless it is noted, or the last filter is full.
+    /// Adds an id unless it is present. Returns `false` if the last filter is full.
     fn has_noted(&self, id: &str) -> bool {
         let filters = self.filters.read();
-        // Who tries again and again takes no more room for that.
+        // Repeated attempts with the same id use no more capacity.
         if filters.iter().any(|filter| filter.ids.contains(id)) {
             return true;
         }
@@ -99,7 +97,7 @@ impl KnownIds {
         has_room
     }
 
-    /// Adds a filter when the last one is full, and gives up when that would be one too many.
+    /// Adds a filter when the last one is full, or gives up at the limit.
     fn grow(&self) {
         let mut filters = self.filters.write();
         let is_full = |last: &IdFilter| last.n_noted.load(Ordering::Relaxed) >= last.n_max;
@@ -115,12 +113,12 @@ impl KnownIds {
         }
     }
 
-    /// Notes ids of earlier runs; says what is left to be read.
+    /// Adds the first ids of earlier runs, and returns the rest to be read.
     pub(super) async fn begin(&self, readers: &SqlitePool) -> Result<Option<UnreadIds>, StoreError> {
         self.read_on(readers, &UnreadIds { after: String::new() }).await
     }
 
-    /// Notes all that is left, or until there are more than anybody wants to remember.
+    /// Adds the remaining ids of earlier runs, up to the limit.
     pub(super) async fn finish(&self, readers: &SqlitePool, unread: UnreadIds) -> Result<(), StoreError> {
         let mut unread = Some(unread);
         while let Some(rest) = unread.take_if(|_| !self.is_given_up.load(Ordering::Relaxed)) {
@@ -140,7 +138,7 @@ impl KnownIds {
         readers: &SqlitePool,
         unread: &UnreadIds,
     ) -> Result<Option<UnreadIds>, StoreError> {
-        // In the order of the index, which has all that is asked for: no row is read.
+        // In index order; the index covers the query, so no row is read.
         let ids: Vec<String> = sqlx::query_scalar(
             "SELECT transaction_id FROM transactions WHERE transaction_id > ?1 ORDER BY transaction_id LIMIT ?2",
         )

@@ -1,14 +1,14 @@
-//! How far a ledger has been read, and what of it could not be taken, in SQL.
+//! SQL for the progress in reading a ledger, and for its dead letters.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection, SqlitePool};
 
 use super::{LedgerMark, LedgerProgress, StoreError};
 
-/// Most dead letters kept. Whoever has more than these needs no list but another ledger; they are still counted and logged.
+/// The highest number of a dead letter; beyond it they are only counted and logged.
 const DEAD_LETTERS_MAX: i64 = 100_000;
 
-/// Notes progress inside a commit that is under way. A row that has its dead letter gets no second one.
+/// Stores progress within a commit. A row that already has a dead letter gets no second one.
 pub(super) async fn note(
     connection: &mut SqliteConnection,
     progress: &LedgerProgress,
@@ -64,7 +64,7 @@ pub(super) async fn mark(readers: &SqlitePool, feed: &str) -> Result<Option<Ledg
     .transpose()
 }
 
-/// How many there are, and the latest of them, the latest first.
+/// Returns the number of dead letters and at most `limit` of them, the latest first.
 pub(super) async fn dead_letters(
     readers: &SqlitePool,
     limit: usize,
@@ -81,7 +81,6 @@ pub(super) async fn dead_letters(
     Ok((count.unsigned_abs(), rows.iter().map(letter_of).collect::<Result<_, _>>()?))
 }
 
-/// The one of this number.
 pub(super) async fn dead_letter(
     readers: &SqlitePool,
     number: i64,
@@ -96,7 +95,6 @@ pub(super) async fn dead_letter(
     row.as_ref().map(letter_of).transpose()
 }
 
-/// Whether the one of this digest is kept.
 pub(super) async fn keeps_dead_letter(readers: &SqlitePool, digest: &[u8; 32]) -> Result<bool, StoreError> {
     let kept = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM ledger_dead_letters WHERE digest = ?1)")
         .bind(digest.to_vec())
@@ -105,7 +103,6 @@ pub(super) async fn keeps_dead_letter(readers: &SqlitePool, digest: &[u8; 32]) -
     Ok(kept)
 }
 
-/// Removes the one of this number.
 pub(super) async fn remove_dead_letter(
     connection: &mut SqliteConnection,
     number: i64,
@@ -127,22 +124,22 @@ fn letter_of(row: &SqliteRow) -> Result<KeptDeadLetter, StoreError> {
     })
 }
 
-/// A [`DeadLetter`](super::DeadLetter) as it is read back.
+/// A stored [`DeadLetter`](super::DeadLetter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptDeadLetter {
-    /// Its own number.
+    /// Number of the dead letter.
     pub number: i64,
-    /// Which feed it is of.
+    /// The feed that left it.
     pub feed: String,
-    /// The row's id, cut short.
+    /// Id of the row, truncated.
     pub transaction_id: String,
-    /// The row's time, as the database writes it.
+    /// Time of the row, as formatted by the ledger's database.
     pub created_at: String,
-    /// Why it could not be taken, in one word that is stable across versions.
+    /// The reason, as a word that is stable across versions.
     pub reason: String,
-    /// Why, for people.
+    /// The reason, for people.
     pub detail: String,
-    /// The row as JSON, cut short.
+    /// The row as JSON, truncated.
     pub row: String,
     /// When it was found, in microseconds since 1970 UTC.
     pub found_micros: i64,

@@ -1,4 +1,4 @@
-//! The entries of a ledger that keeps several for one payment, and those that wait for their parent, in SQL.
+//! SQL for ledgers that keep several entries for one payment: known entries, and those that wait for their parent.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection, SqlitePool};
@@ -6,76 +6,76 @@ use tollgate_model::decimal::Decimal;
 
 use super::{Store, StoreError};
 
-/// An entry of a ledger whose payment is known.
+/// A ledger entry whose payment is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
-    /// Its id in the ledger.
+    /// Id of the entry in the ledger.
     pub entry: Box<str>,
-    /// The payment it is part of.
+    /// Id of the payment that contains it.
     pub transaction_id: Box<str>,
-    /// How far that has come.
+    /// State of the payment.
     pub standing: PaymentState,
 }
 
-/// How far a payment of a ledger has come, for what is done to it.
+/// The state of a ledger's payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaymentState {
-    /// It was queued or scheduled, and may become a hold.
+    /// Queued or scheduled; it may become a hold.
     Awaited,
-    /// It moved at once, or was rejected.
+    /// Moved at once, or rejected.
     Moved,
-    /// It was held.
+    /// Held.
     Held(Hold),
 }
 
-/// How much of a payment is held.
+/// The amounts of a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// All of it.
+    /// The held amount.
     pub held: Decimal,
-    /// What of it was committed or released so far.
+    /// The part committed or released so far.
     pub settled: Decimal,
 }
 
-/// An entry of a ledger whose parent is not known.
+/// A ledger entry whose parent is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingEntry {
-    /// Its id in the ledger.
+    /// Id of the entry in the ledger.
     pub entry: Box<str>,
-    /// The entry it waits for.
+    /// Id of the entry it waits for.
     pub parent: Box<str>,
-    /// What the ledger called the news.
+    /// The ledger's event name.
     pub event: Box<str>,
-    /// What it told, as JSON.
+    /// The report: a line with the channel, then the data as JSON.
     pub told: Box<str>,
-    /// Since when, in microseconds since 1970 UTC.
+    /// When the wait began, in microseconds since 1970 UTC.
     pub heard_micros: i64,
-    /// Whether it was taken as a payment of its own meanwhile.
+    /// Whether it was taken as a separate payment.
     pub is_taken: bool,
 }
 
-/// What becomes of an entry.
+/// A change to the stored entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryChange {
-    /// It is part of this payment.
+    /// An entry is part of a payment.
     Known {
-        /// Its id in the ledger.
+        /// Id of the entry in the ledger.
         entry: Box<str>,
-        /// The payment.
+        /// Id of the payment.
         transaction_id: Box<str>,
     },
-    /// The payment of this id moved, or something of its hold was settled.
+    /// The payment with this id moved, or part of its hold was settled.
     Moved(Box<str>, Option<Hold>),
-    /// It waits.
+    /// An entry starts to wait.
     Waits(WaitingEntry),
-    /// It waits no longer.
+    /// The wait of the entry with this id is over.
     Arrived(Box<str>),
-    /// It was taken as a payment of its own.
+    /// The entry with this id was taken as a separate payment.
     Taken(Box<str>),
 }
 
 impl Store {
-    /// The entry of this id in a ledger, if its payment is known.
+    /// Returns a ledger entry, if its payment is known.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -83,7 +83,7 @@ impl Store {
         entry_of(&self.inner.readers, entry).await
     }
 
-    /// Entries of a ledger that wait for their parent, at most `limit`.
+    /// Returns at most `limit` waiting entries.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -95,7 +95,7 @@ impl Store {
         waiting(&self.inner.readers, which, limit).await
     }
 
-    /// How many entries of a ledger wait for their parent, without those that were taken as payments of their own.
+    /// Returns the number of waiting entries, without those taken as separate payments.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -103,7 +103,7 @@ impl Store {
         n_waiting(&self.inner.readers).await
     }
 
-    /// What was told last of a transaction, as JSON, where that has other words than what is stored.
+    /// Returns the latest description of a transaction as JSON, if it differs from the stored one.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -111,7 +111,8 @@ impl Store {
         description(&self.inner.readers, transaction_id).await
     }
 
-    /// The kind of ledger that filled this store, and the identity of its payments; `None` before it told anything.
+    /// Returns the kind of ledger that filled this store and the identity of its payments, or `None` before its first
+    /// report.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -119,7 +120,7 @@ impl Store {
         kind(&self.inner.readers).await
     }
 
-    /// Whether a ledger told something before its kind was kept.
+    /// Returns whether a ledger sent reports before its kind was stored.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -127,7 +128,7 @@ impl Store {
         find_unnamed_kind(&self.inner.readers).await
     }
 
-    /// Keeps the kind of ledger, and the identity of its payments, unless one is kept.
+    /// Stores the kind of ledger and the identity of its payments, unless they are already stored.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -139,7 +140,6 @@ impl Store {
     }
 }
 
-/// Makes a change inside a commit that is under way.
 pub(super) async fn change(
     connection: &mut SqliteConnection,
     change: &EntryChange,
@@ -203,23 +203,23 @@ async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntr
     .transpose()
 }
 
-/// Which waiting entries are asked for.
+/// Selects waiting entries.
 #[derive(Debug, Clone, Copy)]
 pub enum WaitingQuery<'a> {
-    /// The one of this id.
+    /// The entry with this id.
     Entry(&'a str),
-    /// Those that wait for this entry.
+    /// Entries that wait for this entry.
     For(&'a str),
-    /// Those that wait since before this time, in microseconds since 1970 UTC, and were not taken yet.
+    /// Entries not yet taken that have waited since before this time, in microseconds since 1970 UTC.
     Since(i64),
-    /// Those whose parent is known and has moved.
+    /// Entries whose parent is known and has moved.
     Joinable,
 }
 
 const WAITING: &str =
     "SELECT w.entry, w.parent, w.event, w.told, w.heard_micros, w.is_taken FROM ledger_waiting w WHERE ";
 
-/// At most `limit`, in no order but those that wait since before a time, which come as they were heard.
+/// Returns at most `limit` entries. Only those of [`WaitingQuery::Since`] are sorted, by arrival.
 async fn waiting(
     readers: &SqlitePool,
     which: WaitingQuery<'_>,
@@ -255,7 +255,6 @@ fn waiting_of(row: &SqliteRow) -> Result<WaitingEntry, StoreError> {
     })
 }
 
-/// How many wait, without those that were taken.
 async fn n_waiting(readers: &SqlitePool) -> Result<u64, StoreError> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM ledger_waiting WHERE is_taken = 0")
         .fetch_one(readers)
@@ -263,7 +262,7 @@ async fn n_waiting(readers: &SqlitePool) -> Result<u64, StoreError> {
     Ok(count.unsigned_abs())
 }
 
-/// Keeps what was told last of a transaction, inside a commit that is under way.
+/// Stores the latest description of a transaction within a commit.
 pub(super) async fn describe(
     connection: &mut SqliteConnection,
     (transaction_id, body): &(Box<str>, Box<str>),
@@ -287,13 +286,12 @@ async fn description(readers: &SqlitePool, transaction_id: &str) -> Result<Optio
     Ok(body)
 }
 
-/// The kind of ledger, and the identity of payments, that this store was filled with.
 async fn kind(readers: &SqlitePool) -> Result<Option<(String, String)>, StoreError> {
     let row = sqlx::query("SELECT kind, identity FROM ledger_kind").fetch_optional(readers).await?;
     row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
 }
 
-/// Whether anything was told by a ledger before kinds were kept, as far as that can be seen: rows, or the status of something known.
+/// Returns whether a ledger sent reports before kinds were stored, judged by its rows and status updates.
 async fn find_unnamed_kind(readers: &SqlitePool) -> Result<bool, StoreError> {
     let told = sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM ledger_marks WHERE row_id IS NOT NULL) \

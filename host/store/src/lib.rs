@@ -1,13 +1,13 @@
-//! Where everything acknowledged is kept: one SQLite file in the data directory.
+//! The durable store: one SQLite file in the data directory.
 //!
 //! ```text
 //!  record, install ──▶ writer ── one connection, one durable commit per call ──▶ tollgate.db (+ -wal, -shm)
-//!  transaction, scan, … ──▶ readers ── a few connections that cannot write ──▶ ┘
+//!  transaction, scan, … ──▶ readers ── a few read-only connections ──▶ ──────────┘
 //! ```
 //!
-//! What a call has written when it answers `Ok` survives the end of the process and of the power. A call that fails has
-//! written nothing, with one exception: after [`StoreError::SyncFailed`] nobody can know. The store is a log with one
-//! index by id; it is never asked for aggregates.
+//! Data written by a call that returned `Ok` survives a crash of the process and a loss of power. A call that fails has
+//! written nothing, with one exception: after [`StoreError::SyncFailed`] the outcome is unknown. The store is a log
+//! with one index by id; it does not compute aggregates.
 
 mod alerts;
 mod backup;
@@ -66,9 +66,9 @@ pub use records::{
 pub use restoration::CheckedBackup;
 pub use space::{DiskSpace, spill_directory};
 
-/// A handle on the one store of this process; clones share it.
+/// A handle to the process's only store; clones share it.
 ///
-/// A call that is dropped before it answered may still take effect: whole, or not at all.
+/// A call that is dropped before it returns may still take effect, either completely or not at all.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<StoreInner>,
@@ -78,13 +78,13 @@ struct StoreInner {
     writer: Writer,
     readers: SqlitePool,
     known_ids: Arc<KnownIds>,
-    /// The version of the rule set that this process stored last, until the next is begun.
+    /// The rule set version that this process stored last; taken while the next one is installed.
     last_installed: Mutex<Option<RuleSetRecord>>,
-    /// Reads the ids of earlier runs, unless that is done.
+    /// Task that reads the ids of earlier runs, if any are left.
     reading: Option<JoinHandle<()>>,
-    /// Of a store that is opened to read, where that takes no lock.
+    /// Set if the store was opened read-only without a lock.
     unlocked: Option<UnlockedRead>,
-    /// Holds the lock for as long as any clone lives, where it was taken.
+    /// Holds the lock, if one was taken, as long as any clone lives.
     directory: DataDirectory,
 }
 
@@ -95,12 +95,12 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store of a directory; creates both when they are not there yet. The directory is this process's alone
-    /// until the last clone is gone.
+    /// Opens the store of a directory, and creates both if they do not exist. The directory is locked until the last
+    /// clone is dropped.
     ///
     /// # Errors
-    /// When another process has it open, or what is there is no database, another program's, damaged, or of a newer
-    /// version of this service. What is there is never replaced.
+    /// When another process has it open, or the existing file is damaged or belongs to another program or a newer
+    /// service. Existing files are never replaced.
     pub async fn open(directory: &Path) -> Result<Store, StoreError> {
         Self::open_claimed(DataDirectory::claim(directory)?).await.map_err(|error| error.explained(directory))
     }
@@ -132,18 +132,19 @@ impl Store {
         })
     }
 
-    /// Keeps a group of transactions: all of them or none, with one wait for the disk.
+    /// Stores a group of transactions atomically, with a single disk sync.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when a sequence or an id is taken already; others when the disk or the file fails.
+    /// [`StoreError::Conflict`] when a sequence number or an id is already in use; others when the disk or the file
+    /// fails.
     pub async fn record(&self, group: &[TransactionRecord]) -> Result<(), StoreError> {
         self.record_with(group, &[]).await
     }
 
-    /// Keeps a group of transactions and status updates: all of them or none, with one wait for the disk.
+    /// Stores a group of transactions and status updates atomically, with a single disk sync.
     ///
     /// # Errors
-    /// As [`Store::commit`].
+    /// Same as [`Store::commit`].
     pub async fn record_with(
         &self,
         group: &[TransactionRecord],
@@ -153,11 +154,11 @@ impl Store {
         self.commit(&CommitRecord { transactions, updates, ..CommitRecord::default() }).await
     }
 
-    /// Keeps everything of a commit or nothing, with one wait for the disk.
+    /// Stores a commit atomically, with a single disk sync.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when a sequence or an id is taken already, an update or a verdict is of no transaction
-    /// that is kept, or a transaction has its verdict; others when the disk or the file fails.
+    /// [`StoreError::Conflict`] when a sequence number, an id or a verdict already exists, or an update or a verdict
+    /// refers to an unknown transaction. Others when the disk or the file fails.
     pub async fn commit(&self, commit: &CommitRecord<'_>) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let ids = commit.transactions.iter().map(|record| &*record.transaction_id);
@@ -167,7 +168,7 @@ impl Store {
         lease.give_back(recorded).await
     }
 
-    /// The alerts that are due by this time, in microseconds since 1970 UTC, those that are longest due first.
+    /// Returns at most `limit` alerts due by this time, in microseconds since 1970 UTC, the longest due first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -175,7 +176,7 @@ impl Store {
         alerts::due(&self.inner.readers, now_micros, limit).await
     }
 
-    /// When the first alert is due behind this time, both in microseconds since 1970 UTC.
+    /// Returns the earliest due time after `after_micros`, both in microseconds since 1970 UTC.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -183,8 +184,9 @@ impl Store {
         alerts::next_due(&self.inner.readers, after_micros).await
     }
 
-    /// Lets no alert wait longer from now, in microseconds since 1970 UTC, than these waits by attempts so far, in
-    /// microseconds; those with more attempts not at all. How many would have: a clock that fell back has put them there.
+    /// Caps the due time of each alert at `now_micros` plus the wait for its number of attempts, in microseconds. The
+    /// wait is 0 beyond the end of the list. Later due times come from a clock that has since fallen back. Returns how
+    /// many alerts changed.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -195,7 +197,7 @@ impl Store {
         lease.give_back(n_shortened).await
     }
 
-    /// Keeps what became of attempts: all of it or nothing, with one wait for the disk.
+    /// Stores the outcomes of delivery attempts atomically, with a single disk sync.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -206,7 +208,7 @@ impl Store {
         lease.give_back(kept).await
     }
 
-    /// The alerts that nobody took, oldest first, at most `limit`.
+    /// Returns at most `limit` dead letters among the alerts, the oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -214,7 +216,7 @@ impl Store {
         alerts::dead_alerts(&self.inner.readers, limit).await
     }
 
-    /// Makes a dead letter due at this time, with all its attempts before it; whether there was one of this id.
+    /// Makes a dead letter due at this time, with all its attempts. Returns whether it exists.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -225,7 +227,7 @@ impl Store {
         lease.give_back(replayed).await
     }
 
-    /// Removes what became a dead letter before this time, in microseconds since 1970 UTC; how many.
+    /// Removes dead letters older than this time, in microseconds since 1970 UTC. Returns how many.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -236,7 +238,7 @@ impl Store {
         lease.give_back(forgotten).await
     }
 
-    /// How many alerts are on their way, and how many are dead letters.
+    /// Returns the number of pending alerts and of dead letters.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -244,7 +246,7 @@ impl Store {
         alerts::counts(&self.inner.readers).await
     }
 
-    /// How far a ledger has been read; `None` before the first time.
+    /// Returns the progress in reading a ledger, or `None` before the first time.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -252,7 +254,7 @@ impl Store {
         ledger::mark(&self.inner.readers, feed).await
     }
 
-    /// How many rows of ledgers could not be taken, and the latest of them, at most `limit`, the latest first.
+    /// Returns the number of dead letters of ledgers and at most `limit` of them, the latest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -260,7 +262,7 @@ impl Store {
         ledger::dead_letters(&self.inner.readers, limit).await
     }
 
-    /// The dead letter of a ledger with this number.
+    /// Returns the dead letter of a ledger with this number.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -268,7 +270,7 @@ impl Store {
         ledger::dead_letter(&self.inner.readers, number).await
     }
 
-    /// Whether the dead letter of this digest is kept, which it is not when there are as many as may be.
+    /// Returns whether the dead letter with this digest is stored. It is not if the limit was reached.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -287,7 +289,7 @@ impl Store {
         lease.give_back(removed).await
     }
 
-    /// Those of these transactions that are kept, and what became of them, in no order.
+    /// Returns the stored ones of these transactions with their current state, in no particular order.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -297,7 +299,7 @@ impl Store {
         status_updates::known(&self.inner.readers, &in_question).await
     }
 
-    /// The transaction of this id, and what became of it.
+    /// Returns the transaction with this id and its current state.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -308,8 +310,8 @@ impl Store {
         status_updates::current(&self.inner.readers, transaction_id).await
     }
 
-    /// The status updates after a number and up to another, in order of sequence, each with the body of its transaction.
-    /// Whoever asks sees to it that these are not too many.
+    /// Returns the status updates after one number, through another, in sequence order, each with the body of its
+    /// transaction. The caller must bound the range.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -321,7 +323,7 @@ impl Store {
         status_updates::between(&self.inner.readers, after, through).await
     }
 
-    /// The transaction of this id, as it was accepted.
+    /// Returns the transaction with this id, as it was accepted.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -329,7 +331,7 @@ impl Store {
         transactions::of_id(&self.inner.readers, transaction_id).await
     }
 
-    /// The first transactions after this one, at most `limit`, in order of sequence.
+    /// Returns at most `limit` transactions after this number, in sequence order.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -337,8 +339,8 @@ impl Store {
         transactions::scan(&self.inner.readers, after, limit).await
     }
 
-    /// The bodies of the transactions after one and up to another, in order of sequence. Whoever asks sees to it that these
-    /// are not too many.
+    /// Returns the bodies of the transactions after one number, through another, in sequence order. The caller must
+    /// bound the range.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -350,7 +352,7 @@ impl Store {
         transactions::bodies(&self.inner.readers, after, through).await
     }
 
-    /// What the store says of itself up to a number.
+    /// Returns a summary of the store up to a number.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -358,7 +360,7 @@ impl Store {
         testimony::testimony(&self.inner.readers, through).await
     }
 
-    /// When the last transaction was accepted, in microseconds since 1970 UTC; `None` when there is none.
+    /// Returns when the last transaction was accepted, in microseconds since 1970 UTC, or `None` if there is none.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -366,7 +368,8 @@ impl Store {
         transactions::last_accepted_micros(&self.inner.readers).await
     }
 
-    /// The highest sequence kept, of a transaction or a status update; 0 when there is none.
+    /// Returns the highest sequence number of a transaction, a status update or a deferred verdict, or 0 if there is
+    /// none.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -374,7 +377,7 @@ impl Store {
         transactions::last_sequence(&self.inner.readers).await
     }
 
-    /// The instructions in force, in order of their ids.
+    /// Returns the instructions in force, ordered by id.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -382,7 +385,7 @@ impl Store {
         rule_sets::instructions(&self.inner.readers).await
     }
 
-    /// The highest id any instruction ever had, removed ones included; 0 when there was none.
+    /// Returns the highest id of any instruction, including removed ones, or 0 if there is none.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -390,7 +393,7 @@ impl Store {
         rule_sets::last_instruction_id(&self.inner.readers).await
     }
 
-    /// The named lists in force, in order of their names.
+    /// Returns the named lists in force, ordered by name.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -398,7 +401,7 @@ impl Store {
         rule_sets::lists(&self.inner.readers).await
     }
 
-    /// What the last version of the rule set is made of; `None` before the first.
+    /// Returns the last version of the rule set by digest, or `None` before the first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -406,15 +409,15 @@ impl Store {
         rule_sets::last(&self.inner.readers).await
     }
 
-    /// Keeps a version of the rule set, whole or not at all. Instructions and lists it does without are removed; their
-    /// scripts, modules and entries stay, so that an old assessment can be derived again.
+    /// Stores a version of the rule set atomically. Instructions and lists that are not in it are removed. Their
+    /// scripts, modules and entries are kept, so that old assessments can be derived again.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when the version is not higher than the last, or an id or a name stands in it twice;
-    /// others when the disk or the file fails.
+    /// [`StoreError::Conflict`] when the version is not higher than the last, or contains an id or a name twice. Others
+    /// when the disk or the file fails.
     pub async fn install(&self, set: &RuleSetRecord) -> Result<(), StoreError> {
         self.inner.directory.check()?;
-        // Whatever goes wrong from here on, the next change asks the file.
+        // If anything fails from here on, the next change compares with the file.
         let last = self.inner.last_installed.lock().take();
         let change = match &last {
             Some(last) => RuleSetChange::since(last, set).await?,
@@ -427,18 +430,18 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the store can be read and its file still is where it was.
+    /// Checks that the store can be read and that its file was not replaced.
     ///
     /// # Errors
-    /// When not.
+    /// When it cannot be read, or the file was replaced.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         self.last_sequence().await.map(drop)
     }
 
-    /// Waits for what is under way, then moves everything into the one file. Clones of this handle answer
-    /// [`StoreError::Closed`] from here on. A store that is dropped instead loses nothing, but leaves its log file for the
-    /// next start to read.
+    /// Waits for calls under way, then moves the log into the database. Clones of this handle return
+    /// [`StoreError::Closed`] from then on. Dropping the store instead loses nothing, but leaves the log for the next
+    /// start to read.
     pub async fn close(self) {
         self.inner.readers.close().await;
         self.inner.writer.close().await;
@@ -453,7 +456,7 @@ impl Drop for StoreInner {
     }
 }
 
-/// Until it is done, or when it fails, the file is asked about every id.
+/// Reads the remaining ids. Until it succeeds, every id is looked up in the file.
 async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: known_ids::UnreadIds) {
     match known_ids.finish(&readers, unread).await {
         Ok(()) | Err(StoreError::Closed) => {}

@@ -1,14 +1,14 @@
-//! The schema, step by step, as every version of the service has made it.
+//! The schema as a list of migrations, embedded in the program.
 //!
-//! The SQL is part of the program. A step that was ever released stays as it is: stores keep its digest and refuse another.
-//! sqlx has a macro that embeds a folder, which compiles all its drivers a second time to run at build time; a list is enough.
+//! A released migration must never change: stores keep its digest and refuse any other. A list is used because sqlx's
+//! embedding macro compiles all database drivers a second time for the build.
 
 use std::sync::LazyLock;
 
 use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-/// What each step is about, and its SQL, from version 1.
+/// Title and SQL of each migration, starting with version 1.
 const STEPS: [(&str, &str); 13] = [
     ("foundations", include_str!("../migrations/sqlite/0001_foundations.sql")),
     ("status updates", include_str!("../migrations/sqlite/0002_status_updates.sql")),
@@ -25,7 +25,6 @@ const STEPS: [(&str, &str); 13] = [
     ("told statuses", include_str!("../migrations/sqlite/0013_told_statuses.sql")),
 ];
 
-/// All of them, in order.
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let migrations = (1..).zip(STEPS).map(|(version, (about, sql))| {
         Migration::new(version, about.into(), MigrationType::Simple, sql.into_sql_str(), false)

@@ -1,4 +1,4 @@
-//! What is kept, as the history's past.
+//! The stored transactions as the past of the history.
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -8,10 +8,10 @@ use tollgate_model::transaction::Transaction;
 
 use super::{StatusUpdateRecord, Store, StoreError};
 
-/// Numbers read at once.
+/// Number of sequence numbers read at once.
 const BATCH: u64 = 4_096;
 
-/// A store, to be read from threads that may wait; never from one that runs the executor.
+/// A store that is read by blocking threads. Must not be used on a thread of the async runtime.
 #[derive(Debug)]
 pub struct StoredPast {
     store: Store,
@@ -19,10 +19,10 @@ pub struct StoredPast {
 }
 
 impl StoredPast {
-    /// Of this store, whose connections live on the executor this is called on.
+    /// Returns the past in this store, whose connections belong to the current runtime.
     ///
     /// # Panics
-    /// When it is called outside an executor.
+    /// When called outside a tokio runtime.
     #[must_use]
     pub fn of(store: &Store) -> Self {
         Self { store: store.clone(), executor: Handle::current() }
@@ -74,7 +74,7 @@ fn end_of_batch(after: Sequence, through: Sequence) -> Sequence {
     Sequence(after.0.saturating_add(BATCH)).min(through)
 }
 
-/// What has the next numbers: transactions, and updates with the bodies of theirs; each in order.
+/// A range of the log: transactions, and updates with the bodies of their transactions, each in order.
 #[derive(Default)]
 struct LogBatch {
     bodies: Vec<(Sequence, String)>,

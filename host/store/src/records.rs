@@ -1,4 +1,4 @@
-//! What is kept, as the rooms beside the store know it.
+//! Records that other modules pass to and receive from the store.
 
 use std::sync::Arc;
 
@@ -12,273 +12,273 @@ use tollgate_model::transaction::{Fingerprint, ReportedStatus};
 
 use crate::{AlertRecord, EntryChange};
 
-/// A transaction with the assessment it got.
+/// A transaction with its assessment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionRecord {
-    /// Its place in the order of acceptance.
+    /// Position in the order of acceptance.
     pub sequence: Sequence,
-    /// Unique.
+    /// Unique id.
     pub transaction_id: Arc<str>,
-    /// What the caller said.
+    /// Fingerprint of the request.
     pub fingerprint: Fingerprint,
     /// When it happened, in microseconds since 1970 UTC.
     pub event_micros: i64,
     /// When it was accepted, in microseconds since 1970 UTC.
     pub accepted_micros: i64,
-    /// The version of the rule set that judged it; 0 when nobody did.
+    /// The version of the rule set that judged it; 0 if it was not judged.
     pub rule_set_version: u64,
     /// The transaction as JSON, see [`Transaction::to_stored`](tollgate_model::transaction::Transaction::to_stored).
     pub body: String,
-    /// The canonical answer as JSON; `None` of one that a ledger fed and nobody judged on that occasion.
+    /// The canonical answer as JSON; `None` if a ledger fed the transaction without a verdict.
     pub assessment: Option<String>,
 }
 
-/// A verdict on a transaction that had its place in the log before.
+/// A verdict given after its transaction was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeferredVerdictRecord {
-    /// Its own place in the order of acceptance: the verdict has seen the status updates before it.
+    /// Sequence number of the verdict, which has seen the status updates before it.
     pub sequence: Sequence,
-    /// The number of the transaction: the verdict has counted the transactions before it.
+    /// Sequence number of the transaction; the verdict has counted the transactions before it.
     pub target: Sequence,
     /// The version of the rule set that judged it.
     pub rule_set_version: u64,
-    /// What was judged, and how.
+    /// The verdict.
     pub verdict: DeferredVerdict,
 }
 
-/// What was judged late, and how.
+/// A deferred verdict and the request for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeferredVerdict {
-    /// What the caller said who wanted the verdict.
+    /// Fingerprint of the request for the verdict.
     pub fingerprint: Fingerprint,
-    /// The transaction as that caller sent it, as JSON.
+    /// The transaction in that request, as JSON.
     pub body: String,
     /// The canonical answer as JSON.
     pub assessment: String,
 }
 
-/// How far a ledger has been read.
+/// The progress in reading a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerMark {
     /// The earliest time from which rows were read, in microseconds since 1970 UTC.
     pub since_micros: i64,
-    /// The time of the last row that is done, in microseconds since 1970 UTC.
+    /// The time of the last completed row, in microseconds since 1970 UTC.
     pub micros: i64,
-    /// Its id; `None` when rows of the same time may be unread.
+    /// Id of that row; `None` if rows with the same time may be unread.
     pub row_id: Option<Arc<str>>,
 }
 
 /// A row of a ledger that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Of everything in the row: the same row never has two dead letters.
+    /// Digest of the whole row; the same row never has two dead letters.
     pub digest: [u8; 32],
-    /// Its id, cut short.
+    /// Id of the row, truncated.
     pub transaction_id: String,
-    /// Its time, as the database writes it.
+    /// Time of the row, as formatted by the ledger's database.
     pub created_at: String,
-    /// Why not, in one word that is stable across versions.
+    /// The reason, as a word that is stable across versions.
     pub reason: &'static str,
-    /// Why not, for people.
+    /// The reason, for people.
     pub detail: String,
-    /// The row as JSON, cut short.
+    /// The row as JSON, truncated.
     pub row: String,
     /// When it was found, in microseconds since 1970 UTC.
     pub found_micros: i64,
 }
 
-/// What becomes of a ledger's mark, together with the rows up to it.
+/// Progress in a ledger, stored together with the rows up to the mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerProgress {
-    /// Which ledger.
+    /// Name of the ledger's feed.
     pub feed: Arc<str>,
-    /// Where it stands from then on; `None`: where it stood.
+    /// The new mark; `None` leaves it unchanged.
     pub mark: Option<LedgerMark>,
     /// Rows that could not be taken.
     pub dead_letters: Vec<DeadLetter>,
 }
 
-/// What is kept together.
+/// The records of one commit: all of them are stored, or none.
 #[derive(Debug, Clone, Default)]
 pub struct CommitRecord<'a> {
     /// New transactions.
     pub transactions: Vec<&'a TransactionRecord>,
-    /// Status updates of these, or of older ones.
+    /// Status updates of these transactions, or of older ones.
     pub updates: Vec<&'a StatusUpdateRecord>,
-    /// Verdicts on transactions that a ledger fed.
+    /// Verdicts on transactions that a ledger fed earlier.
     pub deferred_verdicts: Vec<&'a DeferredVerdictRecord>,
-    /// What was read of ledgers.
+    /// The progress of ledger feeds.
     pub ledger: Vec<&'a LedgerProgress>,
     /// What became of entries of a ledger that keeps several for one payment.
     pub entries: &'a [EntryChange],
-    /// Ids of transactions, and what was told last of each, as JSON.
+    /// Ids of transactions with their latest description, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],
-    /// Numbers of transactions, and what was told of the status of each, where a ledger tells when it changed.
+    /// Sequence numbers of transactions, and the reported status of each, where a ledger reports when it changed.
     pub standings: Vec<(Sequence, &'a ReportedStatus)>,
-    /// What webhooks should hear of these verdicts.
+    /// Alerts for webhooks about these verdicts.
     pub alerts: Vec<AlertRecord>,
 }
 
-/// A status that became another. The transaction's own record stays as it is.
+/// A change of status. The transaction's own record is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusUpdateRecord {
-    /// Its place in the order of acceptance, among the transactions.
+    /// Sequence number of the update.
     pub sequence: Sequence,
-    /// The number of the transaction.
+    /// Sequence number of the transaction.
     pub target: Sequence,
-    /// The status it had.
+    /// The old status.
     pub before: Option<Arc<str>>,
-    /// The status it has.
+    /// The new status.
     pub after: Arc<str>,
-    /// What the ledger called the news.
+    /// The ledger's event name.
     pub event: Arc<str>,
     /// When it was accepted, in microseconds since 1970 UTC.
     pub accepted_micros: i64,
 }
 
-/// A transaction and what became of it.
+/// A transaction with its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentRecord {
-    /// As it was accepted.
+    /// The transaction as accepted.
     pub record: TransactionRecord,
-    /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
+    /// The status of the last update; `None` if the accepted status is unchanged.
     pub status: Option<String>,
-    /// What was told of its status, where a ledger told when it changed; `None` where its record and its updates say it all.
+    /// The reported statuses, if the ledger dated a change; `None` if the record and its updates are sufficient.
     pub standing: Option<ReportedStatus>,
-    /// The verdict it got later.
+    /// The deferred verdict.
     pub late: Option<DeferredVerdict>,
 }
 
 impl CurrentRecord {
-    /// The answer it got, at once or later; `None` when nobody judged it.
+    /// Returns the answer, immediate or deferred, or `None` if the transaction was not judged.
     #[must_use]
     pub fn assessment(&self) -> Option<&str> {
         let late = || self.late.as_ref().map(|late| late.assessment.as_str());
         self.record.assessment.as_deref().or_else(late)
     }
 
-    /// What its caller said: who got the verdict, or else who told of it first.
+    /// Returns the fingerprint of the request that got the verdict, or else of the first report.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.late.as_ref().map_or(self.record.fingerprint, |late| late.fingerprint)
     }
 
-    /// What that caller sent, as JSON.
+    /// Returns the body of that request, as JSON.
     #[must_use]
     pub fn body(&self) -> &str {
         self.late.as_ref().map_or(&self.record.body, |late| &late.body)
     }
 }
 
-/// A version of the rule set, whole.
+/// A complete version of the rule set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleSetRecord {
-    /// Higher than every version before.
+    /// The version, higher than all earlier ones.
     pub version: u64,
     /// When it came into force.
     pub created_at: DateTime<Utc>,
-    /// Every instruction in force.
+    /// All instructions in force.
     pub instructions: Vec<Arc<InstructionRecord>>,
-    /// Every named list in force.
+    /// All named lists in force.
     pub lists: Vec<ListRecord>,
-    /// The Git commit whose rules are among the instructions, in hexadecimal digits.
+    /// The Git commit of the rules among the instructions, in hexadecimal.
     pub commit: Option<Arc<str>>,
-    /// The version of the service that runs them; `None` where that was not noted.
+    /// The version of the service that runs them; `None` if it was not recorded.
     pub service: Option<Arc<str>>,
-    /// The meaning of the language that it has.
+    /// The language semantics of the rules.
     pub semantics: Semantics,
-    /// The zone data that they are run by; `None` for the data that never changes.
+    /// The zone data of the rules; `None` for the frozen data.
     pub zones: Option<ZoneDataRecord>,
 }
 
 /// Zone data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneDataRecord {
-    /// Of the archive.
+    /// Digest of the archive.
     pub digest: ContentDigest,
     /// The release, such as `2026f`.
     pub name: String,
-    /// All zones.
+    /// The archive of all zones.
     pub archive: Arc<[u8]>,
 }
 
 /// A named list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListRecord {
-    /// Without the `$`.
+    /// Name without the `$`.
     pub name: String,
-    /// Its text, one entry a line.
+    /// The text, one entry per line.
     pub entries: Arc<str>,
-    /// Of the text.
+    /// Digest of the text.
     pub digest: ContentDigest,
-    /// Where it comes from.
+    /// The origin of the list.
     pub source: InstructionSource,
 }
 
-/// What a version of the rule set is made of, by digest.
+/// The contents of a rule set version, by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleSetIdentity {
     /// The version.
     pub version: u64,
-    /// The module of every instruction, in order of their ids.
+    /// The module of every instruction, ordered by id.
     pub members: Vec<(InstructionId, ContentDigest)>,
-    /// The entries of every list, in order of their names.
+    /// The entries of every list, ordered by name.
     pub lists: Vec<(String, ContentDigest)>,
-    /// The Git commit it names.
+    /// The Git commit.
     pub commit: Option<Arc<str>>,
-    /// The version of the service it names.
+    /// The version of the service.
     pub service: Option<Arc<str>>,
-    /// The meaning of the language that it has.
+    /// The language semantics.
     pub semantics: Semantics,
-    /// The zone data it names.
+    /// The zone data; `None` for the frozen data.
     pub zones: Option<ContentDigest>,
 }
 
-/// A version of the rule set as its verdicts depend on it, by digest.
+/// Everything in a rule set version that verdicts depend on, by digest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleSetParts {
-    /// In order of their ids.
+    /// The members, ordered by id.
     pub members: Vec<MemberRecord>,
-    /// The entries of every list, in order of their names.
+    /// The entries of every list, ordered by name.
     pub lists: Vec<(String, ContentDigest)>,
-    /// The version of the service that ran it, where that was noted.
+    /// The version of the service that ran it, if it was recorded.
     pub service: Option<Arc<str>>,
-    /// The meaning of the language that it had.
+    /// The language semantics.
     pub semantics: Semantics,
-    /// The zone data that it was run by; `None` for the data that never changes.
+    /// The zone data; `None` for the frozen data.
     pub zones: Option<ContentDigest>,
 }
 
-/// What stood for an instruction in a version of the rule set.
+/// An instruction as a member of a rule set version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemberRecord {
-    /// Of the instruction.
+    /// Id of the instruction.
     pub id: InstructionId,
-    /// The rule's name.
+    /// Name of the rule.
     pub name: String,
-    /// Whether the instruction is a script today.
+    /// Whether the instruction is now a script.
     pub is_script: bool,
-    /// Of the module.
+    /// Digest of the module.
     pub digest: ContentDigest,
-    /// Why it was not run, if it was not.
+    /// The reason why it was not run, if it was quarantined.
     pub quarantine: Option<Quarantine>,
-    /// On what terms it ran, where that was noted.
+    /// Author and limits of the module, if they were noted.
     pub origin: Option<Origin>,
 }
 
-/// One row of the log.
+/// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogEntry {
-    /// A transaction, with its verdict or without.
+    /// A transaction, with or without a verdict.
     Accepted(TransactionRecord),
-    /// A status became another; with the body of the transaction.
+    /// A status update, with the body of the transaction.
     Updated(StatusUpdateRecord, String),
-    /// A verdict on a transaction that had its place before.
+    /// A deferred verdict.
     JudgedDeferred(DeferredVerdictRecord),
 }
 
 impl LogEntry {
-    /// Its place in the order of acceptance.
+    /// Returns the sequence number of the entry.
     #[must_use]
     pub const fn sequence(&self) -> Sequence {
         match self {

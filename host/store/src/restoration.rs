@@ -1,11 +1,11 @@
-//! A backup, brought back into a data directory where no store is.
+//! Restores a backup into a data directory that has no store.
 //!
 //! ```text
 //!  FILE ──copied──▶ tollgate.db.new ──checked, fsync, rename──▶ tollgate.db
 //! ```
 //!
-//! What is put in place is the very copy that was checked. Whatever stops this half-way, there is no database, and it can be
-//! begun again.
+//! The copy that was checked is the one that is renamed. If this is interrupted, no database exists and the restoration
+//! can be repeated.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,12 +18,12 @@ use tollgate_model::sequence::Sequence;
 use super::directory::{DataDirectory, beside};
 use super::{BackupContents, BackupError, BackupNote, StoreError, connection, examination, identity};
 
-/// A checked copy of a backup, about to be the store of a directory. Until it is put in place, nothing is there.
+/// A checked copy of a backup, not yet renamed to its final name.
 pub struct CheckedBackup {
     directory: DataDirectory,
-    /// What is in it.
+    /// The contents of the backup.
     pub contents: BackupContents,
-    /// What else the backup holds.
+    /// The notes of the backup.
     pub notes: Vec<BackupNote>,
 }
 
@@ -34,12 +34,12 @@ impl std::fmt::Debug for CheckedBackup {
 }
 
 impl CheckedBackup {
-    /// Copies a backup into a directory, which is made when it is not there, and checks the copy. `beside_it` are names of
-    /// what may not be there either.
+    /// Copies a backup into a directory, which is created if necessary, and checks the copy. `beside_it` lists further
+    /// names that must not exist in the directory.
     ///
     /// # Errors
-    /// When a service has the directory, something is in it, or the file is no backup, damaged, or of a newer version of this
-    /// service; see [`BackupError`].
+    /// When a service has the directory, it contains a store, or the file is no valid backup for this version. See
+    /// [`BackupError`].
     pub async fn prepare(file: &Path, data_dir: &Path, beside_it: &[&str]) -> Result<Self, BackupError> {
         let n_bytes = fs::metadata(file).map_err(BackupError::io(file))?.len();
         identity::check(file)?;
@@ -82,10 +82,10 @@ impl CheckedBackup {
         synced.map_err(BackupError::io(&path))
     }
 
-    /// Makes it the store of the directory, durably.
+    /// Makes the copy the store of the directory, durably.
     ///
     /// # Errors
-    /// When the disk does not do as it should.
+    /// When the rename or the sync fails.
     pub fn put_in_place(self) -> Result<PathBuf, BackupError> {
         self.directory.put_in_place()?;
         Ok(self.directory.database())
@@ -93,13 +93,13 @@ impl CheckedBackup {
 }
 
 impl Drop for CheckedBackup {
-    /// What was put in place has lost this name.
+    /// Removes the copy, unless it was renamed.
     fn drop(&mut self) {
         fs::remove_file(self.directory.unfinished_database()).ok();
     }
 }
 
-/// Checks everything, and takes the notes out.
+/// Checks the copy, and moves the notes out of it.
 async fn read(
     copy: &mut SqliteConnection,
     file: &Path,

@@ -1,4 +1,4 @@
-//! Versions of the rule set, in SQL: what is in force, and what was.
+//! SQL for the versions of the rule set, current and past.
 
 mod change;
 mod install;
@@ -52,11 +52,10 @@ pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<Li
     rows.iter().map(read).collect()
 }
 
-/// Version, commit, service, semantics, digest of the zone data.
 type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>);
 
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
-    // In one transaction, so that the three answers are about the same version.
+    // In one transaction, so that the three queries see the same version.
     let mut snapshot = readers.begin().await?;
     let newest: Option<NewestRow> = sqlx::query_as(
         "SELECT version, git_commit, service, semantics, zone_data FROM rule_sets \
@@ -134,7 +133,6 @@ pub(super) fn origin_of(json: &str) -> Result<Origin, StoreError> {
     })
 }
 
-/// The meaning behind a stored number.
 pub(super) fn semantics_of(number: i64) -> Result<Semantics, StoreError> {
     let known = u32::try_from(number).ok().and_then(|number| Semantics::try_from(number).ok());
     known.ok_or_else(|| {
@@ -150,7 +148,7 @@ fn time_of(text: &str) -> Result<DateTime<Utc>, StoreError> {
     Ok(time.to_utc())
 }
 
-/// With as many digits as it has.
+/// Formats a time without trailing zeros in the fraction.
 fn text_of(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

@@ -1,4 +1,4 @@
-//! How much room there is for a store, and of what kind.
+//! Free disk space and the kind of the file system.
 
 use std::fs::File;
 use std::io;
@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-/// The file system that a path is on.
+/// The file system of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Room that is left, in bytes.
+    /// Free space in bytes.
     pub free_bytes: u64,
-    /// Whether it is on another machine, where locks and confirmed writes are often worth nothing.
+    /// Whether it is a network file system, where locks and syncs are often unreliable.
     pub is_remote: bool,
 }
 
-/// Network file systems, by the numbers that Linux gives them: NFS, SMB 1, CIFS, SMB 2.
+/// Linux's magic numbers of network file systems: NFS, SMB 1, CIFS, SMB 2.
 #[cfg(target_os = "linux")]
 const REMOTE: [u32; 4] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42];
 
 impl DiskSpace {
-    /// With less room a service has its first refused commit soon.
+    /// Free space below which commits are likely to fail soon.
     pub const FREE_BYTES_MIN: u64 = 64 << 20;
 
-    /// At this path.
+    /// Queries the file system of this path.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system call fails.
     pub fn at(path: &Path) -> io::Result<Self> {
         let room = rustix::fs::statvfs(path)?;
         let free_bytes = room.f_bavail.saturating_mul(room.f_frsize);
@@ -35,20 +35,20 @@ impl DiskSpace {
     }
 }
 
-/// Whether files can be made in a directory.
 pub(super) fn check_writable(directory: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(directory, rustix::fs::Access::WRITE_OK)?)
 }
 
-/// Whether the file system of this file lacks the locks of ranges that SQLite works with. SQLite tells that as a database that is busy.
+/// Returns whether the file system of this file lacks byte-range locks. SQLite needs them, and reports their absence as
+/// a busy database.
 pub(super) fn lacks_locks(file: &Path) -> bool {
     let Ok(file) = File::options().read(true).write(true).open(file) else { return false };
     let locked = rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
     locked.is_err_and(|error| !matches!(error, Errno::AGAIN | Errno::ACCESS | Errno::INTR))
 }
 
-/// Where the history keeps what is over its limit: where the operator said; otherwise in the system's directory for temporary files, and in
-/// the data directory where that is in memory itself or takes no file.
+/// Returns the directory for the history's spill files: the configured one, or else the system's temporary directory.
+/// The data directory is used if the temporary one is in memory or not writable.
 #[must_use]
 pub fn spill_directory(set: Option<&Path>, data_dir: &Path) -> PathBuf {
     let directory = || {
@@ -59,7 +59,7 @@ pub fn spill_directory(set: Option<&Path>, data_dir: &Path) -> PathBuf {
     set.map_or_else(directory, Path::to_owned)
 }
 
-/// By the numbers that Linux gives to tmpfs and ramfs.
+/// Compares with Linux's magic numbers of tmpfs and ramfs.
 #[cfg(target_os = "linux")]
 fn is_in_memory(path: &Path) -> bool {
     const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
@@ -73,7 +73,7 @@ fn is_in_memory(_: &Path) -> bool {
 
 #[cfg(target_os = "linux")]
 fn check_remote(path: &Path) -> io::Result<bool> {
-    // These numbers have 32 bits, whatever holds them.
+    // The magic numbers have 32 bits, whatever the type of the field.
     Ok(REMOTE.contains(&(rustix::fs::statfs(path)?.f_type as u32)))
 }
 

@@ -1,4 +1,4 @@
-//! The log of status updates, in SQL.
+//! SQL for the log of status updates.
 
 use std::sync::Arc;
 
@@ -11,16 +11,15 @@ use super::deferred_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
 use super::{CurrentRecord, StatusUpdateRecord, StoreError};
 
-/// Most rows of one statement, and most ids of one question.
+/// Maximum number of rows in one insert, and of ids in one query.
 const ROWS_PER_INSERT_MAX: usize = 128;
 
-/// Adds updates inside a commit that is under way.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     updates: &[&StatusUpdateRecord],
 ) -> Result<(), StoreError> {
     for rows in updates.chunks(ROWS_PER_INSERT_MAX) {
-        // Checked before, because the builder's callback cannot fail.
+        // Checked first, because the builder's callback cannot fail.
         let numbers = rows
             .iter()
             .map(|row| Ok((stored(row.sequence.0)?, stored(row.target.0)?)))
@@ -37,13 +36,13 @@ pub(super) async fn insert(
                 .push_bind(&*row.event)
                 .push_bind(row.accepted_micros);
         });
-        // Groups differ in size, and updates are few: their statements are not worth keeping.
+        // Groups differ in size and updates are rare, so their statements are not cached.
         statement.build().persistent(false).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Keeps what was told of the status of a transaction, inside a commit that is under way.
+/// Stores the statuses reported for a transaction within a commit.
 pub(super) async fn note_standing(
     connection: &mut SqliteConnection,
     target: Sequence,
@@ -63,7 +62,7 @@ pub(super) async fn note_standing(
     Ok(())
 }
 
-/// A transaction, the status of its last update, the verdict it got later, and what was told of its status.
+/// Selects a transaction, the status of its last update, its deferred verdict and its reported statuses.
 const CURRENT: &str = "SELECT t.sequence, t.transaction_id, t.fingerprint, t.event_micros, t.accepted_micros, \
      t.rule_set_version, t.body, t.assessment, (SELECT after FROM status_updates WHERE target = t.sequence \
      ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment, \
@@ -81,7 +80,7 @@ pub(super) async fn current(
     row.as_ref().map(current_of).transpose()
 }
 
-/// Those of these ids that are kept.
+/// Returns the stored ones of these ids.
 pub(super) async fn known(
     readers: &SqlitePool,
     transaction_ids: &[Arc<str>],
@@ -91,7 +90,7 @@ pub(super) async fn known(
         let mut statement = QueryBuilder::<Sqlite>::new(CURRENT);
         statement.push("IN (");
         let mut list = statement.separated(", ");
-        // Always as many, so that one prepared statement serves all: the last id fills up.
+        // Always the same number of parameters, so that one prepared statement serves all; the last id is repeated.
         for id in ids.iter().chain(ids.last().into_iter().cycle()).take(ROWS_PER_INSERT_MAX) {
             list.push_bind(&**id);
         }
@@ -113,7 +112,7 @@ fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
     })
 }
 
-/// What is told of a status in these columns.
+/// Reads the reported statuses starting at column `first`.
 fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ReportedStatus>, StoreError> {
     let Some(changed) = row.try_get(first)? else { return Ok(None) };
     let text = |column: usize| row.try_get::<Option<&str>, _>(column).map(|text| text.map(Arc::from));
@@ -121,7 +120,7 @@ fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ReportedStatus>, 
     Ok(Some(ReportedStatus { latest, undated: text(first + 2)? }))
 }
 
-/// With the body of the transaction of each.
+/// Returns the updates in a range, each with the body of its transaction.
 pub(super) async fn between(
     readers: &SqlitePool,
     after: Sequence,

@@ -1,4 +1,4 @@
-//! What the store says of itself up to a number, for whoever keeps something about it elsewhere.
+//! A summary of the store up to a number, for verifying data derived from it, such as snapshots.
 
 use sha2::{Digest as _, Sha256};
 use sqlx::{Row as _, SqlitePool};
@@ -8,7 +8,7 @@ use tollgate_model::sequence::Sequence;
 use super::StoreError;
 use super::transactions::read;
 
-/// So many rows are looked at besides the last one, spread evenly.
+/// Number of evenly spread rows that are sampled in addition to the last one.
 const SAMPLES: u64 = 64;
 
 pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result<PastSummary, StoreError> {
@@ -28,7 +28,7 @@ pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result
     Ok(PastSummary { store: name(readers).await?, last, rows: digest.finalize().into() })
 }
 
-/// The first row of the statement; its number, 0 when there is none.
+/// Digests the first row of the statement. Returns its sequence number, or 0 if there is none.
 async fn take_in(
     digest: &mut Sha256,
     readers: &SqlitePool,
@@ -47,7 +47,7 @@ async fn take_in(
     Ok(Sequence(read(sequence)?))
 }
 
-/// How many updates there are, and what the last of them says.
+/// Digests the number of updates and the last of them.
 async fn take_in_updates(digest: &mut Sha256, readers: &SqlitePool, end: i64) -> Result<(), StoreError> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM status_updates WHERE sequence <= ?1")
         .bind(end)

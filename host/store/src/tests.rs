@@ -1,4 +1,4 @@
-//! What every home of the store has to keep to, on a directory of its own each time.
+//! Tests of the store, each on a separate directory.
 
 mod alerts;
 mod examination;

@@ -1,4 +1,4 @@
-//! The log of transactions, in SQL.
+//! SQL for the log of transactions.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
@@ -10,8 +10,8 @@ use super::{
     ledger_entries, status_updates,
 };
 
-/// Most rows of one statement. Every number of rows up to here has a statement of its own, which stays prepared: a group then
-/// is one trip to the connection, and while the cores are busy each trip is another wait for one.
+/// Maximum number of rows in one statement. A prepared statement is cached for every number of rows, so that a group
+/// needs one round trip to the connection thread. When all cores are busy, every round trip waits for one.
 pub(super) const ROWS_PER_INSERT_MAX: usize = 128;
 
 pub(super) async fn record(
@@ -36,7 +36,7 @@ pub(super) async fn record(
     let has_alerts = !alerts.is_empty();
     let has_more = !updates.is_empty() || !deferred_verdicts.is_empty() || has_news || has_alerts;
     if !has_more && rows_of_next(transactions) == transactions.len() {
-        // A single statement is a transaction by itself, and one trip to the connection instead of three.
+        // A single statement is a transaction by itself, with one round trip instead of three.
         return insert(connection, transactions).await;
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -65,7 +65,7 @@ pub(super) async fn record(
     Ok(commit.commit().await?)
 }
 
-/// How many of these the next statement takes.
+/// Returns the number of rows of the next statement.
 fn rows_of_next(rest: &[&TransactionRecord]) -> usize {
     rest.len().min(ROWS_PER_INSERT_MAX)
 }
@@ -151,7 +151,7 @@ pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, Stor
     Ok(Sequence(read(last.unwrap_or(0))?))
 }
 
-/// How many transactions there are, and the highest number of one.
+/// Returns the number of transactions and the highest sequence number.
 pub(super) async fn extent(connection: &mut SqliteConnection) -> Result<(u64, Sequence), StoreError> {
     let count: i64 =
         sqlx::query_scalar("SELECT count(*) FROM transactions").fetch_one(&mut *connection).await?;
@@ -184,7 +184,6 @@ pub(super) fn fingerprint_of(bytes: &[u8]) -> Result<Fingerprint, StoreError> {
     Ok(Fingerprint(bytes))
 }
 
-/// SQLite's integers are signed.
 pub(super) fn stored(number: u64) -> Result<i64, StoreError> {
     i64::try_from(number)
         .map_err(|_| StoreError::Conflict { what: format!("{number} is more than the store can count to") })

@@ -1,4 +1,4 @@
-//! The one connection that writes.
+//! The only connection that writes.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
@@ -6,8 +6,8 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::StoreError;
 
-/// Lends its connection to one call at a time. A connection on which anything failed, or whose call was dropped, is not
-/// used again: what state it is in cannot be told.
+/// Lends its connection to one call at a time. A connection is discarded after an error or a dropped call, because its
+/// state is then unknown.
 pub(super) struct Writer {
     options: SqliteConnectOptions,
     state: Mutex<WriterState>,
@@ -15,9 +15,10 @@ pub(super) struct Writer {
 
 enum WriterState {
     Ready(SqliteConnection),
-    /// The last connection was given up; the next call opens another.
+    /// The last connection was discarded; the next call opens a new one.
     GivenUp,
-    /// The disk once did not confirm a write. Nothing is written after that: a later success would prove nothing about it.
+    /// The disk failed to confirm a write. Nothing is written afterwards, because a later success proves nothing about
+    /// that write.
     SyncFailed,
     Closed,
 }
@@ -28,12 +29,14 @@ impl Writer {
         Ok(Self { options, state: Mutex::new(WriterState::Ready(connection)) })
     }
 
-    /// One that never writes.
+    /// Returns a writer that refuses every call.
     pub(super) fn closed(options: SqliteConnectOptions) -> Self {
         Self { options, state: Mutex::new(WriterState::Closed) }
     }
 
-    /// Waits for its turn. INVARIANT: while a connection is lent, the state is `GivenUp`.
+    /// Waits for the connection.
+    ///
+    /// INVARIANT: while a connection is lent, the state is `GivenUp`.
     pub(super) async fn lease(&self) -> Result<ConnectionLease<'_>, StoreError> {
         let mut state = self.state.lock().await;
         let connection = match std::mem::replace(&mut *state, WriterState::GivenUp) {
@@ -51,7 +54,7 @@ impl Writer {
         Ok(ConnectionLease { state, connection })
     }
 
-    /// The last connection to close moves the log into the database.
+    /// Closes the connection. The last connection to close moves the log into the database.
     pub(super) async fn close(&self) {
         let mut state = self.state.lock().await;
         if let WriterState::Ready(connection) = std::mem::replace(&mut *state, WriterState::Closed) {
@@ -70,7 +73,7 @@ impl ConnectionLease<'_> {
         &mut self.connection
     }
 
-    /// Ends the turn, and passes the outcome on.
+    /// Returns the connection to the writer, or discards it after an error. Returns the outcome.
     pub(super) async fn give_back<T>(mut self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         match &outcome {
             Ok(_) => *self.state = WriterState::Ready(self.connection),
@@ -85,7 +88,7 @@ impl ConnectionLease<'_> {
     }
 }
 
-/// Closing cannot lose anything: every commit was durable when it was answered.
+/// Cannot lose data: every commit was durable before it was confirmed.
 async fn close(connection: SqliteConnection) {
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "a connection to the database did not close cleanly");

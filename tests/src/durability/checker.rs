@@ -1,4 +1,4 @@
-//! Holds the journal against the disk.
+//! Compares the journal with the disk.
 
 mod answers;
 mod rows;
@@ -12,19 +12,19 @@ use super::replay::Replay;
 use super::stored::{Row, Stored, Update};
 use rules_in_force::RulesInForce;
 
-/// What has been found so far. Goes on from one fault to the next: what was stored at one check is stored at all later ones,
-/// to the byte.
+/// The state of the comparison. It is kept across faults: rows stored at one check must be stored unchanged at all
+/// later ones.
 #[derive(Debug)]
 pub(super) struct Checker {
     reader: Reader,
     exchanges: BTreeMap<u64, Exchange>,
-    /// Requests that brought a transaction under this id.
+    /// Numbers of the requests that carried a transaction of this id.
     by_id: HashMap<String, Vec<u64>>,
-    /// Exchanges below this number are in `by_id`.
+    /// The first exchange number not yet in `by_id`.
     n_known: u64,
-    /// Answers up to this line were held against the store.
+    /// Number of journal lines whose responses were already checked.
     n_lines_checked: usize,
-    /// The line in which the first answer stood that promised a transaction.
+    /// Line of the first response that acknowledged a transaction.
     promised: HashMap<String, usize>,
     before: Stored,
     replay: Replay,
@@ -34,24 +34,24 @@ pub(super) struct Checker {
     is_starved: bool,
 }
 
-/// A transaction of the store.
+/// A stored transaction.
 #[derive(Debug)]
 struct Kept {
     sequence: u64,
     eighths: i64,
-    /// It came with one: over the webhook.
+    /// Whether it arrived with a status, that is, over the webhook.
     has_status: bool,
     assessment: String,
 }
 
-/// Something with a place in the order of acceptance.
+/// An entry in the order of acceptance.
 enum Entry {
     Transaction(Row),
     Update(Update),
 }
 
 impl Checker {
-    /// Of a journal.
+    /// Creates a checker of a journal.
     pub(super) fn of(journal: PathBuf) -> Self {
         Self {
             reader: Reader::of(journal),
@@ -68,23 +68,23 @@ impl Checker {
         }
     }
 
-    /// From here on rules may fail, where their failure is what it has to be.
+    /// Allows rules to fail from now on, if the failure is reported correctly.
     pub(super) const fn starve(&mut self) {
         self.is_starved = true;
     }
 
-    /// Transactions and status updates that were there the last time.
+    /// Returns the number of transactions and status updates at the last check.
     pub(super) const fn n_stored(&self) -> usize {
         self.last_sequence as usize
     }
 
-    /// What is wrong with the files of a service that has ended.
+    /// Returns the faults in the files of a stopped service.
     pub(super) fn faults(&mut self, data: &Path) -> Vec<String> {
         self.reader.read_on(&mut self.exchanges);
         self.index();
         let stored = match Stored::read(data) {
             Ok(stored) => stored,
-            // Before its first start has put a database in place there is nothing to hold anything against.
+            // Before the first start has created a database, there is nothing to compare.
             Err(_) if self.has_no_word() => return Vec::new(),
             Err(complaint) => return vec![complaint],
         };
@@ -99,12 +99,12 @@ impl Checker {
         faults
     }
 
-    /// Whether nothing was promised to anybody, and nothing was there before.
+    /// Whether no request was acknowledged and nothing was stored before.
     fn has_no_word(&self) -> bool {
         self.last_sequence == 0 && self.exchanges.values().all(|exchange| exchange.granted().is_none())
     }
 
-    /// The database is sound, and what it held the last time it holds still.
+    /// Checks that the database is sound and still contains everything it held before.
     fn whole(&self, stored: &Stored) -> Vec<String> {
         let mut faults = Vec::new();
         if stored.part("integrity") != "ok\n" {
@@ -124,7 +124,7 @@ impl Checker {
         faults
     }
 
-    /// What came to the store since the last time, in its order.
+    /// Checks the rows added since the last check, in order.
     fn take_rows(&mut self, stored: &Stored, rules: &RulesInForce) -> Vec<String> {
         let rows = stored.rows("transactions", self.before.part("transactions").len());
         let updates = stored.rows("updates", self.before.part("updates").len());
@@ -136,7 +136,7 @@ impl Checker {
             |exchange: &Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
         let has_heard_of_failure = self.exchanges.values().any(is_refused);
         for entry in entries {
-            // Numbers are given once: those of a commit that failed are missing, and somebody heard of that.
+            // Sequence numbers are unique. A gap is valid only if a commit failed and a response reported that.
             let is_in_order = entry.sequence() > self.last_sequence;
             let is_next = entry.sequence() == self.last_sequence + 1;
             if !is_in_order || !(is_next || has_heard_of_failure) {
@@ -152,7 +152,7 @@ impl Checker {
         faults
     }
 
-    /// Who brought a transaction.
+    /// Indexes exchanges by transaction id.
     fn index(&mut self) {
         for (&number, exchange) in self.exchanges.range(self.n_known..) {
             if let Some(id) = exchange.transaction_id() {

@@ -1,4 +1,4 @@
-//! The journal, read again: a reader of its own for the format that [`journal`](super::journal) writes.
+//! An independent reader of the format that [`journal`](super::journal) writes.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// A request and what was heard of it.
+/// A request and its response.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
-    /// The line in which it was asked.
+    /// Journal line of the request.
     pub(super) asked: usize,
     pub(super) method: String,
     pub(super) path: String,
@@ -20,16 +20,16 @@ pub(super) struct Exchange {
     pub(super) heard: Option<HeardAnswer>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub(super) struct HeardAnswer {
-    /// The line in which it stands.
+    /// Journal line of the response.
     pub(super) line: usize,
     pub(super) status: u16,
     pub(super) text: String,
 }
 
-/// Reads on where it stopped.
+/// Reads the journal incrementally.
 #[derive(Debug)]
 pub(super) struct Reader {
     path: PathBuf,
@@ -38,12 +38,12 @@ pub(super) struct Reader {
 }
 
 impl Exchange {
-    /// The answer of one that was granted.
+    /// Returns the response if it was a success.
     pub(super) fn granted(&self) -> Option<&HeardAnswer> {
         self.heard.as_ref().filter(|heard| (200..300).contains(&heard.status))
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect("bodies of the traffic are JSON")
     }
@@ -54,7 +54,7 @@ impl Reader {
         Self { path, offset: 0, n_lines: 0 }
     }
 
-    /// Adds what was written since the last time.
+    /// Adds the lines written since the last call.
     pub(super) fn read_on(&mut self, exchanges: &mut BTreeMap<u64, Exchange>) {
         let mut file = File::open(&self.path).expect("the journal is there");
         file.seek(SeekFrom::Start(self.offset)).expect("a file can be read from anywhere");

@@ -1,12 +1,13 @@
-//! What was asked and what was answered, line by line, each line on its way to the disk before anything else happens.
+//! A journal of requests and responses. Each line is synced before anything else happens.
 //!
 //! ```text
 //!  17 TAB ask TAB POST TAB /inject TAB {"transaction_id":…}
 //!  17 TAB got TAB 200 TAB "{\"transaction_id\":…}"
 //! ```
 //!
-//! A request without a second line was not answered. The order of the lines is that in which things happened: what was
-//! answered in a line above was answered before what is asked below it.
+//! A request without a second line got no response. Lines are in the order of events: a response in an earlier line was
+//! received
+//! before any request in a later line was sent.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::answer::Answer;
 
-/// An append-only file in a folder of its own.
+/// An append-only file in its own folder.
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: TempDir,
@@ -40,7 +41,7 @@ impl Journal {
         self.directory.path().join("journal")
     }
 
-    /// Before a request is sent; its number.
+    /// Records a request before it is sent and returns its number.
     pub(super) fn ask(&self, method: &str, path: &str, body: &str) -> u64 {
         assert!(!body.contains(['\n', '\t']), "a body stands on one line");
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +49,7 @@ impl Journal {
         number
     }
 
-    /// When its answer is there.
+    /// Records the response to a request.
     pub(super) fn got(&self, number: u64, answer: &Answer) {
         let text = serde_json::to_string(&answer.text()).expect("a text is JSON");
         self.put(&format!("{number}\tgot\t{}\t{text}\n", answer.status));

@@ -1,12 +1,12 @@
-//! What every verdict has to say, from what was sent and from the order in which it is stored: the rules of the traffic,
-//! counted by hand.
+//! Derives every expected verdict from the requests and the stored order. It evaluates the rules of the traffic by
+//! hand.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::rules::{Question, THRESHOLDS, WINDOW_MICROS};
 use super::stored::Update;
 
-/// A transaction that is stored, as the rules see it.
+/// A stored transaction, reduced to the fields the rules use.
 #[derive(Debug, Clone)]
 pub(super) struct Past {
     pub(super) event_micros: i64,
@@ -14,16 +14,16 @@ pub(super) struct Past {
     pub(super) status: Option<String>,
 }
 
-/// Everything so far, in the order of the sequence.
+/// All transactions so far, in sequence order.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     sources: HashMap<String, Vec<Past>>,
-    /// Of a sequence: the source, and the place among its transactions.
+    /// Maps a sequence number to its source and the index among that source's transactions.
     places: HashMap<u64, (String, usize)>,
 }
 
 impl Replay {
-    /// The rules that match this transaction now; it is part of the past from here on.
+    /// Returns the rules that match this transaction and adds it to the past.
     pub(super) fn judge(&mut self, sequence: u64, source: &str, transaction: Past) -> BTreeSet<String> {
         let past = self.sources.entry(source.to_owned()).or_default();
         let window = transaction.event_micros - WINDOW_MICROS..=transaction.event_micros;
@@ -42,10 +42,10 @@ impl Replay {
         names
     }
 
-    /// A status becomes another.
+    /// Applies a status update.
     ///
     /// # Errors
-    /// When it was not what the update says, or of no transaction.
+    /// Returns an error if the target is unknown or its status is not the one the update states.
     pub(super) fn update(&mut self, update: &Update) -> Result<(), String> {
         let place = self.places.get(&update.target);
         let past = place.and_then(|(source, place)| self.sources.get_mut(source)?.get_mut(*place));
@@ -65,14 +65,14 @@ impl Replay {
         Ok(())
     }
 
-    /// The status that stands.
+    /// Returns the current status.
     pub(super) fn status(&self, sequence: u64) -> Option<&str> {
         let (source, place) = self.places.get(&sequence)?;
         self.sources.get(source)?.get(*place)?.status.as_deref()
     }
 }
 
-/// How far a status is: one never goes back.
+/// Returns the rank of a status; a status never decreases.
 pub(super) fn rank(status: Option<&str>) -> u8 {
     match status {
         None => 0,

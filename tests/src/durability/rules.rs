@@ -1,19 +1,19 @@
-//! The rules of the traffic, as scripts and as numbers: an answer tells how much of the past its verdict has seen.
+//! The rules of the traffic, as scripts and as numbers. A response shows how much of the past its verdict included.
 
 use crate::sample;
 
-/// What a rule asks of the past of a source, within [`WINDOW_MICROS`].
+/// An aggregate over the past of a source within [`WINDOW_MICROS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
-    /// How many.
+    /// Number of transactions.
     Count,
-    /// How many whose status is `applied`.
+    /// Number of transactions whose status is `applied`.
     Applied,
-    /// Eighths of what they come to.
+    /// Sum of the amounts, in eighths.
     Eighths,
 }
 
-/// A rule that matches from a number on.
+/// A rule that matches from a threshold on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Threshold {
     pub(super) question: Question,
@@ -27,7 +27,7 @@ const fn rule(question: Question, at_least: i64) -> Threshold {
     Threshold { question, at_least }
 }
 
-/// In force from the first start on.
+/// Rules in force from the first start.
 pub(super) const THRESHOLDS: [Threshold; 14] = [
     rule(Question::Count, 1),
     rule(Question::Count, 2),
@@ -69,17 +69,17 @@ impl Threshold {
     }
 }
 
-/// The rules directory: path and text.
+/// Returns the files of the rules directory: path and text.
 pub(super) fn files() -> Vec<(String, String)> {
     THRESHOLDS.iter().map(|rule| (format!("{}.ws", rule.name()), rule.script())).collect()
 }
 
-/// A rule that always matches: whoever was judged by a version with it shows so.
+/// Returns a rule that always matches. It marks every assessment by a version that contains it.
 pub(super) fn marker(name: &str) -> String {
     format!("rule {name} {{\n  when amount > 0\n  then alert score 0.3 reason \"{name}\"\n}}\n")
 }
 
-/// Whether it is the name of such a rule.
+/// Whether this is the name of such a rule.
 pub(super) fn is_marker(name: &str) -> bool {
     name.starts_with("marker_")
 }

@@ -1,4 +1,4 @@
-//! What the store says of when things happened.
+//! The times that the store records.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -13,20 +13,20 @@ use super::stored::{Row, Stored};
 /// The times of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its place.
+    /// Sequence number.
     pub sequence: u64,
-    /// When it was taken in.
+    /// Time of acceptance.
     pub accepted: DateTime<Utc>,
-    /// When it happened.
+    /// Event time.
     pub event: DateTime<Utc>,
-    /// When its verdict was given.
+    /// Time of evaluation.
     pub evaluated: DateTime<Utc>,
-    /// Whether whoever sent it said when it happened.
+    /// Whether the sender stated the event time.
     pub is_given: bool,
 }
 
 impl Checker {
-    /// Of every transaction, in their order.
+    /// Returns the times of every transaction, in sequence order.
     pub(super) fn stamps(&self, data: &Path) -> Vec<Stamp> {
         let stored = Stored::read(data).expect("the database can be read");
         stored.rows("transactions", 0).iter().map(|row| self.stamp(row)).collect()

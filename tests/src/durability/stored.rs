@@ -1,5 +1,5 @@
-//! What the files of a service hold, as Debian's `sqlite3` reads them: another build of SQLite, in another process, on a
-//! copy of the database and its log.
+//! The contents of a service's files, read from a copy of the database and its WAL. The reader is Debian's `sqlite3`, a
+//! separate build of SQLite in a separate process.
 
 #![expect(
     clippy::expect_used,
@@ -18,8 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-/// Each part of the answer under a heading. The lines of a table never change but at its end, save those of `instructions`
-/// and `members`.
+/// Queries, each under a heading. Tables only grow at the end, except `instructions` and `members`.
 const QUESTIONS: &str = "\
 .print =integrity
 PRAGMA integrity_check;
@@ -41,7 +40,7 @@ SELECT json_array(instruction_id, since_version, until_version) FROM rule_set_me
 SELECT transaction_id FROM transactions GROUP BY transaction_id HAVING count(*) > 1;
 ";
 
-/// What `sqlite3` says, part by part.
+/// The output of `sqlite3`, by part.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     parts: BTreeMap<String, String>,
@@ -60,7 +59,7 @@ pub(super) struct Row {
     pub(super) assessment: String,
 }
 
-/// A status that became another.
+/// A status update.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Update {
     pub(super) sequence: u64,
@@ -69,7 +68,7 @@ pub(super) struct Update {
     pub(super) after: String,
 }
 
-/// A rule, or one that was.
+/// A rule, current or removed.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Instruction {
     pub(super) id: i64,
@@ -77,7 +76,7 @@ pub(super) struct Instruction {
     pub(super) removed_in: Option<u64>,
 }
 
-/// From which version on, and up to which one, a rule was in force.
+/// The range of versions in which a rule was in force.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct Member {
     pub(super) instruction_id: i64,
@@ -86,10 +85,10 @@ pub(super) struct Member {
 }
 
 impl Stored {
-    /// Reads the database of a data directory in which no service is; nothing there changes.
+    /// Reads the database of a data directory that no service has open. The directory is not changed.
     ///
     /// # Errors
-    /// What `sqlite3` complains of.
+    /// Returns the error message of `sqlite3`.
     pub(super) fn read(data: &Path) -> Result<Self, String> {
         let copy = TempDir::new().expect("a temporary folder can be made");
         for name in ["tollgate.db", "tollgate.db-wal"] {
@@ -114,12 +113,12 @@ impl Stored {
         Ok(Self { parts })
     }
 
-    /// The text of a part.
+    /// Returns the text of a part.
     pub(super) fn part(&self, name: &str) -> &str {
         self.parts.get(name).map_or("", String::as_str)
     }
 
-    /// The lines of a part behind its first `n_bytes`, in their form.
+    /// Parses the lines of a part after its first `n_bytes`.
     pub(super) fn rows<T: DeserializeOwned>(&self, name: &str, n_bytes: usize) -> Vec<T> {
         let text = self.part(name).get(n_bytes..).unwrap_or_default();
         let row = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -127,10 +126,10 @@ impl Stored {
     }
 }
 
-/// Has `sqlite3` answer on a database; installs it where it is not there, which takes root and apt.
+/// Runs queries on a database with `sqlite3`. Installs it if missing, which requires root and apt.
 ///
 /// # Errors
-/// What it complains of.
+/// Returns the error message of `sqlite3`.
 pub(super) fn ask(database: &Path, questions: &str) -> Result<String, String> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
@@ -139,7 +138,7 @@ pub(super) fn ask(database: &Path, questions: &str) -> Result<String, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("sqlite3 can be run");
     let mut input = process.stdin.take().expect("its input is piped");
-    // One that gives up early closes early; its complaint matters.
+    // A process that fails early closes its input early; its error message is reported below.
     let _ = input.write_all(questions.as_bytes());
     drop(input);
     let output = process.wait_with_output().expect("sqlite3 can be waited for");

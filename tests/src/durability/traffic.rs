@@ -1,5 +1,5 @@
-//! Everything that is asked of a service under fault: new transactions, the same ones again, others under their ids, news of
-//! their status, questions, and rules that come and go.
+//! The requests sent to a service under fault: new transactions, repeats, conflicting transactions under known ids,
+//! status events, reads, and rule changes.
 
 #![expect(
     clippy::expect_used,
@@ -24,69 +24,69 @@ use crate::generator::dice::Dice;
 use crate::sample;
 use crate::service::Service;
 
-/// Transactions that share a source: few enough for the rules to tell their counts apart.
+/// Transactions per source: few enough for the thresholds of the rules to tell their counts apart.
 const N_PER_SOURCE: usize = 16;
-/// How many sources back an old one may be.
+/// Maximum distance, in sources, of a transaction for an older source.
 const SOURCES_BACK: usize = 12;
-/// Rules that always match and are in force together, as far as answers told.
+/// Maximum number of always-matching rules in force together, according to the responses.
 const MARKERS_MAX: usize = 2;
-/// From the last answer that was waited for to the end, at most.
+/// Upper bound of the delay between the last awaited response and the end.
 const END_WITHIN: Duration = Duration::from_millis(5);
-/// Between two looks at how many answers there are.
+/// Polling interval for the number of responses.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
-/// Seconds and microseconds behind the first moment that a transaction may carry: the edges of a window of an hour, and
-/// a hair beside them.
+/// Offsets from `begin` in seconds and microseconds: the edges of a window of one hour, and the microsecond next to
+/// each.
 const MOMENTS: [(i64, i64); 9] =
     [(0, 0), (0, 1), (600, 0), (1_800, 0), (3_599, 999_999), (3_600, 0), (3_600, 1), (5_400, 0), (7_200, 0)];
 
-/// How much, by how many.
+/// Volume and concurrency of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Who send at the same time.
+    /// Number of concurrent clients.
     pub n_clients: usize,
-    /// After so many answers the end may come.
+    /// Number of responses after which the end may come.
     pub n_answers: usize,
-    /// After so many requests nobody sends any more.
+    /// Maximum number of requests.
     pub n_requests_max: usize,
 }
 
-/// What came back.
+/// Counts of responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Granted.
+    /// Successful requests.
     pub n_granted: usize,
-    /// Refused as they should be: 404 and 409.
+    /// Requests rejected as expected: 404 and 409.
     pub n_refused: usize,
-    /// 503, each with a time to come back.
+    /// 503 responses, each with a retry time.
     pub n_unavailable: usize,
-    /// No answer: the service was gone.
+    /// Requests without a response because the service was gone.
     pub n_open: usize,
 }
 
-/// A transaction that was sent, perhaps in vain.
+/// A transaction that was sent, with or without a response.
 #[derive(Debug, Clone)]
 struct Sent {
     id: String,
     transaction: Value,
 }
 
-/// Goes on across faults, so that what comes later counts what came before.
+/// The traffic of one checker. It keeps its state across faults, so that later requests refer to earlier ones.
 #[derive(Debug)]
 pub(super) struct Traffic {
     dice: Dice,
-    /// The first moment that transactions carry.
+    /// Earliest event time.
     begin: DateTime<Utc>,
     n_sent: AtomicUsize,
     sent: Mutex<Vec<Sent>>,
-    /// Instructions that were saved.
+    /// Ids of the saved instructions.
     markers: Mutex<Vec<i64>>,
-    /// Whether memory was taken away, without which a script is answered 500.
+    /// Whether memory is limited, so that saving a script may return 500.
     is_starved: bool,
-    /// Requests without an answer, method, path and body.
+    /// Requests without a response: method, path and body.
     open: Mutex<Vec<(&'static str, String, String)>>,
 }
 
-/// One client and its chances.
+/// One client with its own random numbers.
 struct Caller<'t> {
     traffic: &'t Traffic,
     journal: &'t Journal,
@@ -96,7 +96,7 @@ struct Caller<'t> {
 }
 
 impl Tally {
-    /// Both.
+    /// Returns the sum of both tallies.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Traffic {
             thread::sleep(rest);
             let ended = panic::catch_unwind(AssertUnwindSafe(end));
             is_over.store(true, Ordering::Relaxed);
-            // Nobody goes on for a test that has failed.
+            // If the test has failed, stop here.
             ended.unwrap_or_else(|panic| panic::resume_unwind(panic));
             let tallies = threads.into_iter().map(|thread| thread.join().expect("a client does not panic"));
             tallies.fold(Tally::default(), Tally::and)
@@ -176,7 +176,7 @@ impl Traffic {
         let latest: Vec<Sent> = hold(&self.sent).iter().rev().take(n_latest).cloned().collect();
         let mut caller = Caller::new(self, journal, service.client(), seed);
         for (method, path, body) in open {
-            // A rule saved twice has its name taken, one removed twice is not there: both are answers.
+            // Saving a rule twice gives a name conflict, removing one twice gives 404. Both are valid responses.
             caller.ask(method, &path, &body);
         }
         for sent in latest {
@@ -188,15 +188,15 @@ impl Traffic {
         caller.tally
     }
 
-    /// The next new one.
+    /// Returns a new transaction.
     fn fresh(&self, dice: &mut Dice) -> Sent {
         let n = self.n_sent.fetch_add(1, Ordering::Relaxed);
         let back = if dice.chance(25) { dice.below(SOURCES_BACK) } else { 0 };
         let source = (n / N_PER_SOURCE).saturating_sub(back);
         let amount = 1.0 + dice.below(160) as f64 / 8.0;
-        // Some sources say when things happened; the others leave it to the service.
+        // Some sources state the event time; the others leave it to the service.
         let created_at = (!source.is_multiple_of(3)).then(|| self.moment(dice));
-        // Sometimes longer than a page.
+        // Sometimes longer than a database page.
         let text = "\u{e9}x\n".repeat(if dice.chance(5) { 1_500 } else { dice.below(40) });
         let id = format!("t-{n}");
         let mut fields = json!({
@@ -210,17 +210,17 @@ impl Traffic {
         sent
     }
 
-    /// One of few, so that the edges of windows are met.
+    /// Returns one of a few moments, so that window edges occur often.
     fn moment(&self, dice: &mut Dice) -> String {
         let (seconds, micros) = dice.pick(MOMENTS);
         let at = self.begin + TimeDelta::seconds(seconds) + TimeDelta::microseconds(micros);
         at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
     }
 
-    /// One that was sent before.
+    /// Returns a transaction that was sent before.
     fn known(&self, dice: &mut Dice) -> Option<Sent> {
         let sent = hold(&self.sent);
-        // The latest are the most likely, and among them those that are under way.
+        // Prefers the latest ones, including those still in flight.
         let back = if dice.chance(50) { dice.below(24) } else { dice.below(sent.len()) };
         sent.len().checked_sub(1 + back).and_then(|place| sent.get(place).cloned())
     }
@@ -231,7 +231,7 @@ impl<'t> Caller<'t> {
         Self { traffic, journal, client, dice: Dice::of_seed(seed), tally: Tally::default() }
     }
 
-    /// One request; whether an answer came.
+    /// Sends one request. Returns whether a response arrived.
     fn act(&mut self) -> bool {
         let draw = self.dice.below(1_000);
         if draw < 4 {
@@ -257,16 +257,16 @@ impl<'t> Caller<'t> {
         .is_some()
     }
 
-    /// News of a transaction from its ledger.
+    /// Sends a status event of the ledger.
     fn report(&mut self, transaction: &Value) -> bool {
         let event = if self.dice.chance(70) { "transaction.applied" } else { "transaction.void" };
         let body = json!({"event": event, "data": transaction}).to_string();
         self.ask("POST", "/ledgerwebhook", &body).is_some()
     }
 
-    /// Saves a rule that always matches, or removes one.
+    /// Saves an always-matching rule, or removes one.
     fn change_rules(&mut self) -> bool {
-        // Held for the whole change: so many are in force, and no more.
+        // The lock covers the whole change, so that the number of markers never exceeds the limit.
         let mut markers = hold(&self.traffic.markers);
         if markers.len() >= MARKERS_MAX {
             let id = markers.remove(0);

@@ -1,7 +1,8 @@
-//! What a disk holds when the power fails: what was synced, and of the rest whatever it likes.
+//! A model of a disk at a power failure: synced data survives, any part of the rest may.
 //!
-//! A write is safe when its file was synced behind it; a name when the directory it stands in was. Nothing else is: what is
-//! not safe may be there, or not, or in part, in any combination; only names come in the order in which they were changed.
+//! A write is safe once its file was synced afterwards; a name is safe once its directory was. Anything else may
+//! survive fully, in part or not at all, in any combination. Name changes survive only in the order in which they were
+//! made.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -12,15 +13,15 @@ use std::path::{Path, PathBuf};
 use super::record::{Call, Change};
 use crate::generator::dice::Dice;
 
-/// What a disk writes as one.
+/// Unit of atomic writes.
 const SECTOR_BYTES: usize = 512;
 
-/// A directory as a disk has it, and what is still on its way there.
+/// A directory as it is on disk, and the changes that are not yet safe.
 #[derive(Debug)]
 pub struct Disk {
     directory: PathBuf,
     files: Vec<File>,
-    /// As the system shows them now.
+    /// Names as the system shows them now.
     names: BTreeMap<String, usize>,
     safe_names: BTreeMap<String, usize>,
     pending_names: Vec<Naming>,
@@ -32,31 +33,31 @@ struct File {
     pending: Vec<Change>,
 }
 
-/// A name that leads to another file than before, or nowhere.
+/// A change of the file behind a name; `None` removes the name.
 #[derive(Debug)]
 struct Naming {
     name: String,
     file: Option<usize>,
 }
 
-/// What becomes of what is not safe.
+/// The outcome for changes that are not safe.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
-    /// All gone.
+    /// None survive.
     Gone,
-    /// Some of it, and its last write in part.
+    /// A prefix survives, its last write in part.
     Prefix,
-    /// Any of it.
+    /// Any subset survives.
     Any,
-    /// Any sectors of it.
+    /// Any subset of the sectors survives.
     Sectors,
 }
 
 impl Disk {
-    /// A directory with everything in it safe.
+    /// Creates a model of a directory with all contents safe.
     ///
     /// # Panics
-    /// When it cannot be read.
+    /// Panics if it cannot be read.
     #[must_use]
     pub fn of(directory: &Path) -> Self {
         let mut disk = Self {
@@ -83,7 +84,7 @@ impl Disk {
         disk
     }
 
-    /// A call was made.
+    /// Applies a recorded call.
     pub fn take(&mut self, call: Call) {
         let Call { what, path, .. } = call;
         match what {
@@ -107,9 +108,9 @@ impl Disk {
                 let file = self.names.get(&path).copied();
                 self.name(to, file);
             }
-            // Names that were not there are asked to go as well.
+            // The service also removes names that do not exist.
             Change::Remove if self.names.contains_key(&path) => self.name(path, None),
-            // The rest changes nothing, or only what is there without a sync.
+            // All other calls change nothing that survives without a sync.
             _ => {}
         }
     }
@@ -134,10 +135,10 @@ impl Disk {
         }
     }
 
-    /// The power fails: the directory holds what the disk holds then.
+    /// Cuts the power: rewrites the directory to a state the disk could hold.
     ///
     /// # Panics
-    /// When the directory cannot be changed.
+    /// Panics if the directory cannot be changed.
     pub fn fail(self, dice: &mut Dice) {
         let mut names = self.safe_names;
         let n_names = dice.below(self.pending_names.len() + 1);
@@ -151,7 +152,7 @@ impl Disk {
             removed.expect("a file can be removed");
         }
         for (name, file) in names {
-            // Shared memory; SQLite makes it anew whenever nobody has the database open.
+            // Shared memory, which SQLite recreates.
             if name.ends_with("-shm") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What the service did to its storage, call by call.
+//! A record of the storage calls of a service.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -8,15 +8,15 @@ use std::path::Path;
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Its place among those that were counted.
+    /// Number among the counted calls.
     pub number: usize,
-    /// What for.
+    /// The change.
     pub what: Change,
-    /// The file.
+    /// Path of the file.
     pub path: String,
 }
 
-/// What it changed.
+/// The change a call makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Change {
@@ -34,10 +34,10 @@ pub enum Change {
     Allocate,
 }
 
-/// The calls of a record, in their order; one that was cut off by the end of the process is left out.
+/// Returns the calls of a record in order. A final call cut off by the end of the process is omitted.
 ///
 /// # Panics
-/// When there is no record.
+/// Panics if there is no record.
 #[must_use]
 pub fn calls(record: &Path) -> Vec<Call> {
     let bytes = fs::read(record).expect("a record was made");

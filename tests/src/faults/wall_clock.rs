@@ -1,4 +1,4 @@
-//! A clock on the wall that jumps while a service goes by it.
+//! A wall clock that jumps while a service uses it.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -12,23 +12,23 @@ use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use super::{CLOCK, text};
 use crate::home::Home;
 
-/// What the service's processes of a home take for the time of day; monotonic clocks are the system's.
+/// The time of day for the service's processes of a home. Monotonic clocks are not affected.
 #[derive(Debug)]
 pub struct WallClock {
     path: PathBuf,
     file: File,
     apart: TimeDelta,
-    /// When it was set as it is now, by itself.
+    /// Time it showed when it was last set.
     since: DateTime<Utc>,
-    /// What it showed between two settings.
+    /// Ranges of time it showed between settings.
     shown: Vec<RangeInclusive<DateTime<Utc>>>,
 }
 
 impl WallClock {
-    /// With the time of the system.
+    /// Creates a clock that shows system time.
     ///
     /// # Panics
-    /// When its file cannot be made.
+    /// Panics if its file cannot be created.
     #[must_use]
     pub fn at(home: &Home) -> Self {
         let path = home.at("clock");
@@ -37,7 +37,7 @@ impl WallClock {
         Self { path, file, apart: TimeDelta::zero(), since: Utc::now().trunc_subsecs(6), shown: Vec::new() }
     }
 
-    /// The same home; a service that starts on it goes by this clock.
+    /// Returns the same home; a service started on it uses this clock.
     #[must_use]
     pub fn on(&self, home: &Home) -> Home {
         let mut home = home.clone();
@@ -46,27 +46,27 @@ impl WallClock {
         home
     }
 
-    /// What it shows.
+    /// Returns the time it shows.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         Utc::now() + self.apart
     }
 
-    /// From here on it is so far ahead of the system's, or behind it.
+    /// Sets the offset from system time.
     ///
     /// # Panics
-    /// When its file cannot be written, or it is too far.
+    /// Panics if its file cannot be written or the offset is too large.
     pub fn set_apart(&mut self, apart: TimeDelta) {
         let nanos = apart.num_nanoseconds().expect("a clock is at most some centuries wrong");
-        // Whoever reads it meanwhile may do so by the one or the other.
+        // A concurrent reader may see either value.
         let before = Utc::now();
         self.file.write_all_at(&nanos.to_ne_bytes(), 0).expect("a file can be written");
         self.shown.push(self.since..=self.now());
-        // Times are kept to the microsecond.
+        // Times are stored in microseconds.
         (self.apart, self.since) = (apart, (before + apart).trunc_subsecs(6));
     }
 
-    /// Whether it ever showed this.
+    /// Whether it ever showed this time.
     #[must_use]
     pub fn has_shown(&self, time: DateTime<Utc>) -> bool {
         let now = self.since..=self.now();

@@ -1,14 +1,14 @@
-//! Conditions and tests.
+//! Generates conditions and tests.
 
 use super::script::Author;
 use super::spelling::{gap, keyword, quoted};
 use super::words;
 
 impl Author<'_> {
-    /// A condition, at most this many parentheses deep.
+    /// Generates a condition with at most this depth of parentheses.
     pub(super) fn condition(&mut self, depth: usize) -> String {
         let n_tests = self.dice.pick([1, 1, 2, 2, 2, 3, 4]);
-        // Mixed chains are read by precedence; most authors do not mix.
+        // Mixed chains rely on precedence; most authors avoid them.
         let word = self.dice.pick(["and", "or"]);
         let mut text = self.negation(depth);
         for _ in 1..n_tests {
@@ -51,7 +51,7 @@ impl Author<'_> {
         }
     }
 
-    /// A comparison of an aggregate, with what it may well be.
+    /// Generates a comparison of an aggregate with a plausible value.
     fn question(&mut self) -> String {
         let aggregate = self.aggregate();
         format!("{aggregate} {} {}", self.operator(), self.threshold())
@@ -65,7 +65,7 @@ impl Author<'_> {
 
     fn pattern(&mut self) -> String {
         if self.dice.chance(30) && self.may_look_up() {
-            // The last digit tells the very double, and noughts in a row a sum that was not exact.
+            // The last digit identifies the exact double; consecutive zeros reveal an inexact sum.
             let pattern = self.dice.pick(["[02468]$", "[02468]$", "0000|9999"]);
             return format!("{} regex \"{pattern}\"", self.aggregate());
         }
@@ -90,7 +90,7 @@ impl Author<'_> {
             return format!("{} {operator} (\"{}\", 6, '{}')", self.time_call("day_of_week"), days.0, days.1);
         }
         if self.dice.chance(10) {
-            // A literal, where the list is none.
+            // A literal as value, against a field that may not be a list.
             let list = if self.dice.chance(80) { self.current("metadata.list") } else { self.any_current() };
             return format!("{} {operator} {list}", self.literal());
         }
@@ -104,7 +104,7 @@ impl Author<'_> {
             2 => self.any_current(),
             3 | 4 => format!("${}", self.dice.pick(words::LIST_NAMES)),
             _ => {
-                // Now and then more numbers than are compared one by one.
+                // Occasionally more numbers than are compared one by one.
                 let n_items = if self.dice.chance(10) { 12 } else { 1 + self.dice.below(5) };
                 let items: Vec<String> = (0..n_items).map(|_| self.item()).collect();
                 let comma = if self.dice.chance(10) { "," } else { "" };
@@ -113,7 +113,7 @@ impl Author<'_> {
         }
     }
 
-    /// A literal, now and then a field of the transaction under evaluation.
+    /// Generates a literal, occasionally a field of the current transaction.
     pub(super) fn item(&mut self) -> String {
         match self.dice.below(20) {
             0..10 => {

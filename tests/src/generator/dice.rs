@@ -1,27 +1,27 @@
-//! Chance that can be repeated.
+//! Repeatable randomness.
 
-/// A stream of random numbers, the same for the same seed (splitmix64).
+/// A stream of random numbers that depends only on the seed (splitmix64).
 #[derive(Debug)]
 pub struct Dice {
     state: u64,
-    /// Whether numbers are such that doubles do not tell apart.
+    /// Whether to generate numbers that doubles cannot tell apart.
     pub(super) has_long_numbers: bool,
 }
 
 impl Dice {
-    /// The stream of a seed.
+    /// Creates the stream of a seed.
     #[must_use]
     pub const fn of_seed(seed: u64) -> Self {
         Self { state: seed, has_long_numbers: false }
     }
 
-    /// The same, for a world of long numbers.
+    /// Returns the same stream, for batches of long numbers.
     #[must_use]
     pub(super) const fn with_long_numbers(self) -> Self {
         Self { has_long_numbers: true, ..self }
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn roll(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -30,18 +30,18 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `n - 1`.
+    /// Returns a number from 0 to `n - 1`.
     pub fn below(&mut self, n: usize) -> usize {
-        // The remainder prefers small numbers by far less than anyone could notice.
+        // The bias of the remainder is negligible.
         usize::try_from(self.roll() % (n.max(1) as u64)).unwrap_or(0)
     }
 
-    /// True in this many of a hundred cases.
+    /// Returns true in this percentage of cases.
     pub fn chance(&mut self, per_cent: usize) -> bool {
         self.below(100) < per_cent
     }
 
-    /// One of these.
+    /// Returns one of these items.
     pub fn pick<T: Copy, const N: usize>(&mut self, items: [T; N]) -> T {
         const { assert!(N > 0, "nothing to pick from") };
         #[expect(clippy::indexing_slicing, reason = "below N, which is above 0")]

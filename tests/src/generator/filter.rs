@@ -1,4 +1,4 @@
-//! Questions to the history.
+//! Generates history lookups.
 
 use super::script::Author;
 use super::spelling::keyword;
@@ -36,7 +36,7 @@ impl Author<'_> {
         format!("{function}({value}{when}{}, \"{window}\"{comma})", self.filter())
     }
 
-    /// A condition on past transactions; most of them say which ones by a key they share with the current one.
+    /// Generates a filter. Most filters compare a key with the current transaction.
     fn filter(&mut self) -> String {
         self.in_filter = true;
         let key = self.dice.pick([

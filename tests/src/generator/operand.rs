@@ -1,11 +1,11 @@
-//! Operands, and pairs of them that are worth comparing.
+//! Generates operands and pairs of operands worth comparing.
 
 use super::script::Author;
 use super::spelling::quoted;
 use super::words;
 
 impl Author<'_> {
-    /// Two sides, not both of them literals.
+    /// Generates two sides, at most one of them a literal.
     pub(super) fn pair(&mut self) -> (String, String) {
         match self.dice.below(100) {
             0..13 => ("amount".to_owned(), self.number()),
@@ -36,7 +36,7 @@ impl Author<'_> {
         (self.time_call("day_of_week"), quoted(self.dice, day))
     }
 
-    /// What an aggregate is compared with.
+    /// Generates a value to compare an aggregate with.
     pub(super) fn threshold(&mut self) -> String {
         match self.dice.below(12) {
             0 | 1 if self.may_look_up() => self.aggregate(),
@@ -48,7 +48,7 @@ impl Author<'_> {
         }
     }
 
-    /// A path, of any kind.
+    /// Generates a field path of any kind.
     pub(super) fn field(&mut self) -> String {
         if self.in_filter && self.dice.chance(25) {
             return self.any_current();
@@ -64,7 +64,7 @@ impl Author<'_> {
         }
     }
 
-    /// A field of the transaction under evaluation, in one of its two spellings.
+    /// Returns a field of the current transaction, in one of its two spellings.
     pub(super) fn current(&mut self, path: &str) -> String {
         let is_quoted = self.dice.chance(25) && !path.contains('"');
         if is_quoted { format!("\"$current.{path}\"") } else { format!("$current.{path}") }
@@ -80,7 +80,7 @@ impl Author<'_> {
         self.current(path)
     }
 
-    /// A literal number, now and then with a sign.
+    /// Generates a number literal, occasionally with a sign.
     pub(super) fn number(&mut self) -> String {
         let number = words::number(self.dice);
         if self.dice.chance(10) { format!("-{number}") } else { number.to_owned() }
@@ -113,7 +113,7 @@ impl Author<'_> {
         }
     }
 
-    /// A number that is computed: a time function, or arithmetic at most this deep.
+    /// Generates a computed number: a time function, or arithmetic with at most this depth.
     pub(super) fn computed(&mut self, depth: usize) -> String {
         match self.dice.below(10) {
             0..4 => {
@@ -134,7 +134,7 @@ impl Author<'_> {
                 let left = self.part(depth);
                 let operator = self.dice.pick(["+", "-", "*", "/", "/"]);
                 let right = self.part(depth);
-                // A field on one side at least: a sum of literals is a literal.
+                // At least one side is a field, because a sum of literals is a literal.
                 format!("{left} {operator} {right} {} {}", self.dice.pick(["+", "*", "-"]), self.field())
             }
         }

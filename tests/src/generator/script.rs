@@ -1,17 +1,17 @@
-//! Whole scripts.
+//! Generates whole scripts.
 
 use super::dice::Dice;
 use super::spelling::{gap, keyword};
 
-/// Most history look-ups of a generated rule: enough to share, few enough to stay below the limit.
+/// Maximum number of history lookups per rule: enough to share, below the limit of the language.
 const LOOKUPS_MAX: usize = 6;
 
-/// Writes one script.
+/// Generates one script.
 pub(super) struct Author<'d> {
     pub(super) dice: &'d mut Dice,
-    /// How many history look-ups may still be written.
+    /// Number of history lookups still allowed.
     pub(super) lookups_left: usize,
-    /// Whether a filter is being written: about a past transaction, and without look-ups.
+    /// Whether a filter is being generated. Filters read past transactions and contain no lookups.
     pub(super) in_filter: bool,
 }
 
@@ -20,7 +20,7 @@ impl<'d> Author<'d> {
         Self { dice, lookups_left: LOOKUPS_MAX, in_filter: false }
     }
 
-    /// The script of a rule with a number in its name.
+    /// Generates the script of a rule with a number in its name.
     pub(super) fn script(mut self, n: usize) -> String {
         let mut parts = vec![format!("{} Generated_{n} {{", keyword(self.dice, "rule"))];
         let description =

@@ -1,8 +1,8 @@
-//! The same thing said in different spellings.
+//! Alternative spellings of the same token.
 
 use super::dice::Dice;
 
-/// A keyword, mostly as everyone writes it.
+/// Spells a keyword, mostly in lower case.
 pub(super) fn keyword(dice: &mut Dice, word: &str) -> String {
     match dice.below(40) {
         0 => word.to_uppercase(),
@@ -14,7 +14,7 @@ pub(super) fn keyword(dice: &mut Dice, word: &str) -> String {
     }
 }
 
-/// What stands between two tokens.
+/// Returns the whitespace or comment between two tokens.
 pub(super) fn gap(dice: &mut Dice) -> &'static str {
     match dice.below(60) {
         0 => "\n    ",
@@ -25,7 +25,7 @@ pub(super) fn gap(dice: &mut Dice) -> &'static str {
     }
 }
 
-/// A text in quotes; scripts may use single ones for values.
+/// Quotes a text; single quotes are allowed for values.
 pub(super) fn quoted(dice: &mut Dice, text: &str) -> String {
     if dice.chance(15) { format!("'{text}'") } else { format!("\"{text}\"") }
 }

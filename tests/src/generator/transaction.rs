@@ -1,4 +1,4 @@
-//! Transactions that rules disagree about.
+//! Generates transactions that rules distinguish.
 
 use chrono::{DateTime, Duration, FixedOffset, SecondsFormat};
 use serde_json::{Map, Value as Json, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::dice::Dice;
 use super::words;
 
-/// The transaction with this number in a batch.
+/// Generates the transaction with this number in a batch.
 pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
     let mut fields = Map::new();
     fields.insert("transaction_id".to_owned(), json!(format!("t{n}")));
@@ -24,7 +24,7 @@ pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
                 8..14 if field == "status" => {
                     json!(dice.pick(["applied", "Applied", "APPLIED", "A", "True"]))
                 }
-                // Few enough that windows hold several.
+                // Few distinct values, so that windows hold several.
                 _ => json!(dice.pick(["a", "a", "b", "42", "0042"])),
             };
             fields.insert(field.to_owned(), value);
@@ -42,7 +42,7 @@ pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
         }
     }
     if dice.chance(5) {
-        // Not a field of the interface: rules do not see it.
+        // Not a field of the API; rules do not see it.
         fields.insert("colour".to_owned(), json!("EUR"));
     }
     if dice.chance(88) {
@@ -82,7 +82,7 @@ fn metadata(dice: &mut Dice) -> Json {
     Json::Object(entries)
 }
 
-/// A value of any kind.
+/// Generates a value of any kind.
 fn anything(dice: &mut Dice) -> Json {
     match dice.below(28) {
         0..8 => text(dice),
@@ -93,7 +93,7 @@ fn anything(dice: &mut Dice) -> Json {
         17 => json!(dice.pick(words::TIME_TEXTS)),
         18 => json!([number(dice), text(dice)]),
         19 => json!({"b": text(dice)}),
-        // Alike, and not the same: what equality and `distinct` tell apart.
+        // Similar but distinct values, which equality and `distinct` tell apart.
         20 | 21 => json!(42),
         22 => json!(42.0),
         23 | 24 => json!("42"),
@@ -107,12 +107,12 @@ fn text(dice: &mut Dice) -> Json {
     json!(words::text(dice))
 }
 
-/// With the digits of its JSON, not only its value.
+/// Generates a number that keeps its JSON digits.
 fn number(dice: &mut Dice) -> Json {
     serde_json::from_str(words::json_number(dice)).unwrap_or(Json::Null)
 }
 
-/// A point in time whose distance to others is that of a window, or a microsecond more or less.
+/// Generates an event time whose distance to others is a window, or one microsecond more or less.
 fn created_at(dice: &mut Dice) -> String {
     let start = DateTime::UNIX_EPOCH + Duration::seconds(1_772_323_200);
     let micros = dice.pick([0, 0, 0, 0, 1, -1]);

@@ -1,4 +1,4 @@
-//! The small world of generated rules and transactions.
+//! The vocabulary of generated rules and transactions.
 
 use super::dice::Dice;
 
@@ -8,24 +8,23 @@ pub(super) const LISTS: [(&str, &[&str]); 3] = [
     ("numbers", &["0042", "5", "99.99", "9007199254740992", "01000000000000000001", "0.1"]),
     ("nobody", &[]),
 ];
-/// Named lists that scripts ask about. A rule that names one nobody set fails, whatever else it says: that is told apart from
-/// matches and tried elsewhere.
+/// Named lists that scripts refer to. All are defined: a rule with an undefined list fails, which other tests cover.
 pub(super) const LIST_NAMES: [&str; 4] = ["watched", "watched", "numbers", "nobody"];
 
-/// Texts of text fields and of metadata, and what scripts compare them with.
+/// Texts for text fields, metadata and scripts.
 const TEXTS: [&str; 18] = [
     "a", "b", "A", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "True", "applied",
     "APPLIED", "failed", "Failed",
 ];
-/// Numbers as scripts write them; a sign may come in front.
+/// Unsigned numbers as scripts write them.
 const NUMBERS: [&str; 15] =
     ["0", "1", "2", "3", "5", "5.0", "10", "42", "042", "42.5", "99.99", "0.1", "0.30", "100", "1000"];
-/// The same, and a few more, as JSON writes them.
+/// The same numbers and a few more, as JSON writes them.
 const JSON_NUMBERS: [&str; 16] = [
     "0", "0.0", "1", "2", "5", "5.00", "10", "42", "42.0", "42.5", "99.99", "0.1", "0.3", "-1", "100", "1e3",
 ];
 
-/// Numbers in clusters of which doubles tell no two apart, of 15 to 38 digits, and two small ones.
+/// Clusters of numbers of 15 to 38 digits that map to the same double, and two small ones.
 const LONG_NUMBERS: [&str; 24] = [
     "9007199254740991",
     "9007199254740992",
@@ -52,7 +51,7 @@ const LONG_NUMBERS: [&str; 24] = [
     "42",
     "0",
 ];
-/// The same as JSON, some with an exponent.
+/// Long numbers as JSON, some with an exponent.
 const LONG_JSON_NUMBERS: [&str; 8] = [
     "9.007199254740993e15",
     "1e18",
@@ -63,7 +62,7 @@ const LONG_JSON_NUMBERS: [&str; 8] = [
     "10000000000000001e-17",
     "4111111111111111112",
 ];
-/// Texts in their company: such numbers in other spellings, and no numbers.
+/// Texts used with long numbers: such numbers in other spellings, and texts that are not numbers.
 const LONG_TEXTS: [&str; 8] = [
     "09007199254740993",
     "9007199254740992.0",
@@ -75,12 +74,12 @@ const LONG_TEXTS: [&str; 8] = [
     "9 007 199 254 740 993",
 ];
 
-/// A number as scripts write it.
+/// Returns a number as scripts write it.
 pub(super) fn number(dice: &mut Dice) -> &'static str {
     if dice.has_long_numbers { dice.pick(LONG_NUMBERS) } else { dice.pick(NUMBERS) }
 }
 
-/// A number as JSON writes it.
+/// Returns a number as JSON writes it.
 pub(super) fn json_number(dice: &mut Dice) -> &'static str {
     let is_long = dice.has_long_numbers;
     match is_long {
@@ -91,7 +90,7 @@ pub(super) fn json_number(dice: &mut Dice) -> &'static str {
     }
 }
 
-/// A text of a text field, of metadata, or of a script.
+/// Returns a text for a text field, metadata or a script.
 pub(super) fn text(dice: &mut Dice) -> &'static str {
     let is_long = dice.has_long_numbers;
     match is_long {
@@ -101,7 +100,7 @@ pub(super) fn text(dice: &mut Dice) -> &'static str {
     }
 }
 
-/// What an aggregate is compared with, besides counts.
+/// Returns a value to compare an aggregate with, other than a count.
 pub(super) fn total(dice: &mut Dice) -> &'static str {
     if dice.has_long_numbers {
         dice.pick(LONG_NUMBERS)
@@ -115,7 +114,7 @@ pub(super) const TEXT_FIELDS: [&str; 8] =
 pub(super) const FLAGS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue", "atomic"];
 pub(super) const TIMES: [&str; 5] =
     ["timestamp", "created_at", "effective_date", "scheduled_for", "inflight_expiry_date"];
-/// Paths into metadata, in both spellings; some lead through scalars, some nowhere.
+/// Paths into metadata, in both spellings. Some lead through scalars, some nowhere.
 pub(super) const METADATA: [&str; 16] = [
     "metadata.\"a-b\"",
     "metadata.\"n.x\"",
@@ -134,10 +133,10 @@ pub(super) const METADATA: [&str; 16] = [
     "metadata.score",
     "metadata.absent",
 ];
-/// Names that no transaction has.
+/// Field names that no transaction has.
 pub(super) const UNKNOWN: [&str; 2] = ["colour", "amount.value"];
 
-/// Instants, some of them the same one.
+/// Instants, some of them equal.
 pub(super) const INSTANTS: [&str; 6] = [
     "2026-03-01T00:00:00Z",
     "2026-03-01T02:00:00+02:00",
@@ -146,7 +145,7 @@ pub(super) const INSTANTS: [&str; 6] = [
     "2026-03-07T12:30:00-05:00",
     "2024-12-31T23:30:00Z",
 ];
-/// Times as metadata and scripts state them: those, days, and times that leave something out.
+/// Times as metadata and scripts state them: instants, dates, and times that omit a part.
 pub(super) const TIME_TEXTS: [&str; 10] = [
     "2026-03-01T00:00:00Z",
     "2026-03-01T02:00:00+02:00",
@@ -162,10 +161,10 @@ pub(super) const TIME_TEXTS: [&str; 10] = [
 pub(super) const ZONES: [&str; 4] = ["Africa/Lagos", "America/New_York", "Asia/Kolkata", "UTC"];
 pub(super) const DAYS: [&str; 6] = ["Sunday", "monday", "SATURDAY", "Friday", "wednesday", "Tuesday"];
 pub(super) const WINDOWS: [&str; 7] = ["PT15M", "PT1H", "PT1H", "P1D", "P7D", "PT30S", "PT1H0M1S"];
-/// Distances in seconds that fall on the edges of those windows.
+/// Distances in seconds at the edges of those windows.
 pub(super) const DISTANCES: [i64; 12] =
     [0, 0, 1, 30, 899, 900, 3_600, 3_601, 7_200, 86_400, 604_800, 700_000];
-/// As scripts write them between quotes.
+/// Patterns as scripts write them between quotes.
 pub(super) const PATTERNS: [&str; 12] = [
     "^4",
     "2$",

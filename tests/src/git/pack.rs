@@ -1,4 +1,4 @@
-//! Packs made by hand, as no Git would make them: small when sent, large when unpacked.
+//! Hand-made packs that Git would not produce: small on the wire, large when unpacked.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -9,10 +9,10 @@ const COMMIT: u8 = 1;
 const TREE: u8 = 2;
 const BLOB: u8 = 3;
 const OFFSET_DELTA: u8 = 6;
-/// How many zeros are packed at a time, and copied by one instruction of a delta.
+/// Number of zeros packed at a time, and copied by one delta instruction.
 const PIECE_BYTES: u64 = 0xff_0000;
 
-/// A pack that grows object by object.
+/// A pack under construction.
 #[derive(Debug)]
 pub struct Pack {
     bytes: Vec<u8>,
@@ -27,13 +27,13 @@ impl Default for Pack {
 }
 
 impl Pack {
-    /// Without objects.
+    /// Creates an empty pack.
     #[must_use]
     pub fn new() -> Self {
         Self { bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(), n_objects: 0, head: None }
     }
 
-    /// With a commit, which holds this one file; [`Self::head`] is its id.
+    /// Creates a pack with a commit of a single file; [`Self::head`] is the commit id.
     #[must_use]
     pub fn with_commit(path: &str, text: &str) -> Self {
         let mut pack = Self::new();
@@ -47,21 +47,21 @@ impl Pack {
         pack
     }
 
-    /// The commit's id; some number when there is none.
+    /// Returns the commit id, or an arbitrary id if there is no commit.
     #[must_use]
     pub fn head(&self) -> String {
         self.head.clone().unwrap_or_else(|| "1".repeat(40))
     }
 
-    /// Adds a blob of zeros that is sent in a thousandth of its size; where it begins.
+    /// Adds a blob of zeros that compresses to a thousandth of its size. Returns its offset.
     pub fn zeros(&mut self, n_bytes: u64) -> u64 {
         let start = self.begin(BLOB, n_bytes);
         self.bytes.extend(packed_zeros(n_bytes));
         start
     }
 
-    /// Adds what consists of copies of the beginning of an object, which has [`PIECE_BYTES`] bytes or more, `n` bytes
-    /// long; where it begins.
+    /// Adds a delta of `n_bytes` bytes that repeats the beginning of a base object. The base must have at least
+    /// [`PIECE_BYTES`] bytes. Returns its offset.
     pub fn copies(&mut self, base: u64, base_bytes: u64, n_bytes: u64) -> u64 {
         let mut delta = Vec::new();
         push_size(&mut delta, base_bytes);
@@ -70,7 +70,7 @@ impl Pack {
         while left > 0 {
             let piece = left.min(PIECE_BYTES);
             let [low, middle, high, ..] = piece.to_le_bytes();
-            // From 0, so many bytes: three bytes of length follow.
+            // Copy from offset 0; three bytes of length follow.
             delta.extend([0b1111_0000, low, middle, high]);
             left -= piece;
         }
@@ -80,17 +80,17 @@ impl Pack {
         start
     }
 
-    /// The whole of it, as it is sent.
+    /// Returns the complete pack.
     #[must_use]
     pub fn finished(self) -> Vec<u8> {
         let n_objects = self.n_objects;
         self.announcing(n_objects)
     }
 
-    /// The same, but it says that it holds so many objects.
+    /// Returns the complete pack with this object count in the header.
     ///
     /// # Panics
-    /// Never: a pack has a header.
+    /// Never panics, because a pack always has a header.
     #[must_use]
     pub fn announcing(mut self, n_objects: u32) -> Vec<u8> {
         self.bytes.get_mut(8..12).expect("a pack has a header").copy_from_slice(&n_objects.to_be_bytes());
@@ -105,7 +105,7 @@ impl Pack {
         sha1(&[format!("{name} {}\0", content.len()).as_bytes(), content].concat())
     }
 
-    /// The header of an object: kind, and size as unpacked.
+    /// Writes an object header: kind and unpacked size. Returns its offset.
     fn begin(&mut self, kind: u8, n_bytes: u64) -> u64 {
         let start = self.bytes.len() as u64;
         let [low, ..] = n_bytes.to_le_bytes();
@@ -133,7 +133,7 @@ fn push_size(bytes: &mut Vec<u8>, mut size: u64) {
     bytes.push(low);
 }
 
-/// Big end first, with one taken off at each further byte.
+/// Encodes an offset big-endian, minus one at each further byte.
 fn push_offset(bytes: &mut Vec<u8>, mut offset: u64) {
     let mut digits = Vec::new();
     let mut more = 0;
@@ -159,7 +159,7 @@ fn deflated(content: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// A stream of zeros, however long: its middle is one piece, over and over.
+/// Returns a compressed stream of zeros that repeats one compressed piece.
 fn packed_zeros(n_bytes: u64) -> Vec<u8> {
     const ADLER_MODULUS: u64 = 65_521;
     let packed = |n_bytes: u64| {
@@ -176,7 +176,7 @@ fn packed_zeros(n_bytes: u64) -> Vec<u8> {
         stream.extend(&piece);
     }
     stream.extend(packed(n_bytes % PIECE_BYTES));
-    // An empty last block, and the checksum.
+    // An empty last block, then the checksum.
     stream.extend([0x03, 0x00]);
     let checksum = u32::try_from((n_bytes % ADLER_MODULUS) << 16 | 1).expect("both halves have 16 bits");
     stream.extend(checksum.to_be_bytes());

@@ -1,4 +1,4 @@
-//! `git http-backend` behind a small web server; and servers that are up to no good.
+//! An HTTP server for `git http-backend` that can also misbehave in several ways.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -17,48 +17,48 @@ use openssl::ssl::SslAcceptor;
 use super::upstream::command;
 use crate::Identity;
 
-/// Nothing of a test waits longer for bytes.
+/// Upper bound for any wait for bytes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How the server behaves.
+/// Behaviour of the server.
 #[derive(Debug, Clone)]
 pub enum Mood {
-    /// As a Git server should.
+    /// Serves Git correctly.
     Fine,
-    /// The same, for those who know this `Authorization` header.
+    /// Serves Git correctly to requests with this `Authorization` header.
     Asking(String),
-    /// It knows nobody, whatever they send.
+    /// Rejects all credentials.
     Refusing,
-    /// It hangs up.
+    /// Closes every connection.
     Down,
-    /// It sends everybody to another place.
+    /// Redirects every request to this URL.
     Redirecting(String),
-    /// It takes requests and never answers.
+    /// Accepts requests and never responds.
     Silent,
-    /// It answers with what no Git server says.
+    /// Responds with a body that is not Git.
     Babbling,
-    /// It waits in the middle of a pack until it is told otherwise.
+    /// Pauses in the middle of a pack until the mood changes.
     Stuck,
-    /// It hands out this pack, with this commit on `main`, whatever it is asked for.
+    /// Serves this pack with this commit on `main` for every request.
     Handing(String, Arc<Vec<u8>>),
-    /// The same, but a byte a second.
+    /// Serves it at one byte a second.
     Dripping(String, Arc<Vec<u8>>),
-    /// The same, and then bytes for ever.
+    /// Serves it, followed by endless bytes.
     Endless(String, Arc<Vec<u8>>),
-    /// It answers with this status and these words.
+    /// Responds with this status line and text.
     Saying(&'static str),
 }
 
-/// Both ways of a connection, with TLS or without.
+/// A duplex stream, with or without TLS.
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Method, target and version.
     pub line: String,
-    /// All headers, as sent.
+    /// All headers, as received.
     pub headers: String,
 }
 
@@ -72,38 +72,38 @@ pub struct GitServer {
 
 struct Shared {
     root: PathBuf,
-    /// Who speaks TLS where that is spoken.
+    /// TLS acceptor, if TLS is enabled.
     acceptor: Option<SslAcceptor>,
     mood: Mutex<Mood>,
-    /// Told of every change of mood, and of the end.
+    /// Signalled on every change of mood and at the end.
     news: Condvar,
     asked: Mutex<Vec<Asked>>,
     is_over: AtomicBool,
 }
 
 impl GitServer {
-    /// On a free port of 127.0.0.1.
+    /// Starts a server on a free port of 127.0.0.1.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if no port is free.
     #[must_use]
     pub fn start(root: &Path, mood: Mood) -> Self {
         Self::start_at(root, mood, 0)
     }
 
-    /// On this port.
+    /// Starts a server on this port.
     ///
     /// # Panics
-    /// When it is taken.
+    /// Panics if the port is in use.
     #[must_use]
     pub fn start_at(root: &Path, mood: Mood, port: u16) -> Self {
         Self::serve(root, mood, port, None)
     }
 
-    /// Within TLS, in this name.
+    /// Starts a TLS server with this identity.
     ///
     /// # Panics
-    /// When there is no port.
+    /// Panics if no port is free.
     #[must_use]
     pub fn start_tls(root: &Path, mood: Mood, identity: &Identity) -> Self {
         Self::serve(root, mood, 0, Some(identity.acceptor()))
@@ -126,31 +126,31 @@ impl GitServer {
         Self { address, scheme, shared, serving: Some(serving) }
     }
 
-    /// The address of the repository `rules.git`.
+    /// Returns the URL of the repository `rules.git`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://{}/rules.git", self.scheme, self.address)
     }
 
-    /// The same with something before the `@`.
+    /// Returns the URL with this text before the `@`.
     #[must_use]
     pub fn url_as(&self, user_info: &str) -> String {
         format!("{}://{user_info}@{}/rules.git", self.scheme, self.address)
     }
 
-    /// `127.0.0.1:port`.
+    /// Returns `127.0.0.1:port`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Behaves like this from now on.
+    /// Changes the behaviour from now on.
     pub fn set_mood(&self, mood: Mood) {
         *self.shared.lock_mood() = mood;
         self.shared.news.notify_all();
     }
 
-    /// Every request so far.
+    /// Returns all requests so far.
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -166,12 +166,12 @@ impl fmt::Debug for GitServer {
 impl Drop for GitServer {
     fn drop(&mut self) {
         {
-            // Under the lock: whoever is about to wait looks first.
+            // Under the lock, so that no waiter misses the notification.
             let _mood = self.shared.lock_mood();
             self.shared.is_over.store(true, Ordering::Relaxed);
         }
         self.shared.news.notify_all();
-        // Wakes who waits for a connection.
+        // Wakes the accept loop.
         let _ = TcpStream::connect(&self.address);
         if let Some(serving) = self.serving.take() {
             let _ = serving.join();
@@ -179,7 +179,7 @@ impl Drop for GitServer {
     }
 }
 
-/// A request, read.
+/// A parsed request.
 struct Request {
     method: String,
     path: String,
@@ -257,7 +257,7 @@ impl Shared {
             Mood::Silent => self.wait(),
             Mood::Stuck => {
                 let answer = self.backend(&request)?;
-                // The listing passes; of the pack, a part.
+                // The listing is sent in full, the pack only in part.
                 let n_bytes = if request.method == "POST" { answer.len() / 2 } else { answer.len() };
                 stream.write_all(answer.get(..n_bytes).unwrap_or_default())?;
                 if request.method == "POST" { self.wait() } else { Ok(()) }
@@ -266,7 +266,7 @@ impl Shared {
         }
     }
 
-    /// Until the mood or the server ends.
+    /// Waits until the mood changes or the server stops.
     fn wait(&self) -> std::io::Result<()> {
         let is_waiting = |mood: &mut Mood| {
             matches!(mood, Mood::Silent | Mood::Stuck) && !self.is_over.load(Ordering::Relaxed)
@@ -275,7 +275,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The head at once, what follows byte by byte.
+    /// Sends the head at once and the body byte by byte.
     fn drip(&self, stream: &mut dyn Stream, answer: &[u8]) -> std::io::Result<()> {
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_default() + 4;
         let (head, body) = answer.split_at(end);
@@ -327,7 +327,7 @@ impl Shared {
         Ok(Some(request))
     }
 
-    /// What `git http-backend` answers, as HTTP.
+    /// Runs `git http-backend` and returns its output as an HTTP response.
     fn backend(&self, request: &Request) -> std::io::Result<Vec<u8>> {
         let mut child = command(self.root.clone(), &["http-backend"])
             .env("GIT_PROJECT_ROOT", &self.root)
@@ -369,7 +369,7 @@ impl Request {
     }
 }
 
-/// A listing with one branch, or a pack as it is.
+/// Returns a listing with one branch, or this pack.
 fn handed(request: &Request, head: &str, pack: &[u8], n_more_bytes: usize) -> Vec<u8> {
     let line = |text: String| format!("{:04x}{text}", text.len() + 4);
     let (kind, body) = if request.method == "POST" {

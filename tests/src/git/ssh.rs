@@ -1,4 +1,4 @@
-//! The `sshd` of the system, on loopback, with keys and a configuration of its own.
+//! The system's `sshd` on loopback, with its own keys and configuration.
 
 #![expect(
     clippy::expect_used,
@@ -19,12 +19,12 @@ use super::upstream::command;
 use crate::log::Log;
 
 const PROGRAM: &str = "/usr/sbin/sshd";
-/// A start takes no longer.
+/// Upper bound for a start.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Another may take a port between its choice and its use.
+/// Number of attempts, because another process may take the chosen port first.
 const TRIES: usize = 5;
 
-/// Lets one key in, as the user who runs the tests. Stopped when dropped.
+/// An SSH server that accepts one key, for the user who runs the tests. Stopped when dropped.
 #[derive(Debug)]
 pub struct SshServer {
     directory: TempDir,
@@ -34,11 +34,11 @@ pub struct SshServer {
 }
 
 impl SshServer {
-    /// With a new host key and a new key of this type that is let in. Where there is no `sshd`, it is installed first, which
-    /// takes root and apt.
+    /// Starts a server with a new host key and a new authorized key of this type. Installs `sshd` if missing, which
+    /// requires root and apt.
     ///
     /// # Panics
-    /// When it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start(key_type: &str) -> Self {
         static IS_THERE: OnceLock<bool> = OnceLock::new();
@@ -57,37 +57,37 @@ impl SshServer {
         Self { directory, port, child, log }
     }
 
-    /// Where it serves a repository.
+    /// Returns the URL of a repository.
     #[must_use]
     pub fn url(&self, path: &Path) -> String {
         format!("ssh://{}@127.0.0.1:{}{}", user(), self.port, path.display())
     }
 
-    /// The file of the private key that is let in.
+    /// Returns the file of the authorized private key.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.directory.path().join("known")
     }
 
-    /// The file of one that is not.
+    /// Returns the file of a private key that is not authorized.
     #[must_use]
     pub fn key_of_another(&self) -> PathBuf {
         self.directory.path().join("stranger")
     }
 
-    /// Of its host key, as `ssh-keygen -l` prints it.
+    /// Returns the fingerprint of the host key, as `ssh-keygen -l` prints it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.directory.path().join("host.pub"))
     }
 
-    /// Of a key that it has not.
+    /// Returns the fingerprint of a different key.
     #[must_use]
     pub fn fingerprint_of_another(&self) -> String {
         fingerprint(&self.directory.path().join("stranger.pub"))
     }
 
-    /// How many lines of its log hold this.
+    /// Returns the number of log lines that contain this text.
     #[must_use]
     pub fn n_logged(&self, words: &str) -> usize {
         self.log.lines().iter().filter(|line| line.contains(words)).count()
@@ -101,13 +101,13 @@ impl Drop for SshServer {
     }
 }
 
-/// On a free port; `None` when another took it.
+/// Starts `sshd` on a free port; `None` if another process took the port.
 fn listen(directory: &Path) -> Option<(u16, Child, Log)> {
     let free = TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
     let port = free.local_addr().expect("a socket has an address").port();
     drop(free);
     let file = |name: &str| directory.join(name).display().to_string();
-    // Where `git` is for the tests, it is for those who log in.
+    // Sessions use the same `git` as the tests.
     let exec_path = command(directory.to_owned(), &["--exec-path"]).output().expect("git can be run").stdout;
     let exec_path = String::from_utf8_lossy(&exec_path).trim().to_owned();
     let config = format!(
@@ -118,7 +118,7 @@ fn listen(directory: &Path) -> Option<(u16, Child, Log)> {
         file("authorized"),
     );
     fs::write(directory.join("config"), config).expect("a file can be written");
-    // Who runs it as root needs this empty folder; elsewhere nobody does.
+    // `sshd` requires this empty folder when it runs as root.
     let _ = fs::create_dir_all("/run/sshd");
     let mut child = Command::new(PROGRAM)
         .args(["-D", "-e", "-f", &file("config")])
@@ -164,7 +164,7 @@ fn is_there() -> bool {
 }
 
 fn install() -> bool {
-    // At this run level nobody starts it by itself.
+    // This run level prevents the package from starting the server.
     let script =
         "apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends openssh-server";
     Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success()) && is_there()

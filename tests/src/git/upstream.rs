@@ -1,4 +1,4 @@
-//! A bare repository, written with `git` itself, with an environment that holds nothing of this machine's.
+//! A bare repository written with `git`, independent of the machine's configuration.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -9,18 +9,18 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// A repository that somebody else keeps. Removed when dropped.
+/// A remote repository. Removed when dropped.
 #[derive(Debug)]
 pub struct Upstream {
     directory: TempDir,
 }
 
-/// What happens to a path in a commit.
+/// A change to a path in a commit.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// A file with this mode and content.
+    /// Sets a file with this mode and content.
     Put(&'static str, Vec<u8>),
-    /// No file any more.
+    /// Removes the file.
     Drop,
 }
 
@@ -31,10 +31,10 @@ impl Default for Upstream {
 }
 
 impl Upstream {
-    /// Empty, its branch to be `main`.
+    /// Creates an empty repository whose branch is `main`.
     ///
     /// # Panics
-    /// When `git` is not there or does not do as it is told.
+    /// Panics if `git` is missing or fails.
     #[must_use]
     pub fn new() -> Self {
         let upstream = Self { directory: TempDir::new().expect("a temporary folder can be made") };
@@ -44,7 +44,7 @@ impl Upstream {
         upstream
     }
 
-    /// With these files in its first commit.
+    /// Creates a repository with these files in its first commit.
     #[must_use]
     pub fn with<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Self {
         let upstream = Self::new();
@@ -52,35 +52,35 @@ impl Upstream {
         upstream
     }
 
-    /// The bare repository; its folder is the root of a [`super::GitServer`].
+    /// Returns the path of the bare repository. Its parent folder is the root of a [`super::GitServer`].
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.directory.path().join("rules.git")
     }
 
-    /// The folder above it.
+    /// Returns the folder that contains the repository.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A commit on `main` that sets these files.
+    /// Commits these files to `main` and returns the commit id.
     pub fn commit<P: AsRef<str>, T: AsRef<str>>(&self, files: &[(P, T)]) -> String {
         let put = |text: &str| Step::Put("100644", text.as_bytes().to_vec());
         let steps: Vec<_> = files.iter().map(|(path, text)| (path.as_ref(), put(text.as_ref()))).collect();
         self.steps("main", &steps)
     }
 
-    /// A commit on `main` without these files.
+    /// Commits the removal of these files to `main`.
     pub fn remove(&self, paths: &[&str]) -> String {
         let steps: Vec<_> = paths.iter().map(|path| (*path, Step::Drop)).collect();
         self.steps("main", &steps)
     }
 
-    /// A commit on a branch, on top of what it holds.
+    /// Commits changes on top of a branch.
     ///
     /// # Panics
-    /// When `git` does not take it.
+    /// Panics if `git` rejects them.
     pub fn steps(&self, branch: &str, steps: &[(&str, Step)]) -> String {
         let mut stream = Vec::new();
         let mut say = |text: &str| stream.extend_from_slice(text.as_bytes());
@@ -105,18 +105,18 @@ impl Upstream {
         self.head(branch).expect("the branch is there now")
     }
 
-    /// `main` begins anew with these files: nothing before is in its history.
+    /// Replaces `main` with a new root commit of these files.
     pub fn rewrite<P: AsRef<str>, T: AsRef<str>>(&self, files: &[(P, T)]) -> String {
         self.delete_branch("main");
         self.commit(files)
     }
 
-    /// Takes a branch away.
+    /// Deletes a branch.
     pub fn delete_branch(&self, branch: &str) {
         self.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
     }
 
-    /// Where a branch stands.
+    /// Returns the commit of a branch.
     #[must_use]
     pub fn head(&self, branch: &str) -> Option<String> {
         let name = format!("refs/heads/{branch}");
@@ -124,22 +124,22 @@ impl Upstream {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// The text of a file of `main`.
+    /// Returns the text of a file on `main`.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<String> {
         let output = self.command(&["show", &format!("main:{path}")]).output().expect("git can be run");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs `git` in the repository; what it says.
+    /// Runs `git` in the repository and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         self.run(arguments, &[])
     }
 
-    /// The same, with something on its standard input.
+    /// Runs `git` with this standard input.
     ///
     /// # Panics
-    /// When it fails.
+    /// Panics if it fails.
     pub fn run(&self, arguments: &[&str], input: &[u8]) -> String {
         let mut child = self
             .command(arguments)
@@ -160,10 +160,11 @@ impl Upstream {
     }
 }
 
-/// `git` in a folder, with nobody's configuration. Where there is none, it is installed first, which takes root and apt.
+/// Returns a `git` command in a folder, without user or system configuration. Installs `git` if missing, which requires
+/// root and apt.
 ///
 /// # Panics
-/// When there is none and it cannot be installed.
+/// Panics if it is missing and cannot be installed.
 #[must_use]
 pub fn command(folder: PathBuf, arguments: &[&str]) -> Command {
     static IS_THERE: OnceLock<bool> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! A dashboard: a WebSocket server that behaves, or does not.
+//! A dashboard: a WebSocket server that can misbehave.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -13,40 +13,40 @@ use tungstenite::{Message, WebSocket};
 use super::peer::{Peer, Watched};
 use crate::Identity;
 
-/// How it behaves, from the next connection on.
+/// Behaviour from the next connection on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// As a dashboard should.
+    /// Accepts connections and reads messages.
     Fine,
-    /// It hangs up before anything is said.
+    /// Closes connections before the handshake.
     Down,
-    /// It knows nobody any more.
+    /// Rejects all credentials.
     Revoked,
-    /// It shakes hands and then reads nothing.
+    /// Completes the handshake and reads nothing.
     Deaf,
-    /// It announces a frame of 1 GiB.
+    /// Announces a frame of 1 GiB.
     Boasting,
-    /// It speaks without an end.
+    /// Sends without end.
     Babbling,
 }
 
-/// What it has seen.
+/// Observations of the dashboard.
 #[derive(Debug)]
 struct Seen {
     manner: Manner,
-    /// When somebody connected, whatever became of it.
+    /// Times of all connection attempts.
     attempts: Vec<Instant>,
-    /// Handshakes that came about.
+    /// Completed handshakes.
     n_connections: usize,
-    /// The `Authorization` headers of all handshakes.
+    /// `Authorization` headers of all handshakes.
     authorizations: Vec<String>,
     messages: Vec<String>,
-    /// How often all connections were ended.
+    /// Number of calls that closed all connections.
     n_ends: usize,
     is_over: bool,
 }
 
-/// Listens on a free port until it is dropped.
+/// A dashboard on a free port. Stops when dropped.
 #[derive(Debug)]
 pub struct Dashboard {
     peer: Peer,
@@ -58,13 +58,13 @@ trait Stream: Read + Write {}
 impl<S: Read + Write> Stream for S {}
 
 impl Dashboard {
-    /// At `ws://127.0.0.1`.
+    /// Starts a dashboard at `ws://127.0.0.1`.
     #[must_use]
     pub fn start(manner: Manner) -> Self {
         Self::listen(manner, None)
     }
 
-    /// At `wss://localhost`.
+    /// Starts a dashboard at `wss://localhost`.
     #[must_use]
     pub fn start_secure(identity: &Identity) -> Self {
         Self::listen(Manner::Fine, Some(identity.acceptor()))
@@ -101,7 +101,7 @@ impl Dashboard {
         Self { peer, seen, is_secure }
     }
 
-    /// Where it is.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         let port = self.peer.port();
@@ -112,18 +112,18 @@ impl Dashboard {
         }
     }
 
-    /// Behaves like this from the next connection on.
+    /// Changes the behaviour from the next connection on.
     pub fn set_manner(&self, manner: Manner) {
         self.seen.change(|seen| seen.manner = manner);
     }
 
-    /// Ends every connection.
+    /// Closes every connection.
     pub fn hang_up(&self) {
         self.seen.change(|seen| seen.n_ends += 1);
         self.peer.hang_up();
     }
 
-    /// Waits until so many handshakes came about; whether they did.
+    /// Waits for this many handshakes. Returns whether they completed in time.
     #[must_use]
     pub fn wait_for_connections(&self, n: usize) -> bool {
         self.seen.wait(|seen| (seen.n_connections >= n).then_some(())).is_some()
@@ -139,7 +139,7 @@ impl Dashboard {
         })
     }
 
-    /// About which transactions it was told, in order.
+    /// Returns the transaction ids of all notifications, in order.
     #[must_use]
     pub fn told(&self) -> Vec<String> {
         let id = |message: &String| {
@@ -149,13 +149,13 @@ impl Dashboard {
         self.seen.read(|seen| seen.messages.iter().map(id).collect())
     }
 
-    /// When somebody connected.
+    /// Returns the times of all connection attempts.
     #[must_use]
     pub fn attempts(&self) -> Vec<Instant> {
         self.seen.read(|seen| seen.attempts.clone())
     }
 
-    /// The `Authorization` headers of all handshakes.
+    /// Returns the `Authorization` headers of all handshakes.
     #[must_use]
     pub fn authorizations(&self) -> Vec<String> {
         self.seen.read(|seen| seen.authorizations.clone())
@@ -168,7 +168,7 @@ impl Drop for Dashboard {
     }
 }
 
-/// Looks at who wants to come in.
+/// Checks the handshake request.
 struct Judge<'a> {
     seen: &'a Watched<Seen>,
     manner: Manner,
@@ -206,13 +206,13 @@ fn listen(seen: &Watched<Seen>, mut socket: WebSocket<impl Stream>) {
     }
 }
 
-/// Keeps the connection, and takes nothing out of it, until all are ended.
+/// Holds the connection without reading until all are closed.
 fn wait_for_the_end(seen: &Watched<Seen>) {
     let n_ends = seen.read(|seen| seen.n_ends);
     while seen.wait(|seen| (seen.is_over || seen.n_ends > n_ends).then_some(())).is_none() {}
 }
 
-/// A binary frame, unmasked as a server's are, of 2^30 bytes; and some of them.
+/// Sends the header of an unmasked binary frame of 2^30 bytes, and part of its payload.
 fn boast(seen: &Watched<Seen>, mut socket: WebSocket<impl Stream>) {
     let mut frame = vec![0x82, 127];
     frame.extend_from_slice(&(1_u64 << 30).to_be_bytes());

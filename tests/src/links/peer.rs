@@ -1,4 +1,4 @@
-//! What every peer is: a listener, a thread a connection, and an end for all of them.
+//! A listener with one thread per connection, shared by all peers.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Nobody waits longer.
+/// Upper bound for any wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Listens on a free port of 127.0.0.1. Everything it began ends when it is dropped.
+/// A listener on a free port of 127.0.0.1. Dropping it ends all its connections.
 #[derive(Debug)]
 pub(super) struct Peer {
     port: u16,
@@ -26,7 +26,7 @@ struct Sockets {
 }
 
 impl Peer {
-    /// Every connection is given to `serve`, on a thread of its own.
+    /// Starts listening and runs `serve` for every connection on a separate thread.
     pub(super) fn listen(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let port = listener.local_addr().expect("a socket has an address").port();
@@ -53,7 +53,7 @@ impl Peer {
         self.port
     }
 
-    /// Ends every connection.
+    /// Closes every connection.
     pub(super) fn hang_up(&self) {
         for socket in self.sockets.open().drain(..) {
             let _ = socket.shutdown(Shutdown::Both);
@@ -70,7 +70,7 @@ impl Sockets {
 impl Drop for Peer {
     fn drop(&mut self) {
         self.sockets.is_over.store(true, Ordering::Relaxed);
-        // Wakes who waits for a connection.
+        // Wakes the accept loop.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         self.hang_up();
         if let Some(accepting) = self.accepting.take() {
@@ -79,7 +79,7 @@ impl Drop for Peer {
     }
 }
 
-/// Something that threads change and tests wait for.
+/// A value that threads change and tests wait for.
 #[derive(Debug)]
 pub(super) struct Watched<T> {
     value: Mutex<T>,
@@ -101,7 +101,7 @@ impl<T> Watched<T> {
         read(&self.value.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until `find` finds something; `None` when it does not in time.
+    /// Waits until `find` returns a value; `None` after a timeout.
     pub(super) fn wait<R>(&self, find: impl Fn(&T) -> Option<R>) -> Option<R> {
         let deadline = Instant::now() + PATIENCE;
         let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A webhook's receiver: an HTTP server that takes alerts, or does not.
+//! A webhook receiver: an HTTP server that accepts or rejects alerts.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,39 +9,39 @@ use serde_json::Value;
 
 use super::peer::{Peer, Watched};
 
-/// What it does with a request.
+/// Response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reception {
-    /// It answers with this status.
+    /// Responds with this status.
     Status(u16),
-    /// It sends the sender somewhere else.
+    /// Redirects to this URL.
     Redirect(String),
-    /// It never answers.
+    /// Never responds.
     Hanging,
-    /// It answers 200 and a body without an end.
+    /// Responds with 200 and an endless body.
     Endless,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Delivered {
-    /// Names in lower case.
+    /// All headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// As it came.
+    /// Body as received.
     pub body: Vec<u8>,
-    /// Whether it was answered with success.
+    /// Whether the response was a success.
     pub is_taken: bool,
 }
 
 #[derive(Debug)]
 struct Seen {
     reception: Reception,
-    /// What is done with the next requests, before `reception` holds.
+    /// Responses to the next requests, before `reception` applies.
     next: Vec<Reception>,
     requests: Vec<Delivered>,
 }
 
-/// Listens on a free port until it is dropped.
+/// A receiver on a free port. Stops when dropped.
 #[derive(Debug)]
 pub struct Receiver {
     peer: Peer,
@@ -49,20 +49,20 @@ pub struct Receiver {
 }
 
 impl Delivered {
-    /// The first header of this name.
+    /// Returns the first header of this name.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         let header = self.headers.iter().find(|(known, _)| known == name);
         header.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
-    /// The body as JSON; null when it is none.
+    /// Parses the body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// About which transaction it is.
+    /// Returns the transaction id in the body.
     #[must_use]
     pub fn transaction_id(&self) -> String {
         self.json().get("transaction_id").and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -70,7 +70,7 @@ impl Delivered {
 }
 
 impl Receiver {
-    /// On a free port of 127.0.0.1.
+    /// Starts a receiver on a free port of 127.0.0.1.
     #[must_use]
     pub fn start(reception: Reception) -> Self {
         let seen = Arc::new(Watched::new(Seen { reception, next: Vec::new(), requests: Vec::new() }));
@@ -82,43 +82,43 @@ impl Receiver {
         Self { peer, seen }
     }
 
-    /// Where it is.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/hooks/alerts", self.peer.port())
     }
 
-    /// The same with something before the `@` and behind the path.
+    /// Returns the URL with this text before the `@` and this query.
     #[must_use]
     pub fn url_with(&self, user_info: &str, query: &str) -> String {
         format!("http://{user_info}@127.0.0.1:{}/hooks/alerts?{query}", self.peer.port())
     }
 
-    /// Does this from the next request on.
+    /// Changes the response from the next request on.
     pub fn set(&self, reception: Reception) {
         self.seen.change(|seen| seen.reception = reception);
     }
 
-    /// Does these with the next requests, and then what was said before.
+    /// Sets the responses to the next requests only.
     pub fn set_next(&self, mut receptions: Vec<Reception>) {
         receptions.reverse();
         self.seen.change(|seen| seen.next = receptions);
     }
 
-    /// Every request so far.
+    /// Returns all requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Delivered> {
         self.seen.read(|seen| seen.requests.clone())
     }
 
-    /// Waits for so many requests; those there were in the end.
+    /// Waits for this many requests. Returns all requests at the end of the wait.
     #[must_use]
     pub fn wait_for(&self, n: usize) -> Vec<Delivered> {
         self.seen.wait(|seen| (seen.requests.len() >= n).then_some(()));
         self.requests()
     }
 
-    /// Waits until the alert about a transaction was taken; whether it was.
+    /// Waits until the alert about a transaction is accepted; `None` after a timeout.
     #[must_use]
     pub fn wait_for_taken(&self, transaction_id: &str) -> Option<Delivered> {
         let is_it = |request: &&Delivered| request.is_taken && request.transaction_id() == transaction_id;
@@ -126,7 +126,7 @@ impl Receiver {
     }
 }
 
-/// One request of a connection; `None` at its end.
+/// Handles one request of a connection; `None` at the end.
 fn take(seen: &Watched<Seen>, reader: &mut BufReader<&TcpStream>, mut tcp: &TcpStream) -> Option<()> {
     let mut line = String::new();
     if reader.read_line(&mut line).ok()? == 0 {
@@ -159,7 +159,7 @@ fn take(seen: &Watched<Seen>, reader: &mut BufReader<&TcpStream>, mut tcp: &TcpS
             tcp.write_all(head.as_bytes()).ok()
         }
         Reception::Hanging => {
-            // Until the sender gives up, or the receiver ends.
+            // Wait until the sender gives up or the receiver stops.
             let _ = tcp.set_read_timeout(Some(Duration::from_secs(60)));
             let _ = reader.read(&mut [0]);
             None

@@ -1,4 +1,4 @@
-//! Signatures as another library makes them.
+//! Webhook signatures computed with an independent library.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -7,10 +7,10 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
 
-/// The `webhook-signature` of Standard Webhooks under a secret that begins with `whsec_`.
+/// Returns the `webhook-signature` of Standard Webhooks for a secret that begins with `whsec_`.
 ///
 /// # Panics
-/// When the secret is none.
+/// Panics if the secret is not base64.
 #[must_use]
 pub fn standard(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> String {
     let key = decode_block(secret.trim_start_matches("whsec_")).expect("a secret is base64");
@@ -18,7 +18,7 @@ pub fn standard(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> String 
     format!("v1,{}", encode_block(&hmac(&key, &signed)))
 }
 
-/// The HMAC-SHA256 of `timestamp.body` under the bytes of a text, in hexadecimal digits.
+/// Returns the HMAC-SHA256 of `timestamp.body` in hexadecimal, with the bytes of the secret as key.
 #[must_use]
 pub fn stamped(secret: &str, timestamp: &str, body: &[u8]) -> String {
     let signed = [timestamp.as_bytes(), b".", body].concat();

@@ -1,4 +1,4 @@
-//! Points in time, and what clocks of a zone show at them.
+//! Instants, and calendar fields in a time zone.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -13,14 +13,14 @@ use tollgate_guest_abi::{FieldType, TimeFunction, TimeSpec};
 
 use super::value::Value;
 
-/// The instant an RFC 3339 text names, in microseconds since 1970 UTC; finer digits do not count.
+/// Parses an RFC 3339 text to microseconds since 1970 UTC, without finer digits.
 pub(super) fn instant(text: &str) -> Option<i64> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     Some(time.timestamp() * 1_000_000 + i64::from(time.timestamp_subsec_micros()))
 }
 
-/// A time that a text states: its first and its last microsecond. A date is a whole day, what lacks an offset is in UTC, what lacks
-/// seconds has none.
+/// Parses a stated time to its first and last microsecond. A date is a whole day, a missing offset means UTC, missing
+/// seconds mean zero.
 pub(super) fn stated(text: &str) -> Option<(i64, i64)> {
     if let Some(micros) = instant(text) {
         return Some((micros, micros));
@@ -41,7 +41,7 @@ pub(super) fn stated(text: &str) -> Option<(i64, i64)> {
     instant(&format!("{date}T{clock}{offset}")).map(|micros| (micros, micros))
 }
 
-/// The order of a point in time and a time that a text states.
+/// Compares an instant with a stated time.
 pub(super) fn order(micros: i64, text: &str) -> Option<Ordering> {
     let (first, last) = stated(text)?;
     Some(if micros < first {
@@ -53,7 +53,7 @@ pub(super) fn order(micros: i64, text: &str) -> Option<Ordering> {
     })
 }
 
-/// The part of a date-time field, or of a metadata text that states a time; nil for anything else.
+/// Returns the requested part of a date-time field or of a metadata text that states a time; nil for other values.
 pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
     let micros = match value {
         Value::Time(micros, _) => Some(micros),
@@ -78,7 +78,7 @@ pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
     Value::exact(BigRational::from(BigInt::from(part)))
 }
 
-/// The zone of this name in the data that is compiled in; reading one takes longer than all else together.
+/// Returns the time zone of this name from the compiled-in data, with a cache because parsing is slow.
 fn zone(name: &str) -> Option<TimeZone> {
     thread_local! {
         static ZONES: RefCell<HashMap<String, Option<TimeZone>>> = RefCell::default();

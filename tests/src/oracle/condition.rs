@@ -1,4 +1,4 @@
-//! Conditions and operands, walked as they stand.
+//! Evaluates conditions and operands directly on the syntax tree.
 
 use regex::Regex;
 use serde_json::Value as Json;
@@ -8,7 +8,7 @@ use super::past::Past;
 use super::value::Value;
 use super::{Oracle, calendar, relation};
 
-/// Where a condition is read: the transaction it is about, and the one under evaluation. In a rule they are the same.
+/// Context of an evaluation: the transaction read, and the current one. They differ only within a filter.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) oracle: &'a Oracle,
@@ -65,7 +65,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The elements of a list; `None` when the list is missing.
+    /// Returns the elements of a list; `None` if the list is missing.
     fn items(&self, list: &'a ListSource) -> Option<Vec<Value<'a>>> {
         match list {
             ListSource::Items(items) => Some(items.iter().map(|item| self.item(item)).collect()),
@@ -102,7 +102,7 @@ fn combined<'a>(left: f64, operator: ArithmeticOperator, right: f64) -> Value<'a
 }
 
 impl Oracle {
-    /// Whether a pattern is found in a text; one that the engine refuses is found nowhere.
+    /// Whether a pattern matches somewhere in a text. An invalid pattern never matches.
     fn finds(&self, pattern: &str, text: &str) -> bool {
         let mut patterns = self.patterns.borrow_mut();
         if !patterns.contains_key(pattern) {

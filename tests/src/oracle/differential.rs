@@ -1,4 +1,4 @@
-//! The comparison: the same batches before the oracle and before whoever is to agree with it.
+//! Compares the oracle with other implementations on the same batches.
 
 use anyhow::Context as _;
 use serde_json::Value as Json;
@@ -7,26 +7,27 @@ use tollgate_compiler::{CheckedRule, Compilation, CompileOptions, render};
 use super::Subject;
 use crate::generator::Batch;
 
-/// Most differences that are shrunk and described.
+/// Maximum number of differences that are shrunk and described.
 const DESCRIBED_MAX: usize = 5;
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Triples of a rule, a transaction and a history that were judged.
+    /// Number of evaluations of a rule on a transaction with a history.
     pub n_cases: usize,
-    /// How many of them match, by the oracle: far from none and from all, or the comparison says little.
+    /// Number of matches according to the oracle. It should be far from zero and from `n_cases`, or the comparison
+    /// proves little.
     pub n_matches: usize,
-    /// Cases in which some subject says something else.
+    /// Cases in which a subject disagrees.
     pub n_differences: usize,
     /// The first differences, each with the smallest history that shows it.
     pub described: Vec<String>,
 }
 
-/// Runs batches of consecutive seeds until this many cases are judged.
+/// Runs batches of consecutive seeds until this many cases are evaluated.
 ///
 /// # Errors
-/// When a generated script does not compile, or a subject cannot judge.
+/// Returns an error if a generated script does not compile or a subject cannot evaluate.
 pub fn run(
     oracle: &mut dyn Subject,
     subjects: &mut [(&str, &mut dyn Subject)],
@@ -62,7 +63,7 @@ pub fn run(
     Ok(report)
 }
 
-/// The checked rule of a generated script: all of them compile.
+/// Compiles a generated script; all of them must compile.
 fn compile(script: &str) -> anyhow::Result<CheckedRule> {
     let Compilation { rule, diagnostics } = tollgate_compiler::compile(script, &CompileOptions::default());
     rule.with_context(|| {
@@ -70,7 +71,7 @@ fn compile(script: &str) -> anyhow::Result<CheckedRule> {
     })
 }
 
-/// Places where two sets of answers differ: transaction, rule.
+/// Returns the positions (transaction, rule) at which two results differ.
 fn differences(expected: &[Vec<bool>], given: &[Vec<bool>]) -> Vec<(usize, usize)> {
     let mut places = Vec::new();
     for (transaction, (expected, given)) in expected.iter().zip(given).enumerate() {
@@ -83,7 +84,7 @@ fn differences(expected: &[Vec<bool>], given: &[Vec<bool>]) -> Vec<(usize, usize
     places
 }
 
-/// One rule, and a stream whose last transaction it is about.
+/// One rule, and a stream whose last transaction differs.
 struct Case<'a> {
     script: &'a str,
     rule: &'a [CheckedRule],
@@ -99,7 +100,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Leaves out of the history whatever the difference does not need, and describes the rest.
+    /// Removes every transaction that the difference does not need, and describes the rest.
     fn shrunk(mut self, oracle: &mut dyn Subject, subject: &mut dyn Subject) -> anyhow::Result<String> {
         for place in (0..self.stream.len().saturating_sub(1)).rev() {
             let left_out = self.stream.remove(place);

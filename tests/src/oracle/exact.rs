@@ -1,13 +1,13 @@
-//! Exact arithmetic: fractions of whole numbers of any size, rounded to a double once, at the end.
+//! Exact arithmetic: fractions of big integers, rounded to a double once, at the end.
 
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-/// Most digits before the point, behind it, and between the first and the last that is not zero.
+/// Maximum number of digits before the point, after it, and between the first and the last non-zero digit.
 const DIGITS_MAX: usize = 38;
 
-/// A decimal number taken apart: `sign whole.fraction`, without zeros that say nothing.
+/// A decimal number split into `sign whole.fraction`, without redundant zeros.
 struct Digits {
     negative: bool,
     whole: String,
@@ -15,7 +15,7 @@ struct Digits {
 }
 
 impl Digits {
-    /// Reads `-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`; `None` for any other text.
+    /// Parses `-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`; `None` for any other text.
     fn read(text: &str) -> Option<Self> {
         let (number, exponent) = match text.split_once(['e', 'E']) {
             Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
@@ -52,12 +52,12 @@ impl Digits {
     }
 }
 
-/// Whether a text is wholly a plain decimal number, `-?[0-9]+(\.[0-9]+)?`, of a size that is kept.
+/// Whether the whole text is a plain decimal number, `-?[0-9]+(\.[0-9]+)?`, within the size limits.
 pub(super) fn is_plain(text: &str) -> bool {
     !text.contains(['e', 'E']) && Digits::read(text).is_some_and(|digits| digits.is_kept())
 }
 
-/// The number that JSON, or a plain text, says.
+/// Parses a JSON number or a plain decimal text.
 pub(super) fn parse(text: &str) -> Option<BigRational> {
     let digits = Digits::read(text)?;
     let all: BigInt = format!("0{}{}", digits.whole, digits.fraction).parse().ok()?;
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Option<BigRational> {
     Some(if digits.negative { -magnitude } else { magnitude })
 }
 
-/// A number written out: no exponent, no zeros that say nothing.
+/// Formats a number without exponent and redundant zeros.
 pub(super) fn plain_text(json: &str) -> Option<String> {
     let Digits { negative, whole, fraction } = Digits::read(json)?;
     let whole = if whole.is_empty() { "0" } else { &whole };
@@ -76,13 +76,13 @@ pub(super) fn plain_text(json: &str) -> Option<String> {
     Some(format!("{sign}{whole}{point}{fraction}"))
 }
 
-/// The double nearest to a fraction; of two equally near, the even one.
+/// Returns the double nearest to a fraction, with ties to even.
 pub(super) fn nearest(fraction: &BigRational) -> f64 {
     if fraction.is_zero() {
         return 0.0;
     }
     let (numerator, denominator) = (fraction.numer().magnitude(), fraction.denom().magnitude());
-    // Some 70 bits of quotient: more than a double has, fewer than a u128.
+    // About 70 bits of quotient: more than a double holds, fewer than a u128.
     let shift = 70 + bits(denominator) - bits(numerator);
     let (numerator, denominator) = if shift >= 0 {
         (numerator << shift, denominator.clone())
@@ -90,7 +90,7 @@ pub(super) fn nearest(fraction: &BigRational) -> f64 {
         (numerator.clone(), denominator << -shift)
     };
     let quotient = (&numerator / &denominator).to_u128().unwrap_or(u128::MAX);
-    // What is cut off counts as a last bit, so that the one rounding below sees on which side of the middle it is.
+    // A sticky bit represents the cut-off remainder, so that the final rounding breaks ties correctly.
     let sticky = u128::from(!(numerator % denominator).is_zero());
     #[expect(clippy::cast_precision_loss, reason = "this is the rounding")]
     let rounded = (quotient | sticky) as f64;
@@ -119,7 +119,7 @@ mod tests {
         for number in [0.1, 9.99, 1e21, 123_456_789.123, 5e-324_f64.max(1e-30), 2_f64.powi(53) + 2.0] {
             assert_eq!(nearest(&parse(&format!("{number:e}")).unwrap()), number, "{number}");
         }
-        // Halfway between two doubles, and a little above.
+        // Halfway between two doubles, and slightly above.
         assert_eq!(nearest(&parse("9007199254740993").unwrap()), 9_007_199_254_740_992.0);
         assert_eq!(nearest(&parse("9007199254740993.0001").unwrap()), 9_007_199_254_740_994.0);
     }

@@ -1,11 +1,11 @@
-//! "`$current.x` missing in a filter: the filter matches nothing."
+//! Implements "`$current.x` missing in a filter: the filter matches nothing."
 
 use serde_json::Value as Json;
 use tollgate_guest_abi::{Condition, FieldPath, Item, ListSource, Operand};
 
 use super::value::Value;
 
-/// Whether a filter names, wherever in it, a field of the transaction under evaluation that is missing there.
+/// Whether a filter refers to a field that the current transaction lacks.
 pub(super) fn names_a_missing_current(filter: &Condition, current: &Json) -> bool {
     let mut paths = Vec::new();
     of_condition(filter, &mut paths);
@@ -31,7 +31,7 @@ fn of_condition<'a>(condition: &'a Condition, paths: &mut Vec<&'a FieldPath>) {
             }
         }
         Condition::Matches { value, pattern: _, negated: _ } => of_operand(value, paths),
-        // Filters hold no lookups.
+        // Filters contain no lookups.
         Condition::Previous(_) => {}
     }
 }

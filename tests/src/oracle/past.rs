@@ -1,4 +1,4 @@
-//! The past: a list of transactions, all of them looked at for every question.
+//! The history as a list of transactions, scanned in full for every lookup.
 
 use anyhow::Context as _;
 use num_bigint::BigInt;
@@ -11,7 +11,7 @@ use super::condition::Scene;
 use super::value::Value;
 use super::{calendar, missing, relation, summary};
 
-/// Every transaction accepted so far, in order, with the instant of its `created_at`.
+/// All accepted transactions in order, with the instant of their `created_at`.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     rows: Vec<(i64, Json)>,
@@ -24,7 +24,7 @@ impl Past {
         Ok(())
     }
 
-    /// What an aggregate is, seen from the transaction of a scene.
+    /// Evaluates an aggregate for the current transaction of a scene.
     pub(super) fn aggregate<'a>(&'a self, spec: &'a AggregateSpec, asked: &Scene<'a>) -> Value<'a> {
         if missing::names_a_missing_current(&spec.filter, asked.current) {
             return Value::exact(BigRational::zero());
@@ -56,7 +56,7 @@ impl Past {
         })
     }
 
-    /// The rows of a window, both ends included.
+    /// Returns the rows of a window, both ends included.
     fn window(&self, window: Window, current: &Json) -> impl Iterator<Item = &Json> {
         let end = created(current).unwrap_or(i64::MIN);
         let start = end.saturating_sub(i64::from(window.seconds()) * 1_000_000);

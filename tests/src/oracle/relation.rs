@@ -1,4 +1,4 @@
-//! The table of values and comparisons, row by row.
+//! The comparison rules for every pair of value types.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use tollgate_guest_abi::Comparison;
 use super::calendar;
 use super::value::{Value, word};
 
-/// Whether two values stand in a relation. With nil on either side none does.
+/// Whether two values satisfy a comparison. Comparisons with nil are false.
 pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>) -> bool {
     if left.is_nil() || right.is_nil() {
         return false;
@@ -23,7 +23,7 @@ pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>
     }
 }
 
-/// Whether two values are equal, and which comes first, if they have an order.
+/// Returns whether two values are equal, and their order if they have one.
 fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
     use Value::{Boolean, Computed, Exact, Number, Status, Text, Time};
     const UNEQUAL: (bool, Option<Ordering>) = (false, None);
@@ -49,7 +49,7 @@ fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
     }
 }
 
-/// The order of two numbers: exact, unless a double is all that is known of one. `None` when one is no number.
+/// Compares two numbers: exactly, unless one is only known as a double. `None` if one is not a number.
 fn order_of(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     let is_computed = |value: &Value<'_>| matches!(value, Value::Computed(_));
     if is_computed(left) || is_computed(right) {

@@ -1,4 +1,4 @@
-//! Values of many rows brought to one number. Of no values, every function is 0.
+//! Aggregate functions over the values of rows. Every function of no values is 0.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::exact;
 use super::value::Value;
 
-/// The numbers among values, exactly; a text is none, whatever it says.
+/// Returns the numbers among the values, exactly. Texts never count as numbers.
 pub(super) fn numbers<'a>(values: impl Iterator<Item = Value<'a>>) -> Vec<BigRational> {
     values
         .filter_map(|value| match value {
@@ -36,7 +36,8 @@ pub(super) fn most(numbers: &[BigRational]) -> BigRational {
     numbers.iter().max().cloned().unwrap_or_default()
 }
 
-/// Of a sample: the root of the double nearest to the exact variance; 0 for fewer than two numbers.
+/// Returns the sample standard deviation: the root of the double nearest to the exact variance. It is 0 for fewer than
+/// two numbers.
 pub(super) fn deviation(numbers: &[BigRational]) -> f64 {
     let Some(mean) = exact_mean(numbers) else { return 0.0 };
     if numbers.len() < 2 {
@@ -55,13 +56,13 @@ fn exact_mean(numbers: &[BigRational]) -> Option<BigRational> {
     (!numbers.is_empty()).then(|| total / BigRational::from(BigInt::from(numbers.len())))
 }
 
-/// How many different values there are. Values are the same when they are of one kind and the same by that kind:
-/// numbers by value, texts to the letter, date-times by their instant, structures part by part.
+/// Counts distinct values. Equal values have the same type: numbers compare by value, texts exactly, date-times by
+/// instant, structures recursively.
 pub(super) fn n_distinct<'a>(values: impl Iterator<Item = Value<'a>>) -> usize {
     values.filter_map(signature).collect::<BTreeSet<_>>().len()
 }
 
-/// A text that two values share exactly when they are the same.
+/// Returns a text that is equal for exactly the values that are equal.
 fn signature(value: Value<'_>) -> Option<String> {
     Some(match value {
         Value::Nil => return None,
@@ -81,7 +82,7 @@ fn structure(json: &Json) -> String {
     let Json::Object(entries) = json else {
         return signature(Value::of_json(json)).unwrap_or_default();
     };
-    // Quoted, so that a key cannot be taken for what surrounds it; sorted, because order means nothing.
+    // Quoting prevents ambiguity between keys and delimiters; sorting ignores the order of members.
     let entries: BTreeSet<String> =
         entries.iter().map(|(key, value)| format!("{key:?}: {:?}", structure(value))).collect();
     format!("{entries:?}")

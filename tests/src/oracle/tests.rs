@@ -1,4 +1,4 @@
-//! The oracle says what the language says: one line for each sentence that could be read in two ways.
+//! Tests of the oracle: one line per sentence of the language reference that could be read in two ways.
 
 use serde_json::{Value as Json, json};
 use tollgate_compiler::{CompileOptions, compile};
@@ -6,7 +6,7 @@ use tollgate_compiler::{CompileOptions, compile};
 use super::{Oracle, Subject};
 use crate::generator;
 
-/// Transactions an hour apart; the last one is judged.
+/// Returns transactions one hour apart; the last one is evaluated.
 fn stream(entries: &[Json]) -> Vec<Json> {
     let transaction = |(hour, entry): (usize, &Json)| {
         let mut transaction = json!({
@@ -81,7 +81,7 @@ fn windows_have_both_ends_and_history_has_no_future() {
     check("sum(amount when amount > 0, \"P1D\") == 0.3", &three, true);
     check("stddev(amount when amount > 0, \"P1D\") == 0", &three, true);
     check("min(metadata.a when amount > 0, \"P1D\") == 0", &three, true);
-    // Accepted first, and in its event time later: not seen.
+    // Accepted earlier with a later event time: outside the window.
     let late = [json!({"created_at": "2026-03-01T02:00:00Z"}), json!({})];
     check("count(when amount > 0, \"P1D\") == 0", &late, true);
 }

@@ -9,44 +9,44 @@ use tollgate_guest_abi::{FieldPath, FieldType, Number as Literal};
 
 use super::{calendar, exact};
 
-/// What stands in a field, or what was computed.
+/// The value of a field or of a computation.
 #[derive(Debug, Clone)]
 pub(super) enum Value<'a> {
-    /// Missing.
+    /// A missing value.
     Nil,
     Boolean(bool),
-    /// A number with digits of its own.
+    /// A JSON number with its digits.
     Number(&'a Number),
-    /// A number that is known exactly: a literal, an aggregate, a part of a time.
+    /// An exact number: a literal, an aggregate or a part of a time.
     Exact(Rc<BigRational>),
-    /// A number out of arithmetic, a mean or a deviation: its double is all there is of it.
+    /// A result of arithmetic, a mean or a deviation: known only as a double.
     Computed(f64),
     Text(&'a str),
-    /// A status, as it was sent; the case of its ASCII letters does not matter.
+    /// A status as sent; ASCII case does not matter.
     Status(&'a str),
-    /// A date-time field: its instant, in microseconds, and its text.
+    /// A date-time field: its instant in microseconds, and its text.
     Time(i64, &'a str),
     List(&'a [Json]),
     Object(&'a Json),
 }
 
 impl<'a> Value<'a> {
-    /// A number out of a computation; NaN is nil.
+    /// Creates a computed number; NaN becomes nil.
     pub(super) fn computed(number: f64) -> Self {
         if number.is_nan() { Value::Nil } else { Value::Computed(number) }
     }
 
-    /// A number that is known exactly.
+    /// Creates an exact number.
     pub(super) fn exact(number: BigRational) -> Self {
         Value::Exact(Rc::new(number))
     }
 
-    /// A literal.
+    /// Creates the value of a literal.
     pub(super) fn literal(number: &Literal) -> Self {
         exact::parse(number.as_str()).map_or(Value::Nil, Value::exact)
     }
 
-    /// A piece of metadata, or an element of a list.
+    /// Creates the value of a metadata item or a list element.
     pub(super) fn of_json(json: &'a Json) -> Self {
         match json {
             Json::Null => Value::Nil,
@@ -58,19 +58,19 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What a path reads from a transaction.
+    /// Reads a path of a transaction.
     pub(super) fn read(transaction: &'a Json, path: &FieldPath) -> Self {
         if let Some(keys) = path.metadata_keys() {
             let metadata = transaction.get("meta_data");
             let found = keys.iter().fold(metadata, |json, key| json.and_then(|json| json.get(key.as_str())));
             return found.map_or(Value::Nil, Value::of_json);
         }
-        // On the wire the timestamp is called `created_at`.
+        // The wire name of the timestamp is `created_at`.
         let name = if path.root() == "timestamp" { "created_at" } else { path.root() };
         let found = transaction.get(name).map_or(Value::Nil, Value::of_json);
         match (path.field_type(), found) {
             (FieldType::Unknown, _) => Value::Nil,
-            // Left out, the four flags are false.
+            // The four flags default to false.
             (FieldType::Boolean, Value::Nil) => Value::Boolean(false),
             (FieldType::Time, Value::Text(text)) => {
                 calendar::instant(text).map_or(Value::Nil, |micros| Value::Time(micros, text))
@@ -84,7 +84,7 @@ impl<'a> Value<'a> {
         matches!(self, Value::Nil)
     }
 
-    /// As a number to compute with: a number, or a text that is wholly a plain decimal number.
+    /// Returns the number for arithmetic: a number, or a text that is wholly a plain decimal number.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             Value::Number(number) => number.as_f64(),
@@ -95,7 +95,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same exactly; `None` of what only a double is known of.
+    /// Returns the exact number; `None` if only a double is known.
     pub(super) fn exactly(&self) -> Option<Rc<BigRational>> {
         match self {
             Value::Number(number) => exact::parse(&number.to_string()).map(Rc::new),
@@ -107,7 +107,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A text, or the word of a boolean, in small ASCII letters.
+    /// Returns a text or boolean in ASCII lower case.
     pub(super) fn small_text(&self) -> Option<String> {
         match self {
             Value::Text(text) | Value::Status(text) => Some(text.to_ascii_lowercase()),
@@ -116,7 +116,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What patterns are searched in; `None` for what has no text.
+    /// Returns the text that patterns search; `None` for values without text.
     pub(super) fn searched(&self) -> Option<Cow<'a, str>> {
         match self {
             Value::Text(text) | Value::Status(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
@@ -129,7 +129,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The word of a boolean.
+/// Returns the word for a boolean.
 pub(super) const fn word(boolean: bool) -> &'static str {
     if boolean { "true" } else { "false" }
 }

@@ -1,4 +1,4 @@
-//! Rules as the service's evaluator runs them: each in a module of its own, or put together in bodies.
+//! Rules run by the service's evaluator, either in separate modules or fused into bodies.
 
 use std::sync::Arc;
 
@@ -18,43 +18,43 @@ use super::rules;
 use crate::generator;
 use crate::oracle::Subject;
 
-/// How often in a row a rule may run out of time: on a machine with other work a thread can be stopped for longer than
-/// a rule has, and that is no difference.
+/// Maximum consecutive interruptions of a rule. On a busy machine a thread can be suspended for longer than a rule may
+/// run, which is not a difference.
 const INTERRUPTIONS_MAX: usize = 20;
 
-/// Rules are in force first; then each transaction is accepted and judged.
+/// Installs the rules first, then accepts and evaluates each transaction.
 #[derive(Debug)]
 pub struct Live {
     sandbox: Sandbox,
     lists: Lists,
 }
 
-/// As [`Live`], with bodies that answer for as many rules as fit.
+/// Like [`Live`], with bodies that combine as many rules as possible.
 #[derive(Debug)]
 pub struct Fused {
     sandbox: Sandbox,
     lists: Lists,
-    /// Bodies that were made, rules in them, and how often one failed or was spared.
+    /// Statistics of the bodies.
     pub fared: Fared,
 }
 
-/// How bodies fared.
+/// Statistics of fused bodies.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Fared {
-    /// How many were made.
+    /// Number of bodies built.
     pub n_bodies: usize,
-    /// How many rules they answered for.
+    /// Number of rules in them.
     pub n_rules: usize,
-    /// In how many fields they searched several patterns at once.
+    /// Number of fields in which several patterns are searched at once.
     pub n_joint_searches: usize,
-    /// How often one failed on a transaction.
+    /// Number of failures on a transaction.
     pub n_failed: usize,
-    /// How often one did not run, since the transaction had nothing that its rules look for.
+    /// Number of skipped runs, because the transaction contained nothing the rules search for.
     pub n_spared: usize,
 }
 
-/// The whole stream is accepted first; then the rules come into force and judge it backwards, each transaction as of its
-/// own number: series are built after the fact, and what was accepted later must stay unseen.
+/// Accepts the whole stream first, then installs the rules and evaluates the transactions in reverse, each as of its
+/// sequence number. Series are therefore built late, and transactions accepted later must stay invisible.
 #[derive(Debug)]
 pub struct Late {
     sandbox: Sandbox,
@@ -62,7 +62,7 @@ pub struct Late {
 }
 
 impl Live {
-    /// With the lists of the generator.
+    /// Creates a subject with the lists of the generator.
     #[must_use]
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox, lists: rules::lists(&generator::lists()) }
@@ -70,7 +70,7 @@ impl Live {
 }
 
 impl Late {
-    /// With the lists of the generator.
+    /// Creates a subject with the lists of the generator.
     #[must_use]
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox, lists: rules::lists(&generator::lists()) }
@@ -78,7 +78,7 @@ impl Late {
 }
 
 impl Fused {
-    /// With the lists of the generator.
+    /// Creates a subject with the lists of the generator.
     #[must_use]
     pub fn new(sandbox: Sandbox) -> Self {
         Self { sandbox, lists: rules::lists(&generator::lists()), fared: Fared::default() }
@@ -156,7 +156,7 @@ impl Bench {
         Ok(Self { evaluator, rule_set, n_bodies_failed: 0, n_bodies_spared: 0 })
     }
 
-    /// The same rules and lists, with bodies.
+    /// Returns the same rules and lists, with bodies.
     fn fused(self, sandbox: &Sandbox) -> Self {
         let rules: Vec<_> = self.rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
         let bodies = fusion::bodies(sandbox, &[], &rules);
@@ -165,7 +165,7 @@ impl Bench {
         Self { rule_set: Arc::new(rule_set), ..self }
     }
 
-    /// Each transaction of a stream is accepted, and judged.
+    /// Accepts and evaluates each transaction of a stream.
     fn judge_all(&mut self, history: &History, stream: &[Json]) -> anyhow::Result<Vec<Vec<bool>>> {
         rules::transactions(stream)?
             .into_iter()

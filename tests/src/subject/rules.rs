@@ -1,4 +1,4 @@
-//! From checked rules to rules that can run, and from JSON to transactions.
+//! Converts checked rules to executable rules, and JSON to transactions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tollgate_model::instruction::{
 };
 use tollgate_model::transaction::Transaction;
 
-/// A rule in a module of its own, bound to a history under a number.
+/// Compiles a rule to its own module and binds it to a history under a number.
 ///
 /// # Errors
-/// When it makes no module, or asks what the history does not answer.
+/// Returns an error if it cannot be compiled or the history does not support a lookup.
 pub fn bind(
     number: usize,
     rule: &CheckedRule,
@@ -28,10 +28,10 @@ pub fn bind(
     bind_within(number, rule, sandbox, history, u64::MAX)
 }
 
-/// The same, with at most so much fuel for a run.
+/// Does the same as [`bind`], with a fuel limit per run.
 ///
 /// # Errors
-/// When it makes no module, or asks what the history does not answer.
+/// Returns an error if it cannot be compiled or the history does not support a lookup.
 pub fn bind_within(
     number: usize,
     rule: &CheckedRule,
@@ -64,7 +64,7 @@ pub fn bind_within(
     Ok(BoundRule::bind(Arc::new(instruction), module, history)?.made_of(Some(Arc::new(rule.clone()))))
 }
 
-/// The transactions of a stream.
+/// Parses the transactions of a stream.
 pub(super) fn transactions(stream: &[Json]) -> anyhow::Result<Vec<Arc<Transaction>>> {
     stream
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn transactions(stream: &[Json]) -> anyhow::Result<Vec<Arc<Transactio
         .collect()
 }
 
-/// Named lists as the service keeps them.
+/// Returns the named lists in the service's form.
 pub(super) fn lists(entries: &BTreeMap<String, Vec<String>>) -> Lists {
     let mut lists = Lists::default();
     for (name, entries) in entries {

@@ -1,4 +1,4 @@
-//! kill -9 while alerts are on their way: none is lost, and each keeps its id.
+//! kill -9 while alerts are pending: none is lost, and each keeps its id.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::channel;
@@ -11,7 +11,7 @@ use crate::{dead_letters, impatient, until_settled};
 
 const N_CLIENTS: usize = 8;
 
-/// Injects until the service is killed under it; the ids that were answered.
+/// Injects until the service is killed under load. Returns the acknowledged ids.
 fn load(service: Service, cycle: usize) -> Vec<String> {
     const N_BEFORE_THE_CRASH: usize = 80;
     let (tell, told) = channel();
@@ -44,7 +44,7 @@ fn after_kill_9_every_alert_of_an_answered_verdict_arrives_under_one_id_or_is_a_
     let cycles = proof::rounds(8, 100);
     let mut answered = Vec::new();
     for cycle in 0..cycles {
-        // One takes alerts, one fails, one hangs: so that the crash finds some on every part of their way.
+        // Alternate success, failure and timeout, so that the crash hits alerts in every state.
         receiver.set(match cycle % 3 {
             0 => Reception::Status(200),
             1 => Reception::Status(500),
@@ -79,7 +79,7 @@ fn after_kill_9_every_alert_of_an_answered_verdict_arrives_under_one_id_or_is_a_
     for id in &answered {
         assert!(taken.contains(id) || dead.contains(id.as_str()), "nobody heard of {id}");
     }
-    // What was sent was durable: a verdict that is heard of outside is there.
+    // An alert is sent only after its verdict is durable.
     for id in ids.keys() {
         assert_eq!(service.transaction(id).status, 200, "{id} was sent and is not stored");
     }

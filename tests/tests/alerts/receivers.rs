@@ -1,4 +1,4 @@
-//! Receivers that fail, hang, send elsewhere, are gone or never end.
+//! Receivers that fail, hang, redirect, disappear or respond without end.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tollgate_tests::{Home, Service, proof, sample};
 
 use crate::{block, check_signed, dead_letters, home, impatient, until_settled};
 
-/// The ids of these requests, each once.
+/// Returns the distinct ids of these requests.
 fn ids(requests: &[tollgate_tests::links::Delivered]) -> Vec<String> {
     let mut ids: Vec<String> =
         requests.iter().map(|request| request.header("webhook-id").to_owned()).collect();
@@ -24,7 +24,7 @@ fn one_that_fails_for_a_while_gets_the_same_alert_again() {
     let receiver = Receiver::start(Reception::Status(200));
     receiver.set_next(vec![Reception::Status(500), Reception::Hanging, Reception::Status(429)]);
     let mut home = home(&[receiver.url()]);
-    // Short enough to wait for once, and long enough for the others on a busy machine.
+    // Short enough to wait for once, long enough for the other requests on a busy machine.
     home.set("ALERT_WEBHOOK_TIMEOUT", "2s");
     let service = Service::start(&home);
     block(&service, "t");
@@ -95,7 +95,7 @@ fn while_the_first_hangs_the_next_is_told_and_no_inject_waits() {
         begun.elapsed(),
         first.requests().len()
     );
-    // One after the other they would wait 300 ms each.
+    // In sequence they would wait 300 ms each.
     assert!(injected < Duration::from_secs(5), "{injected:?}");
     assert!(first.requests().len() < 50, "one that hangs is passed over for a while");
     until_settled(&service);
@@ -130,7 +130,7 @@ fn one_that_is_gone_is_told_nothing_more_until_the_next_start() {
     assert!(standing.ends_with("disabled, it answered 410"), "{standing}");
     assert_eq!(metric(&service, "tollgate_alert_endpoints_gone"), 1);
 
-    // Nobody is left: what comes now is a dead letter at once, and nothing is sent.
+    // No receiver is left: a new alert becomes a dead letter at once, and nothing is sent.
     second.set(Reception::Status(410));
     block(&service, "t4");
     dead_letters(&service, 1);
@@ -184,7 +184,7 @@ fn inject_is_as_fast_whatever_the_receiver_does() {
         p99(&taking),
         p99(&hanging)
     );
-    // Whoever waited for the receiver that hangs would wait at least as long as it is given, 300 ms.
+    // Waiting for the hanging receiver would take at least its timeout of 300 ms.
     let bound = median(&without) * 4 + Duration::from_millis(200);
     assert!(median(&taking) < bound && median(&hanging) < bound, "{bound:?}");
 }

@@ -1,4 +1,4 @@
-//! Cases beside an example: transactions, and what is answered to them by a service with that rule alone.
+//! Runs the cases of an example: transactions, and the expected responses of a service with only that rule.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, repository};
 
-/// `cases.json`. Ids and accounts keep the cases apart.
+/// Content of `cases.json`. Ids and accounts keep the cases independent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenario {
@@ -33,7 +33,7 @@ struct Expectation {
     triggered: Vec<String>,
 }
 
-/// Uploads the module of the rule in this folder, and fails when a case is not answered as it says.
+/// Uploads the module of the rule in this folder and checks all its cases.
 #[track_caller]
 pub(crate) fn check(module: &[u8], folder: &Path) {
     let scenario: Scenario = serde_json::from_str(&repository::read(&folder.join("cases.json"))).unwrap();

@@ -1,4 +1,4 @@
-//! What a module may be made of, read off its bytes.
+//! Checks the structure of a module from its bytes.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tollgate_tests::repository;
 use wasmparser::types::TypesRef;
 use wasmparser::{ExternalKind, Parser, Payload, TypeRef, ValType, Validator, WasmFeatures};
 
-/// What `docs/abi.md` allows of WebAssembly.
+/// The WebAssembly features that `docs/abi.md` allows.
 const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
     .union(WasmFeatures::SIGN_EXTENSION)
     .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
@@ -17,8 +17,7 @@ const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
     .union(WasmFeatures::BULK_MEMORY)
     .union(WasmFeatures::FLOATS);
 
-/// Fails when the host would have something against the module of the rule in this folder, or when its manifest is another
-/// than lies there.
+/// Checks that the host would admit the module of the rule in this folder and that its manifest matches the file there.
 #[track_caller]
 pub(crate) fn check(module: &[u8], folder: &Path) {
     let rule = &*repository::name(folder);
@@ -72,7 +71,7 @@ fn check_import(import: &wasmparser::Import<'_>, types: TypesRef<'_>, rule: &str
 }
 
 fn check_exports(exports: &mut Vec<(String, ExternalKind, u32)>, types: TypesRef<'_>, rule: &str) {
-    // Linkers leave globals behind that cannot change.
+    // Linkers leave immutable globals behind.
     exports.retain(|(_, kind, index)| *kind != ExternalKind::Global || types.global_at(*index).mutable);
     exports.sort_by(|one, other| one.0.cmp(&other.0));
     let names: Vec<(&str, ExternalKind)> =

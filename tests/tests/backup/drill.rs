@@ -1,4 +1,4 @@
-//! The drill: a backup under load, kill -9, and the same answers elsewhere.
+//! The drill: a backup under load, kill -9, and the same responses on another machine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,10 +14,10 @@ use tollgate_tests::{Client, Home, Service, proof, sample};
 use super::{backup, check_done, restore};
 
 const N_THREADS: usize = 4;
-/// Transactions answered after the backup, before the service is killed.
+/// Number of transactions between the backup and the kill.
 const N_AFTER: usize = 200;
 
-/// One that was answered.
+/// An acknowledged transaction.
 struct Answered {
     body: String,
     answer: String,
@@ -77,7 +77,7 @@ fn a_backup_under_load_is_the_same_service_again_elsewhere() {
     show_times(&answered, began, ended);
 }
 
-/// The history of the restored service counts what is there and nothing else.
+/// Checks that the restored history contains exactly this many transactions.
 #[track_caller]
 fn check_history(service: &Service, n_present: usize) {
     let condition = format!(r#"count(when currency == "EUR", "P1D") == {n_present}"#);
@@ -100,20 +100,20 @@ fn condition(k: usize) -> String {
     format!(r#"count(when source == $current.source, "P1D") >= {k}"#)
 }
 
-/// Another machine with the rules and settings of this one.
+/// Creates a home on another machine with the same rules and settings.
 fn home_of_the_same_rules(home: &Home) -> Home {
     let mut other = self::home();
     other.set("WATCH_SCRIPT_DIR", home.rules().to_str().unwrap());
     other
 }
 
-/// What of the repository has to be in force again.
+/// Returns the repository state that must be restored.
 fn followed(service: &Service) -> Vec<Value> {
     let status = service.get("/git/status").expect(200);
     ["url", "branch", "current_commit"].map(|name| status[name].clone()).to_vec()
 }
 
-/// Sends from all clients at once; when so many were answered, does `meanwhile` while more are sent.
+/// Sends from all clients at once. After `n_before` responses, runs `meanwhile` while the load continues.
 fn load(
     service: &Service,
     n_before: usize,
@@ -158,7 +158,7 @@ fn send(client: &Client, n: usize) -> Answered {
     Answered { body, answer: answer.text(), id, at: Instant::now(), took: sent.elapsed() }
 }
 
-/// How long a call took while nothing else went on, and while the backup did.
+/// Prints latencies with and without a running backup.
 fn show_times(answered: &[Answered], began: Instant, ended: Instant) {
     let p99 = |when: &dyn Fn(&&Answered) -> bool| {
         let mut times: Vec<Duration> = answered.iter().filter(when).map(|one| one.took).collect();

@@ -1,4 +1,4 @@
-//! What is not done: nothing is overwritten, nothing half is left, nothing damaged comes back.
+//! Refused operations: a restore never overwrites, leaves no partial files, and rejects damaged backups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tollgate_tests::{Home, Service, sample};
 
 use super::{backup, check_done, check_refused, restore, run, said};
 
-/// A home whose service has stopped, with a transaction `t` in its store.
+/// Returns a home with a stopped service and a transaction `t` in its store.
 fn stopped() -> Home {
     let home = Home::new();
     let service = Service::start(&home);

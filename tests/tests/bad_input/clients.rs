@@ -1,4 +1,4 @@
-//! What honest clients send who are not quite right: unset fields, other spellings, other encodings, ids in a header.
+//! Requests of well-meaning but imprecise clients: unset fields, other spellings, other encodings, ids in a header.
 
 use serde_json::{Value, json};
 use tollgate_tests::wire;

@@ -1,11 +1,11 @@
-//! Identifiers that look like others, and free texts that only look odd.
+//! Identifiers that resemble others, and free texts that only look unusual.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Home, Service, sample};
 
 use super::{check_refused, check_unharmed, service};
 
-/// Spellings that every reader takes for `acc-1`, and what is said of each.
+/// Spellings that readers take for `acc-1`, and part of the error message for each.
 const LOOK_ALIKES: [(&str, &str); 14] = [
     ("acc\u{200b}-1", "U+200B (zero width space) as character 4 of 6"),
     ("acc-1\u{200b}", "U+200B (zero width space) as character 6 of 6"),
@@ -84,7 +84,7 @@ fn what_a_ledger_reports_is_taken_and_counted_and_answered_when_somebody_asks() 
         let answer = report(&service, &data);
         assert_eq!(answer.status, 200, "{text:?}: {}", answer.text());
         assert_eq!(count(&service, "event"), n as u64 + 1);
-        // It is stored, so it is no new identifier.
+        // Already stored, so it is not a new identifier.
         let again = service.inject(&data);
         assert_eq!((again.status, again.at("/transaction_id")), (200, json!(text)), "{}", again.text());
     }

@@ -1,4 +1,4 @@
-//! What hostile input leaves in the log: lines that are one JSON object each, and nothing a terminal acts on.
+//! Log output for hostile input: each line is one JSON object without terminal control sequences.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, log, sample, wire};
@@ -58,7 +58,7 @@ fn every_line_stays_one_json_object_whatever_callers_send() {
     assert!(reported >= 2, "the broken files are not reported: {lines:#?}");
 }
 
-/// The same in places that are not the body.
+/// Sends the same texts outside the body.
 fn send_headers(service: &Service) {
     for (line, headers) in [
         ("GET /transactions/%1b%5b31m%0d%0aforged", vec![]),

@@ -1,4 +1,4 @@
-//! Scripts that want to harm the compiler, or just do not compile.
+//! Scripts that attack the compiler or do not compile.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use tollgate_tests::{Service, sample};
 
 use super::{check_refused, check_unharmed, service};
 
-/// A diagnostic comes within this time; an unoptimised compiler takes longer.
+/// Time limit for a diagnostic; an unoptimised compiler takes longer.
 const QUICK: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 50 });
-/// On a busy machine one of so many attempts is undisturbed.
+/// Number of attempts; on a busy machine one of them is undisturbed.
 const N_ATTEMPTS: usize = 5;
 
 #[test]
@@ -57,7 +57,7 @@ fn a_script_of_10_mb_is_refused_unread() {
     let service = service();
     for n_bytes in [10_000_000, 200_000] {
         let body = json!({ "script": "(".repeat(n_bytes) }).to_string();
-        // A client that is still sending when the service closes may miss the answer.
+        // A client that is still sending when the service closes may miss the response.
         if let Ok(answer) = service.try_post("/compile-and-save-instruction", body.as_bytes()) {
             check_refused("10 MB", &answer, 413, "body_too_large");
         }
@@ -99,7 +99,7 @@ fn bidi_controls_inside_texts_do_not_hide_what_a_rule_does() {
     }
 }
 
-/// Refused as a compile error, with a first diagnostic that has a place, in time.
+/// Checks for a timely compile error whose first diagnostic has a position.
 #[track_caller]
 fn check_quick(service: &Service, what: &str, script: &str) {
     let mut fastest = Duration::MAX;

@@ -1,7 +1,7 @@
-//! Bodies as the serialisers of five languages write them, by clients that are odd and honest.
+//! Request bodies as the serialisers of five languages write them, from unusual but well-meaning clients.
 //!
-//! Each is taken, or refused with the field's name and a cure; none is a fault of the service. A language that is not installed
-//! is left out, and says so.
+//! Each is accepted, or rejected with the field name and a remedy; none causes a server error. A missing language is
+//! reported and skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,14 +10,14 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 use tollgate_tests::{Home, Service, repository, sample};
 
-/// A program that writes bodies, a line each: what is expected, the field that a refusal names, and the body in hexadecimal
-/// digits.
+/// A program that prints one body per line: the expected outcome, the field an error names, and the body in
+/// hexadecimal.
 struct Language {
     name: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
     file: &'static str,
-    /// Whether whatever else these tests need brings it along.
+    /// Whether other requirements of these tests already include it.
     is_required: bool,
 }
 
@@ -58,7 +58,7 @@ fn bodies_of_honest_clients_are_taken_or_refused_with_field_and_cure() {
     assert!(n_bodies >= BODIES_MIN, "only {n_bodies} bodies");
 }
 
-/// What is wrong with an answer, if something is.
+/// Returns the fault of a response, if any.
 fn fault(service: &Service, case: &Case, cure: &Regex) -> Option<String> {
     let answer = service.try_post("/inject", &case.body).unwrap();
     let said = format!("{} {}", answer.status, answer.text());
@@ -76,13 +76,13 @@ fn fault(service: &Service, case: &Case, cure: &Regex) -> Option<String> {
     (!is_right).then(|| format!("{shown}\n    is answered {said}"))
 }
 
-/// `None` where the language is not there.
+/// Returns `None` if the language is not installed.
 fn written_by(language: &Language, folder: &Path) -> Option<Vec<Case>> {
     let file: PathBuf = repository::root().join("tests/serialisers").join(language.file);
     let written = Command::new(language.program)
         .args(language.arguments)
         .arg(&file)
-        // What Go compiles goes where it is taken away again.
+        // Keeps Go's build output in the temporary folder.
         .env("GOCACHE", folder.join("go"))
         .env("GOFLAGS", "-mod=mod")
         .env("GOPROXY", "off")
@@ -108,7 +108,7 @@ fn case(line: &str) -> Case {
     Case { is_taken: expected == "taken", field: field.to_owned(), body }
 }
 
-/// Those of `serde_json`.
+/// Returns the bodies of `serde_json`.
 fn written_here() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |is_taken: bool, field: &str, name: &str, value: Value| {

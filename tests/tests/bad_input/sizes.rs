@@ -59,7 +59,7 @@ fn an_endless_body_is_refused_at_its_limit() {
             request.extend_from_slice(&[b' '; KIB]);
             request.extend_from_slice(b"\r\n");
         }
-        // No last chunk: whoever waits for the end waits for ever.
+        // There is no last chunk, so waiting for the end would take forever.
         let answer = wire::exchange(service.address(), &request).expect("an answer to a body without an end");
         check_refused(path, &answer, 413, "body_too_large");
     }
@@ -75,7 +75,7 @@ fn many_large_bodies_at_once_leave_the_service_small() {
     request.resize(request.len() + 10_000_000, b' ');
     thread::scope(|scope| {
         for _ in 0..20 {
-            // The answer may be lost when the service closes on a client that is still sending.
+            // The response may be lost when the service closes on a client that is still sending.
             scope.spawn(|| {
                 if let Some(answer) = wire::exchange(service.address(), &request) {
                     check_refused("10 MB", &answer, 413, "body_too_large");
@@ -88,7 +88,7 @@ fn many_large_bodies_at_once_leave_the_service_small() {
     check_unharmed(&service);
 }
 
-/// Sends the whole body however early the answer comes, as simple clients do.
+/// Sends the whole body before it reads the response, as simple clients do.
 #[track_caller]
 fn post(service: &Service, path: &str, body: &[u8]) -> Answer {
     let request = wire::request(service.address(), &format!("POST {path}"), &[JSON], body);
@@ -96,7 +96,7 @@ fn post(service: &Service, path: &str, body: &[u8]) -> Answer {
         .expect("a client that sends all of its body gets to read the answer")
 }
 
-/// Its resident memory.
+/// Returns the resident memory of the service.
 fn resident_kib(service: &Service) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", service.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

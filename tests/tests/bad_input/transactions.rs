@@ -7,7 +7,7 @@ use tollgate_tests::{Answer, Home, Service};
 
 use super::{check_refused, check_unharmed, service};
 
-/// `@` stands for the id of the case. A field of `""` says that none is named.
+/// Body, code and field. `@` stands for the id of the case; an empty field means that the error names none.
 type Case = (&'static str, &'static str, &'static str);
 
 const MISSING_OR_WRONG: [Case; 24] = [
@@ -390,7 +390,7 @@ fn wrong_webhooks_are_refused_and_store_nothing() {
     check_unharmed(&service);
 }
 
-/// Refused with 400, this code and this field, and nothing is stored under the id.
+/// Checks for a 400 with this code and field, and that nothing is stored under the id.
 #[track_caller]
 fn check(service: &Service, n: usize, body: &str, code: &str, field: &str) {
     let answer = inject(service, n, body);
@@ -411,7 +411,7 @@ pub(super) fn inject(service: &Service, n: usize, body: &str) -> Answer {
     service.try_post("/inject", body.replace('@', &id(n)).as_bytes()).unwrap()
 }
 
-/// A transaction that is right but for this field.
+/// Returns a transaction that is valid except for this field.
 pub(super) fn with(field: &str, value: &str) -> String {
     let fields =
         [("transaction_id", "\"@\""), ("amount", "1"), ("currency", "\"EUR\""), ("reference", "\"r\"")];

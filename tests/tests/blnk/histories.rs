@@ -1,4 +1,4 @@
-//! Histories as Blnk makes them, drawn, told in any order: what rules sum is what the accounts moved.
+//! Random Blnk histories sent in any order: the sums of rules equal the amounts the accounts moved.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,24 +10,24 @@ use tollgate_tests::{Client, Service, audit, proof, sample};
 use crate::truth::{check_no_conflict, payments};
 use crate::{Chance, home, ok, tell_entry};
 
-/// Accounts of one history.
+/// Number of accounts in a history.
 const ACCOUNTS: usize = 3;
-/// Histories that are told side by side.
+/// Number of histories sent concurrently.
 const TELLERS: usize = 4;
 
-/// A ledger that makes entries as Blnk does, and knows what each account paid.
+/// A ledger that creates entries as Blnk does and tracks the amount each account paid.
 struct Ledger<'c> {
     chance: &'c mut Chance,
     history: usize,
     n_ids: usize,
     entries: Vec<Value>,
-    /// Of each copy, the queued entry, which callers may name in its place.
+    /// Maps each copy to its queued entry, which callers may name instead.
     queued: BTreeMap<String, String>,
-    /// In cents: what was posted, without what was given back.
+    /// Net amounts posted, in cents, minus refunds.
     paid: BTreeMap<usize, i64>,
 }
 
-/// A payment that was posted: what a refund names, and what it gives back.
+/// A posted payment: the entry that a refund names, and its accounts.
 struct Posted {
     entry: String,
     from: usize,
@@ -45,7 +45,7 @@ impl Ledger<'_> {
         format!("bln_{}_{number}", self.history)
     }
 
-    /// An entry, told when it is posted, held, rejected or released.
+    /// Creates an entry that is reported when it is posted, held, rejected or released.
     fn entry(&mut self, fields: &Value, from: usize, to: usize, cents: i64) -> String {
         let id = self.id("txn_");
         let (source, destination) = (self.account(from), self.account(to));
@@ -59,7 +59,7 @@ impl Ledger<'_> {
         id
     }
 
-    /// The first told entry of a payment, which may be the copy of a queued one.
+    /// Creates the first reported entry of a payment, which may be the copy of a queued one.
     fn first(&mut self, status: &str, from: usize, to: usize, cents: i64) -> String {
         let reference = self.id("ref-of-caller-");
         if self.chance.below(2) == 0 {
@@ -75,7 +75,7 @@ impl Ledger<'_> {
         copy
     }
 
-    /// The id by which a caller names an entry.
+    /// Returns the id by which a caller names an entry.
     fn named(&mut self, entry: &str) -> String {
         let is_by_queued = self.chance.below(2) == 0;
         self.queued.get(entry).filter(|_| is_by_queued).map_or(entry, |queued| queued).to_owned()
@@ -95,7 +95,7 @@ impl Ledger<'_> {
         *self.paid.entry(from).or_default() += cents;
     }
 
-    /// One operation of somebody who uses the ledger; what of it can be given back.
+    /// Performs one operation. Returns the payments that can be refunded.
     fn operate(&mut self) -> Vec<Posted> {
         let from = self.chance.below(ACCOUNTS);
         let to = (from + 1 + self.chance.below(ACCOUNTS - 1)) % ACCOUNTS;
@@ -118,7 +118,7 @@ impl Ledger<'_> {
         }
     }
 
-    /// Two legs, each an entry whose parent is never told.
+    /// Creates two legs whose parent is never reported.
     fn split(&mut self, from: usize, to: usize, cents: i64) -> Vec<Posted> {
         let (parent, reference) = (self.id("txn_"), self.id("split-"));
         let legs = [cents / 2, cents - cents / 2].into_iter().filter(|leg| *leg > 0).enumerate();
@@ -142,7 +142,7 @@ impl Ledger<'_> {
         };
         let part = 1 + i64::try_from(self.chance.below(usize::try_from(cents - 1).unwrap())).unwrap();
         match self.chance.below(5) {
-            // It is held to the end.
+            // The hold is never settled.
             0 => Vec::new(),
             1 => {
                 self.settle(hold, "VOID", from, to, cents);
@@ -177,7 +177,7 @@ impl Ledger<'_> {
     }
 }
 
-/// One history, told in a drawn order, one entry in ten twice.
+/// Sends one history in random order, one entry in ten twice.
 fn tell_one(client: &Client, seed: u64, history: usize) -> usize {
     let mut chance = Chance(seed.wrapping_add(history as u64));
     let mut ledger = Ledger {

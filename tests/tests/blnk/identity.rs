@@ -1,4 +1,4 @@
-//! Under which id a payment is known, and what is known of it.
+//! The id and the stored fields of a payment.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Service, sample};
@@ -21,7 +21,7 @@ fn id(number: u32) -> String {
     format!("txn_00000000-0000-4000-8000-{number:012}")
 }
 
-/// The copy that Blnk makes of a queued entry, under the next id.
+/// Returns the copy that Blnk creates of a queued entry, under the next id.
 fn copy(number: u32, status: &str) -> Value {
     let fields = json!({
         "transaction_id": id(number + 1), "parent_transaction": id(number), "reference": format!("order-{number}_q"),
@@ -68,7 +68,7 @@ fn a_payment_that_was_asked_about_first_is_joined_by_its_reference() {
     let found = service.transaction(&id(3)).expect(200);
     assert_eq!((&found["transaction_id"], &found["status"]), (&json!("order-1"), &json!("APPLIED")));
     assert_eq!((&found["verdict"], &found["reference"]), (&verdict["verdict"], &json!("mine")));
-    // What the ledger says in other words is kept beside what was judged.
+    // Differing descriptions of the ledger are stored beside the evaluated transaction.
     assert_eq!(found["latest_description"]["source"], "bln_1");
     assert_eq!(number(&service, "tollgate_history_transactions"), 1);
     check_no_conflict(&service, 0, "joined");
@@ -90,7 +90,7 @@ fn an_event_that_moves_something_else_is_refused_and_names_the_field() {
         assert_eq!((answer.status, answer.at("/field")), (409, json!(field)));
     }
     assert!(service.get("/readyz").at("/checks/ledger").as_str().unwrap().contains("last refusal"));
-    // Words alone differ, and the status goes on.
+    // Only descriptive fields differ, so the status advances.
     let words =
         json!({"description": "d", "hash": "h", "created_at": "2026-11-25T00:00:00Z", "meta_data": {"k": 1}});
     ok(&tell_entry(&service, &entry(1, &words)));
@@ -126,7 +126,7 @@ fn a_payment_that_is_scheduled_counts_when_it_moves() {
     scheduled("SCHEDULED", &id(1), "", "order-1");
     assert_eq!(status_of(&service, &id(1)), "SCHEDULED");
     assert_eq!(seen("before", "2026-11-23T12:30:00Z"), [] as [String; 0]);
-    // Nothing was read of it for three days, and its row is as old as the request.
+    // No event arrived for three days; the row has the time of the request.
     scheduled("APPLIED", &id(2), &id(1), "order-1_q");
     assert_eq!(status_of(&service, &id(1)), "APPLIED");
     assert_eq!(service.transaction(&id(1)).at("/created_at"), "2026-11-20T12:00:00Z");

@@ -6,7 +6,7 @@ use tollgate_tests::{Home, Service, sample};
 use crate::recordings::sent;
 use crate::{home, ok, tell};
 
-/// The body of the recorded request of this kind.
+/// Returns the body of the recorded request of this kind.
 fn recorded(kind: &str) -> String {
     sent().into_iter().find(|sent| sent.kind == kind).unwrap().body
 }

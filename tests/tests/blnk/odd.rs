@@ -1,4 +1,4 @@
-//! What no ledger should tell: each has a stated answer, bounded work, and nothing is lost.
+//! Events that no ledger should send: each has a defined response and bounded cost, and nothing is lost.
 
 use std::process::Command;
 use std::thread;
@@ -22,7 +22,7 @@ fn entry(number: u32, status: &str, amount: u32, fields: &Value) -> Value {
     sample::with(&entry, fields)
 }
 
-/// A commit or a void of a hold.
+/// Returns a commit or void of a hold.
 fn settling(number: u32, status: &str, amount: u32, hold: u32) -> Value {
     let reference = format!("ref_00000000-0000-4000-8000-{number:012}");
     entry(number, status, amount, &json!({"parent_transaction": id(hold), "reference": reference}))
@@ -44,7 +44,7 @@ fn expected<'e>(
         .collect()
 }
 
-/// The reasons of the dead letters, the latest last.
+/// Returns the reasons of the dead letters, latest last.
 fn dead(client: &Client) -> Vec<String> {
     let letters = client.get("/ledger/dead-letters").expect(200)["dead_letters"].clone();
     letters
@@ -56,7 +56,7 @@ fn dead(client: &Client) -> Vec<String> {
         .collect()
 }
 
-/// Tells these, each twice, and looks at the payments and at the dead letters.
+/// Sends each entry twice and checks the payments and the dead letters.
 #[track_caller]
 fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
     let service = Service::start(&home());
@@ -126,7 +126,7 @@ fn an_event_that_cannot_be_kept_as_a_dead_letter_is_not_acknowledged() {
     let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
     ok(&tell_entry(&service, &wrong(1)));
     drop(service.stop());
-    // As many are kept as may be.
+    // The maximum number of dead letters is stored.
     let database = home.data().join("tollgate.db");
     let full = "UPDATE ledger_dead_letters SET number = 100000";
     assert!(Command::new("sqlite3").arg(database).arg(full).status().unwrap().success());
@@ -190,7 +190,7 @@ fn a_child_whose_id_is_another_payment_keeps_nobody_else_waiting() {
     for number in [2, 4] {
         ok(&service.inject(&entry(number, "APPLIED", 7, &json!({}))));
     }
-    // The parent of the first one comes, that of the second one does not.
+    // The parent of the first entry arrives, that of the second does not.
     for child in [settling(2, "APPLIED", 40, 1), settling(3, "APPLIED", 60, 1), settling(4, "APPLIED", 40, 9)]
     {
         ok(&tell_entry(&service, &child));
@@ -221,7 +221,7 @@ fn parents_in_a_circle_come_to_an_end() {
 
 #[test]
 fn children_without_number_of_one_parent_are_bounded_and_joined_when_it_comes() {
-    /// One more than may wait.
+    /// One more than the limit of waiting entries.
     const N: u32 = 10_001;
     let service = Service::start(&home());
     thread::scope(|scope| {
@@ -237,7 +237,7 @@ fn children_without_number_of_one_parent_are_bounded_and_joined_when_it_comes() 
     let one_more = tell_entry(&service, &settling(N, "APPLIED", 1, 20_000));
     assert_eq!((one_more.status, one_more.code().as_str()), (503, "overloaded"));
     assert!(one_more.header("retry-after").is_some());
-    // A parent that was told is not kept waiting by them, nor is another payment.
+    // Waiting entries delay neither a known parent nor another payment.
     ok(&tell_entry(&service, &entry(20_000, "INFLIGHT", 20_000, &json!({}))));
     ok(&tell_entry(&service, &entry(20_001, "APPLIED", 5, &json!({}))));
     service.until("all are joined", || number(&service, "tollgate_history_transactions") == u64::from(N) + 1);

@@ -1,5 +1,5 @@
-//! Every recorded request and row, in whatever order, told once to three times, by one way or both, with a kill or a restart
-//! somewhere: the payments are those of the truth.
+//! Sends every recorded request and row in any order, once to three times, over one path or both, with a kill or
+//! restart in between. The payments must equal those of the model.
 
 use serde_json::Value;
 use tollgate_tests::{Home, Service, audit, proof, sample};
@@ -9,10 +9,10 @@ use crate::tables::{Tables, caught_up};
 use crate::truth::{check, check_no_conflict, payments};
 use crate::{Chance, home, tell};
 
-/// Recorded requests that can never be taken: amounts of more than 38 digits.
+/// Recorded requests that are always rejected: amounts of more than 38 digits.
 const N_DEAD: u64 = 2;
 
-/// Something that Blnk tells.
+/// A report of Blnk.
 #[derive(Clone, Copy)]
 enum Report<'n> {
     Sent(&'n Sent),
@@ -28,7 +28,7 @@ impl Report<'_> {
     }
 }
 
-/// A home with a rule, so that there is something to derive.
+/// A home with a rule, so that verdicts are derived.
 fn home_with_a_rule() -> Home {
     let home = home();
     let earlier = r#"count(when source == $current.source and status == "APPLIED", "P30D") >= 1"#;
@@ -36,7 +36,7 @@ fn home_with_a_rule() -> Home {
     home
 }
 
-/// Tells all of it in this order, with a kill before this place, or a restart, and looks.
+/// Sends all reports in this order, with a kill or restart before position `gap`, and checks the result.
 #[track_caller]
 fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
     let mut home = home_with_a_rule();
@@ -61,7 +61,7 @@ fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, wh
                 let answer = tell(service.as_ref().unwrap(), &sent.body);
                 assert_eq!(answer.status, 200, "{when}, {}: {}", sent.kind, answer.text());
             }
-            // Rows that are told one after the other are read at once.
+            // Consecutive rows are read together.
             Report::Stored(stored) => {
                 rows.push(*stored);
                 if rows.len() == 7 {
@@ -87,13 +87,13 @@ fn shuffled<'n>(chance: &mut Chance, sent: &'n [Sent], stored: &'n [Stored]) -> 
     for one in sent {
         told.extend(std::iter::repeat_n(Report::Sent(one), 1 + chance.below(3)));
     }
-    // A table has each row once.
+    // A table contains each row once.
     told.extend(stored.iter().map(Report::Stored));
     chance.shuffle(&mut told);
     told
 }
 
-/// So many shuffles, each with a kill or a restart at a drawn gap.
+/// Runs this many random orders, each with a kill or restart at a random position.
 #[track_caller]
 fn check_shuffles(of: &str, n: usize, sent: &[Sent], stored: &[Stored]) {
     let tables = (!stored.is_empty()).then(Tables::open);

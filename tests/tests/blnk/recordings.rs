@@ -1,24 +1,24 @@
-//! What Blnk sent and stored, recorded: `tests/recordings/blnk`.
+//! Recorded requests and rows of Blnk: `tests/recordings/blnk`.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// A request that Blnk sent.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) kind: String,
-    /// To the byte.
+    /// Body, byte for byte.
     pub(crate) body: String,
-    /// The entry that it tells of, where it is one that was posted.
+    /// The entry in it, if it was posted.
     pub(crate) entry: Option<Value>,
 }
 
-/// A row that Blnk stored.
+/// A recorded row.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
-    /// Column by column, in the order of the table; `None` for null.
+    /// Columns in table order; `None` for null.
     pub(crate) columns: Vec<(String, Option<String>)>,
     /// The entry in it.
     pub(crate) entry: Value,
@@ -28,7 +28,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/blnk").join(name)).unwrap()
 }
 
-/// Every request.
+/// Returns every request.
 pub(crate) fn sent() -> Vec<Sent> {
     let requests = read("events.jsonl");
     let requests = requests.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -46,7 +46,7 @@ pub(crate) fn sent() -> Vec<Sent> {
         .collect()
 }
 
-/// Every row.
+/// Returns every row.
 pub(crate) fn stored() -> Vec<Stored> {
     let text = read("rows.csv");
     let mut lines = text.lines();
@@ -78,7 +78,7 @@ pub(crate) fn stored() -> Vec<Stored> {
         .collect()
 }
 
-/// The fields of a line of CSV as PostgreSQL writes it: nothing is null, `""` is an empty text.
+/// Parses a CSV line as PostgreSQL writes it: an empty field is null, `""` is an empty text.
 fn fields(line: &str) -> Vec<Option<String>> {
     let (mut fields, mut rest) = (Vec::new(), Some(line));
     while let Some(text) = rest {
@@ -94,7 +94,7 @@ fn fields(line: &str) -> Vec<Option<String>> {
             field.push_str(part);
             behind = more;
             match more.strip_prefix('"') {
-                // Two of them stand for one.
+                // Two quotes stand for one.
                 Some(more) => {
                     field.push('"');
                     behind = more;

@@ -1,4 +1,5 @@
-//! A PostgreSQL with the tables of Blnk: its columns, its types, a journal that a trigger writes, and rows that nobody updates.
+//! A PostgreSQL database with Blnk's tables: its columns and types, a journal written by a trigger, and rows that are
+//! never updated.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -30,16 +31,16 @@ CREATE FUNCTION blnk.keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF to_jsonb(NEW) - 'meta_data' IS DISTINCT FROM to_jsonb(OLD) - 'meta_data' THEN RAISE EXCEPTION 'immutable'; END IF;
     RETURN NEW; END $$;
 CREATE TRIGGER keep BEFORE UPDATE ON blnk.transactions FOR EACH ROW EXECUTE FUNCTION blnk.keep();";
-/// As `/readyz` proposes it.
+/// The index that `/readyz` suggests.
 pub(crate) const INDEX: &str = r#"CREATE INDEX CONCURRENTLY ON "blnk"."transaction_journal" ("timestamp", transaction_id) WHERE action_type = 'INSERT'"#;
 
-/// The tables, and who may read them.
+/// The tables and their reader role.
 pub(crate) struct Tables {
     postgres: Postgres,
 }
 
 impl Tables {
-    /// Without rows.
+    /// Creates the tables without rows.
     pub(crate) fn open() -> Self {
         let tables = Self { postgres: Postgres::start() };
         tables.postgres.run("postgres", &format!("CREATE DATABASE {DATABASE};"));
@@ -61,7 +62,7 @@ impl Tables {
         self.sql("TRUNCATE blnk.transactions, blnk.transaction_journal;");
     }
 
-    /// Stores rows, each in a transaction of its own.
+    /// Stores each row in a separate database transaction.
     #[track_caller]
     pub(crate) fn store<'r>(&self, rows: impl IntoIterator<Item = &'r Stored>) {
         let mut script = String::new();
@@ -79,7 +80,7 @@ impl Tables {
         self.sql(&script);
     }
 
-    /// Has a home read the rows.
+    /// Configures a home to read the rows.
     pub(crate) fn feeds(&self, home: &mut Home) {
         let port = self.postgres.port();
         home.set("LEDGER_DSN", &format!("postgres://reader:{PASSWORD}@127.0.0.1:{port}/{DATABASE}"));
@@ -91,7 +92,8 @@ fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
 
-/// Waits until every row that is committed by now was read: the pass under way may have begun before, the one after it not.
+/// Waits until every row committed so far was read. The current pass may have begun earlier; the next one includes them
+/// all.
 #[track_caller]
 pub(crate) fn caught_up(service: &Service) {
     let passes = || number(service, r#"tollgate_ledger_passes_total{result="ok"}"#);

@@ -1,14 +1,15 @@
-//! What entries of Blnk come to, by a model that has all of them at hand and knows no order: the status of the parent decides.
+//! A model of the payments behind Blnk entries. It has all entries at once, so the status of the parent decides and
+//! order does not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 use tollgate_tests::Client;
 
-/// The stages of a payment; the furthest one stands.
+/// Stages of a payment; the furthest one counts.
 const STAGES: [&str; 7] = ["queued", "scheduled", "inflight", "applied", "rejected", "void", "reversed"];
 
-/// What a payment comes to.
+/// The resulting payment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Payment {
     pub(crate) status: String,
@@ -17,7 +18,7 @@ pub(crate) struct Payment {
 
 struct Entries<'e>(HashMap<&'e str, &'e Value>);
 
-/// The payments of these entries, by the id of each root.
+/// Returns the payments of these entries by the id of each root.
 pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMap<String, Payment> {
     let is_own_book_keeping = |entry: &&Value| entry["meta_data"].get("_shadow_for").is_some();
     let told: Vec<&Value> = told.into_iter().filter(|entry| !is_own_book_keeping(entry)).collect();
@@ -62,7 +63,7 @@ pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMa
 }
 
 impl<'e> Entries<'e> {
-    /// The hold that this entry settles: its parent, or the copy of that.
+    /// Returns the hold that this entry settles: its parent, or the parent's copy.
     fn hold_of(&self, entry: &Value) -> Option<&'e Value> {
         let parent = text(entry, "parent_transaction");
         if !["APPLIED", "VOID"].contains(&text(entry, "status")) || is_copy(entry) {
@@ -74,14 +75,14 @@ impl<'e> Entries<'e> {
         self.0.get(parent).filter(is_hold).or_else(copy).copied()
     }
 
-    /// The first entry of the payment.
+    /// Returns the first entry of the payment.
     fn root(&self, id: &'e str) -> &'e str {
         let Some(entry) = self.0.get(id) else { return id };
         let parent = text(entry, "parent_transaction");
         if is_copy(entry) && parent.starts_with("txn_") { self.root(parent) } else { id }
     }
 
-    /// The payment that a refund of this entry gives back; `None` of one that is never told.
+    /// Returns the payment that a refund of this entry reverses; `None` if it is never reported.
     fn payment_of(&self, id: &'e str) -> Option<&'e str> {
         let Some(entry) = self.0.get(id) else {
             let is_of = |entry: &&&Value| is_copy(entry) && text(entry, "parent_transaction") == id;
@@ -94,7 +95,7 @@ impl<'e> Entries<'e> {
     }
 }
 
-/// Whether it is what Blnk makes of a queued entry when that moves.
+/// Whether it is the copy that Blnk creates when a queued entry advances.
 fn is_copy(entry: &Value) -> bool {
     text(entry, "reference").ends_with("_q") && entry["meta_data"].get("queue_lane").is_some()
 }
@@ -103,7 +104,7 @@ fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
     entry[name].as_str().unwrap_or_default()
 }
 
-/// The service holds these payments, and no other one.
+/// Checks that the service has exactly these payments.
 #[track_caller]
 pub(crate) fn check(client: &Client, expected: &BTreeMap<String, Payment>, when: &str) {
     let mut differ = Vec::new();
@@ -129,14 +130,14 @@ pub(crate) fn check(client: &Client, expected: &BTreeMap<String, Payment>, when:
     );
 }
 
-/// A number of `/metrics`.
+/// Returns a number of `/metrics`.
 pub(crate) fn number(client: &Client, name: &str) -> u64 {
     let page = client.get("/metrics").text();
     let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.and_then(|value| value.parse::<f64>().ok()).map_or(0, |value| value as u64)
 }
 
-/// Nothing was refused for being another payment, and no row has a dead letter.
+/// Checks that no payment conflicted, and the number of dead letters.
 #[track_caller]
 pub(crate) fn check_no_conflict(client: &Client, n_dead: u64, when: &str) {
     assert_eq!(number(client, "tollgate_transaction_conflicts_total"), 0, "{when}");

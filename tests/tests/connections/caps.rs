@@ -1,4 +1,4 @@
-//! More clients than there is room for.
+//! More clients than connection slots.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use tollgate_tests::{Answer, Home, Service, process, proof, sample};
 
 use super::{get, inject, number};
 
-/// Beyond the seats so many are let in for one request about the health of the service.
+/// Number of extra connections accepted for a single health request each.
 const HEALTH_SLOTS: usize = 32;
 
-/// Takes seats until there are no more, each with a request that is answered; those who have one, and the refusal.
+/// Opens connections with an answered request until one is refused. Returns the accepted connections and the refusal.
 #[track_caller]
 fn fill(service: &Service, n_max: usize) -> (Vec<Wire>, Answer) {
     let request = get(service, "/instructions");
@@ -34,7 +34,7 @@ fn check_refused(answer: &Answer) {
     assert_eq!((answer.header("retry-after"), answer.header("connection")), (Some("1"), Some("close")));
 }
 
-/// The answer to this on a connection of its own, and how long it took to come.
+/// Sends a request on a new connection. Returns the response and its latency.
 #[track_caller]
 fn timed(service: &Service, request: &[u8]) -> (Answer, Duration) {
     let start = Instant::now();
@@ -54,7 +54,7 @@ fn one_client_too_many_is_refused_and_health_is_still_told() {
     let (mut seated, refusal) = fill(&service, n_max);
     let grown_kib = process::resident_kib(service.pid()).0.saturating_sub(before_kib);
     println!("{} idle connections: {grown_kib} KiB of memory", seated.len());
-    // Some seats are those of the harness's own client.
+    // Some slots belong to the harness's own client.
     assert!((n_max - 8..=n_max).contains(&seated.len()), "{} of {n_max} are seated", seated.len());
     check_refused(&refusal);
     let transaction = sample::transaction("late");
@@ -79,8 +79,8 @@ fn who_says_nothing_keeps_nobody_from_asking_how_the_service_is() {
     home.set("SERVICE_CONNECTIONS_MAX", "20");
     let service = Service::start(&home);
     let (_seated, _) = fill(&service, 20);
-    // No request is sent: a connection without a place is told so at once. One with a place is closed after a while, so on a
-    // slow machine the first may have made room for the last.
+    // Without a request, a connection without a slot is refused at once. One with a slot is closed after a while, so on
+    // a slow machine the first may make room for the last.
     let refusal = (0..10).find_map(|_| {
         let mut silent: Vec<Wire> = (0..HEALTH_SLOTS + 1).map(|_| Wire::connect(service.address())).collect();
         silent.pop()?.answer()
@@ -137,7 +137,7 @@ fn more_connections_than_files_are_refused_as_a_setting() {
     let mut home = Home::new();
     home.set("SERVICE_CONNECTIONS_MAX", "1000000");
     let Err(refusal) = Service::try_start(&home) else {
-        // Where a million files may be open, there is nothing to refuse.
+        // If a million files may be open, nothing is refused.
         return;
     };
     assert_eq!(refusal.code, Some(1));

@@ -1,4 +1,5 @@
-//! Clients of five shapes that keep a connection and say little: each is let go at its limit, and the others do not notice.
+//! Clients of five shapes that hold a connection and send little: each is closed at its limit, and other clients are
+//! not affected.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,23 +9,23 @@ use tollgate_tests::{Home, Service, process, proof, sample, wire};
 
 use super::{check_alive, get, number};
 
-/// Of each shape.
+/// Number of connections of each shape.
 const N_SAMPLE: usize = 10;
 const N_FULL: usize = 2_000;
-/// Answers that a client who reads nothing asks for: more than the system holds for it.
+/// Number of responses requested by a client that never reads: more than the socket buffers hold.
 const N_UNREAD: usize = 16;
 const AT_ONCE: Duration = Duration::ZERO;
-/// The time in which thousands come, and how long others send meanwhile.
+/// Period over which thousands connect, and the duration of the other load.
 const COMING: Duration = Duration::from_secs(5);
 const LOAD: Duration = Duration::from_secs(15);
-/// So much longer than its limit a connection lasts at most, and so much longer others wait for an answer.
+/// Maximum delay beyond a limit, and maximum slowdown of other clients.
 const SLACK: Duration = Duration::from_secs(1);
 const WAIT_MAX: f64 = 1.5;
 
-/// The limits, in milliseconds: head, body, write, idle.
+/// The limits in milliseconds: head, body, write, idle.
 struct Times([u64; 4]);
 
-/// As the service has them without a setting, and short ones.
+/// The default limits of the service, and short ones.
 const DEFAULTS: Times = Times([5_000, 10_000, 10_000, 60_000]);
 const SHORT: Times = Times([1_000, 1_500, 1_500, 2_000]);
 
@@ -37,7 +38,7 @@ impl Times {
         }
     }
 
-    /// When a connection of this shape has to end.
+    /// Returns the time at which a connection of this shape must end.
     fn of(&self, shape: &str) -> Duration {
         let [head, body, write, idle] = self.0;
         Duration::from_millis(match shape {
@@ -64,7 +65,7 @@ fn shapes(service: &Service, pause: Duration) -> [Shape; 5] {
     ]
 }
 
-/// Ended by the service, at its limit and not before; how late the last was.
+/// Checks that each connection ended at its limit and not before. Returns the latest end of each shape.
 #[track_caller]
 fn check_ends(times: &Times, ends: &[End], slack: Duration) -> Vec<(&'static str, Duration)> {
     let mut latest: Vec<(&'static str, Duration)> = Vec::new();
@@ -77,7 +78,7 @@ fn check_ends(times: &Times, ends: &[End], slack: Duration) -> Vec<(&'static str
             Some((_, most)) => *most = late.max(*most),
             None => latest.push((end.name, late)),
         }
-        // Who reads nothing has half an answer, or none.
+        // A client that never reads has at most part of a response.
         if end.name != "reads nothing" {
             let told = end.last_words.as_ref().map(|answer| (answer.status, answer.code()));
             let is_told = end.name.starts_with("slow").then(|| (408, "request_timeout".to_owned()));
@@ -115,7 +116,7 @@ fn a_connection_that_is_old_is_closed_behind_an_answer() {
     let mut wire = wire::Wire::connect(service.address());
     let request = get(&service, "/healthz");
     let mut n_answers = 0;
-    // The last answer may say so; between two requests there is nobody to say it to.
+    // The last response may announce the close. Between two requests there is no response to carry it.
     while wire.send(&request) {
         let Some(answer) = wire.answer() else { break };
         assert_eq!(answer.status, 200);
@@ -128,7 +129,7 @@ fn a_connection_that_is_old_is_closed_behind_an_answer() {
     service.until("an old connection was closed", || {
         number(&service, "tollgate_connections_cut_total{limit=\"age\"}") >= 1
     });
-    // A client of old times that wants to stay is told the same, and nothing else.
+    // An HTTP/1.0 client with keep-alive gets the same header, and only that.
     let lasting =
         String::from_utf8_lossy(&request).replacen("1.1\r\n", "1.0\r\nConnection: keep-alive\r\n", 1);
     let mut wire = wire::Wire::connect(service.address());
@@ -139,13 +140,13 @@ fn a_connection_that_is_old_is_closed_behind_an_answer() {
         said = headers.map(|(_, value)| value.clone()).collect();
     }
     assert_eq!(said, ["close"]);
-    // One that says nothing is closed at its age, too, before the limit for idle ones.
+    // A silent connection is closed at its maximum age too, before the idle limit.
     let mut idle = wire::Wire::connect(service.address());
     assert!(idle.send(&request) && idle.answer().is_some() && idle.poll_closed());
     assert!(start.elapsed() < Duration::from_secs(50));
 }
 
-/// The full measure: thousands of each shape at once, at the limits as they are, under normal load.
+/// Full mode: thousands of each shape at once, with the default limits, under normal load.
 #[test]
 fn clients_in_a_hurry_do_not_notice_thousands_that_are_not() {
     if !proof::is_full() {
@@ -179,8 +180,8 @@ fn clients_in_a_hurry_do_not_notice_thousands_that_are_not() {
     check_alive(&service, "after");
 }
 
-/// Four clients that send a transaction every 10 ms, whatever became of the one before; how many answers there were, and the
-/// time of the middle one and of the 99th of a hundred.
+/// Four clients send a transaction every 10 ms, regardless of earlier responses. Returns the number of responses, and
+/// the median and 99th percentile of the latency.
 fn load(service: &Service, name: &str, time: Duration) -> (usize, Duration, Duration) {
     const PERIOD: Duration = Duration::from_millis(10);
     let start = Instant::now();
@@ -198,7 +199,7 @@ fn load(service: &Service, name: &str, time: Duration) -> (usize, Duration, Dura
                         thread::sleep(due.saturating_duration_since(Instant::now()));
                         let answer = sender.inject(&sample::transaction(&format!("{name}-{client}-{n}")));
                         assert_eq!(answer.status, 200);
-                        // From when it should have been sent: a client that waits is late for the next one.
+                        // Measured from the due time, because a waiting client sends the next one late.
                         times.push(due.elapsed());
                     }
                     times

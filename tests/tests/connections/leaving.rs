@@ -1,4 +1,4 @@
-//! Clients that leave in the middle of their request, or before their answer.
+//! Clients that disconnect during their request or before the response.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use tollgate_tests::{Client, Home, Service, sample};
 
 use super::{check_alive, inject};
 
-/// A rule that counts, so that what was left behind would show.
+/// A service with a rule that counts, which reveals transactions that stayed behind.
 fn service() -> Service {
     let counting = sample::rule(
         "counting",
@@ -36,7 +36,7 @@ fn a_client_that_leaves_at_any_byte_leaves_all_of_its_transaction_or_nothing() {
     }
     for n_sent in 0..=n_bytes {
         let stored = service.transaction(&id(n_sent));
-        // What is whole may have been read or not, when its client was gone.
+        // A complete request may or may not have been read before the disconnect.
         let may_be_there = n_sent == n_bytes;
         assert!(
             stored.status == 404 || may_be_there && stored.status == 200,
@@ -64,14 +64,14 @@ fn an_answer_that_was_lost_is_given_again_to_the_byte() {
     check_alive(&service, "after");
 }
 
-/// Sends a request through a proxy that keeps the answer to itself; the answer, and how many clients got none.
+/// Sends a request through a proxy that drops the response. Returns the response and the number of clients without one.
 fn lose(service: &Service, body: &Value) -> ((u16, String), usize) {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::new(&proxy.local_addr().unwrap().to_string());
     thread::scope(|scope| {
         let sent = scope.spawn(move || client.try_post("/inject", body.to_string().as_bytes()));
         let (mut from, _) = proxy.accept().unwrap();
-        // Whoever sends again finds nobody.
+        // A retry cannot connect.
         drop(proxy);
         let mut to = TcpStream::connect(service.address()).unwrap();
         let mut request = vec![0; 4096];
@@ -80,7 +80,7 @@ fn lose(service: &Service, body: &Value) -> ((u16, String), usize) {
             n_bytes += from.read(&mut request[n_bytes..]).unwrap();
         }
         let text = String::from_utf8(request[..n_bytes].to_vec()).unwrap();
-        // The last one: so that the answer ends where the connection does.
+        // The response ends with the connection.
         let text = text.replacen("\r\n", "\r\nConnection: close\r\n", 1);
         to.write_all(text.as_bytes()).unwrap();
         let mut answer = Vec::new();

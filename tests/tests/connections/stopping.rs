@@ -1,4 +1,4 @@
-//! The end of the service: what it was asked is answered, and nobody keeps it.
+//! The end of the service: pending requests are answered, and no client delays the stop.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tollgate_tests::{Client, Home, Service, process, proof, sample};
 
 use super::{JSON, get, inject};
 
-/// Longer than the service takes to stop when it waits for nobody, on a busy machine.
+/// Upper bound for a stop without waiting, on a busy machine.
 const PROMPT: Duration = Duration::from_secs(15);
 
 fn wait_for_the_stop(service: &Service) {
@@ -31,7 +31,7 @@ fn what_is_under_way_is_answered_and_idle_clients_are_not_waited_for() {
         assert!(wire.send(&get(&service, "/healthz")) && wire.answer().is_some());
     }
     let silent: Vec<Wire> = (0..n).map(|_| Wire::connect(service.address())).collect();
-    // All but the last byte: the head is read, and the service waits for the rest.
+    // All but the last byte: the service has read the head and waits for the rest.
     let mut under_way: Vec<(Wire, u8)> = (0..n)
         .map(|i| {
             let mut bytes = inject(&service, &sample::transaction(&format!("t{i}")));
@@ -41,7 +41,7 @@ fn what_is_under_way_is_answered_and_idle_clients_are_not_waited_for() {
             (wire, last)
         })
         .collect();
-    // Behind them in the line: when this is answered, the service has let all of them in and read what they sent.
+    // Queued after them: once this is answered, the service has accepted all of them and read their bytes.
     service.until("all are let in", || super::number(&service, "tollgate_connections_open") > 3 * n as u64);
     assert_eq!(service.get("/healthz").status, 200);
     let start = Instant::now();

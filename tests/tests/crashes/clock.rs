@@ -1,4 +1,4 @@
-//! The clock on the wall jumps: times follow it as they are documented to, and nothing else does.
+//! The wall clock jumps: recorded times follow it as documented, and nothing else is affected.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,29 +11,29 @@ use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception, metric};
 use tollgate_tests::wire::{Wire, request};
 use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, sample};
 
-/// How far the clock may fall back before arrivals follow it.
+/// Maximum backward jump that acceptance times do not follow.
 const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
-/// Committed between two jumps.
+/// Number of commits between two jumps.
 const N_BETWEEN_SAMPLE: u64 = 10;
 const N_BETWEEN_FULL: u64 = 200;
-/// How long a client may take over the head of a request, as the home says.
+/// Limit for the head of a request, as configured in the home.
 const HEAD: Duration = Duration::from_secs(2);
-/// A connection at its limit is closed within this; the rest is for a machine that is busy.
+/// A connection at its limit is closed within this time; the margin is for busy machines.
 const CLOSED_WITHIN: Duration = Duration::from_secs(12);
 
-/// Where to.
+/// The target of a jump.
 #[derive(Debug, Clone, Copy)]
 enum Jump {
-    /// So far from the system's clock.
+    /// Offset from the system clock.
     Apart(TimeDelta),
     /// The first seconds of 1970.
     Epoch,
-    /// To the end of a day, and over it with a second that comes twice.
+    /// The end of a day, followed by a repeated second.
     LeapSecond,
 }
 use Jump::{Apart, Epoch, LeapSecond};
 
-/// How a life ends.
+/// The way a process ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Kill,
@@ -44,7 +44,7 @@ const fn seconds(n: i64) -> Jump {
     Apart(TimeDelta::seconds(n))
 }
 
-/// A rule that matches whoever came before.
+/// A rule that matches if the source has an earlier transaction.
 const SECOND: &str = r#"rule second {
   when count(when source == $current.source, "PT1H") >= 1
   then block score 0.9 reason "came before"
@@ -53,7 +53,7 @@ const SECOND: &str = r#"rule second {
 const RIGHT: Jump = Apart(TimeDelta::zero());
 const DAY: i64 = 86_400;
 
-/// What happens in one life after the other; the next begins with the clock where the last one left it.
+/// Jumps and end of each process life; each life begins with the clock of the previous one.
 const LIVES: [(&[Jump], End); 5] = [
     (
         &[seconds(1), RIGHT, seconds(-1), RIGHT, seconds(3_600), RIGHT, seconds(-3_600), RIGHT, seconds(DAY)],
@@ -65,7 +65,7 @@ const LIVES: [(&[Jump], End); 5] = [
     (&[], End::Stop),
 ];
 
-/// A home in which nothing of the past leaves the history, however far the clock goes; written down every second.
+/// A home whose history keeps all past transactions regardless of the clock, with a snapshot every second.
 fn home() -> Home {
     let mut home = DurabilityChecker::home();
     home.set("SERVICE_HISTORY_MARGIN", "P400D");
@@ -92,7 +92,7 @@ fn jump_to_1970(clock: &mut WallClock) {
     clock.set_apart(DateTime::UNIX_EPOCH + TimeDelta::seconds(1) - Utc::now());
 }
 
-/// Jumps under load, from one to the next when so many more transactions are durable.
+/// Jumps under load, with this many durable transactions between two jumps.
 fn load(
     witness: &mut DurabilityChecker,
     service: &Service,
@@ -117,7 +117,8 @@ fn load(
     })
 }
 
-/// Every time that is stored was shown by the clock, in the order of acceptance, and given to whoever brought none.
+/// Checks that the clock showed every stored time and that a missing event time equals the acceptance time. Acceptance
+/// times may go back by more than [`FALL_BACK_MAX`] only. Returns the number of times they went back.
 #[track_caller]
 fn check_honest(witness: &DurabilityChecker, clock: &WallClock, data: &Path) -> usize {
     let stamps = witness.stamps(data);
@@ -155,7 +156,7 @@ fn a_clock_that_jumps_changes_times_and_nothing_else() {
         n_far = check_honest(&witness, &clock, &home.data());
     }
     assert_eq!(tally.n_unavailable, 0, "{tally:?}");
-    // Back over five minutes: a day, an hour, days, 1970, an hour again.
+    // Backward by more than five minutes: a day, an hour, days, 1970, an hour again.
     assert!(n_far >= 5, "arrivals followed the clock back {n_far} times");
     println!(
         "{} jumps in {} lives: {tally:?}, {} stored, arrivals followed {n_far} times, 0 faults",
@@ -182,7 +183,7 @@ fn who_is_slow_is_waited_for_by_no_clock_that_jumps() {
         clock.set_apart(TimeDelta::seconds(apart));
         assert!(slow.send(rest));
         assert_eq!(slow.answer().map(|answer| answer.status), Some(200), "{apart} s, number {number}");
-        // The same time by any clock that counts.
+        // The timeout depends on monotonic time only.
         assert_eq!(stuck.answer().map(|answer| answer.status), Some(408), "{apart} s");
         let took = began.elapsed();
         assert!((HEAD..CLOSED_WITHIN).contains(&took), "{apart} s: {took:?}");
@@ -191,7 +192,7 @@ fn who_is_slow_is_waited_for_by_no_clock_that_jumps() {
     assert_eq!(service.stop().0.code(), Some(0));
 }
 
-/// A service whose verdicts are all told to a webhook, with a second between attempts.
+/// A service that sends all verdicts to a webhook, with one second between attempts.
 fn telling(receiver: &Receiver) -> Home {
     let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
     home.set("ALERT_WEBHOOK_URL", &receiver.url());
@@ -199,7 +200,7 @@ fn telling(receiver: &Receiver) -> Home {
     home
 }
 
-/// Injects, and waits until the webhook has refused it and the next attempt has its time.
+/// Injects, and waits until the webhook has refused the alert and the next attempt is scheduled.
 #[track_caller]
 fn tell_in_vain(service: &Service, receiver: &Receiver, id: &str) {
     let n_failed = || metric(service, "tollgate_alert_attempts_total{result=\"failed\"}");
@@ -225,7 +226,7 @@ fn an_alert_waits_no_longer_for_a_clock_that_falls_back() {
     clock.set_apart(TimeDelta::days(-1));
     taken("a day back");
     assert_eq!(service.inject(&sample::transaction("meanwhile")).status, 200);
-    // Arrivals are ahead of the clock from here on: they do not follow it so little.
+    // Acceptance times are now ahead of the clock and do not follow such a small jump back.
     clock.set_apart(TimeDelta::days(-1) - TimeDelta::minutes(4));
     assert_eq!(service.inject(&sample::transaction("four minutes back")).status, 200);
     taken("four minutes back");
@@ -239,7 +240,7 @@ fn an_alert_waits_no_longer_for_a_clock_that_falls_back() {
     taken("to 1970");
     service.until("none is on its way", || service.get("/alerts/dead-letters").at("/pending") == 0);
     assert_eq!(service.get("/alerts/dead-letters").at("/count"), 0);
-    // With nothing to do, it does nothing.
+    // An idle service uses no CPU time.
     let (before, began) = (process::processor_ms(service.pid()), Instant::now());
     service.until("a moment is over", || began.elapsed() > Duration::from_secs(1));
     let busy_ms = process::processor_ms(service.pid()) - before;
@@ -273,7 +274,7 @@ fn what_a_clock_far_ahead_let_go_of_is_asked_for_in_vain_and_then_read_again() {
         let is_filled = service.log().lines().iter().any(is_told);
         let verdict = ask(&format!("second-{number}"), &format!("s-{number}"));
         let has_failed = verdict["failures"].as_array().is_some_and(|failures| !failures.is_empty());
-        // Whoever cannot be compared with the past is not let through.
+        // A transaction that cannot be compared with the past is not approved.
         assert!(verdict["verdict"] == "block" || has_failed && verdict["verdict"] == "review", "{verdict}");
         (n_failed, number) = (n_failed + usize::from(has_failed), number + 1);
         if is_filled {

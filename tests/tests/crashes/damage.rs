@@ -1,7 +1,7 @@
-//! Files that somebody or something damaged: refused at the start, refused when asked for, or harmless; never built over.
+//! Damaged files: a start or a request is refused, or the damage is harmless. The service never builds on damaged data.
 //!
-//! SQLite finds what breaks the order of its pages, and not that a letter inside a value became another: pages have no
-//! checksums. How often random damage passes unseen is counted here and written in `docs/reliability.md`.
+//! SQLite detects broken page structure but not a changed byte within a value, because pages have no checksums. The
+//! suite counts how often random damage goes undetected; `docs/reliability.md` states the result.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,37 +13,37 @@ use tollgate_tests::{Client, DurabilityChecker, Home, Service, proof};
 use crate::pace;
 
 const PAGE_BYTES: usize = 4096;
-/// Transactions that are asked for after each damage.
+/// Number of transactions read after each damage.
 const N_ASKED: usize = 60;
 
-/// What is done to the files.
+/// Damage to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Damage {
-    /// The file ends early.
+    /// The file is truncated.
     Truncated,
-    /// A page is all zeros.
+    /// A page is zeroed.
     Zeroed,
-    /// A page is a copy of another.
+    /// A page is overwritten with another.
     Misplaced,
-    /// The first letters are others.
+    /// The magic bytes are changed.
     Magic,
-    /// The database is gone, its log is there.
+    /// The database is missing, its WAL is present.
     Gone,
-    /// A bit of the database is the other way round.
+    /// One bit of the database is flipped.
     Bit,
-    /// A bit of the log is.
+    /// One bit of the WAL is flipped.
     BitOfLog,
 }
 
-/// What came of it.
+/// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     RefusedAtStart,
     RefusedWhenAsked,
     Harmless,
-    /// What was answered is not there, and nobody says why.
+    /// An acknowledged transaction is missing without an error.
     Lost,
-    /// Something else than was answered is.
+    /// A transaction differs from what was acknowledged.
     Wrong,
 }
 
@@ -71,13 +71,13 @@ impl Damage {
         fs::write(path, content).unwrap();
     }
 
-    /// Whether it breaks more than a value.
+    /// Whether it damages more than a value.
     const fn is_found(self) -> bool {
         !matches!(self, Damage::Misplaced | Damage::Bit | Damage::BitOfLog)
     }
 }
 
-/// What the service shows of the transactions it was asked for.
+/// Returns the responses for the transactions that were acknowledged.
 fn shown(client: &Client) -> Vec<(u16, String)> {
     let answers = (0..N_ASKED).map(|n| client.transaction(&format!("t-{n}")));
     answers.map(|answer| (answer.status, answer.text())).collect()
@@ -108,7 +108,7 @@ fn outcome(home: &Home, before: &[(u16, String)]) -> Outcome {
     for (before, now) in before.iter().zip(shown(&service)) {
         let outcome = match now.0 {
             _ if *before == now => continue,
-            // A status that fell back is an update that is lost.
+            // A status that went back is a lost update.
             200 if verdict_of(&before.1) == verdict_of(&now.1) => Outcome::Lost,
             200 => Outcome::Wrong,
             404 => Outcome::Lost,
@@ -120,12 +120,12 @@ fn outcome(home: &Home, before: &[(u16, String)]) -> Outcome {
     worst
 }
 
-/// What stands behind the transaction's own fields.
+/// Returns the part after the transaction's own fields.
 fn verdict_of(shown: &str) -> Option<&str> {
     shown.split_once(",\"verdict\":").map(|(_, verdict)| verdict)
 }
 
-/// A data directory after a kill, everything in its log; one after a stop; and what they show.
+/// Returns a data directory after a kill, with everything in the WAL, and one after a stop, with their responses.
 fn originals() -> [(Home, Vec<(u16, String)>); 2] {
     [false, true].map(|is_stopped| {
         let home = DurabilityChecker::home();
@@ -187,7 +187,7 @@ fn a_database_that_is_deleted_while_it_is_open_takes_nothing_any_more() {
     assert!(during.n_unavailable > 0 && during.n_open == 0, "{during:?}");
     service.kill();
     assert_eq!(Service::try_start(&home).unwrap_err().code, Some(1), "a new database hides what was lost");
-    // Whoever puts it back has lost nothing.
+    // Restoring the file loses nothing.
     fs::rename(aside, database).unwrap();
     crate::sweep::check_recovery(&home, &mut witness, "the database was away");
 }

@@ -1,5 +1,5 @@
-//! The system gives no more files: whoever is in is served, what needs a file is refused, and all is well when there are
-//! files again.
+//! No file descriptors are left: accepted connections are served, operations that need a file are refused, and the
+//! service recovers.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use tollgate_tests::{DurabilityChecker, Home, Service, modules, process, proof, 
 
 use crate::sweep::{check_recovery, live};
 
-/// Files with which a start is tried: too few to let anybody in, and enough.
+/// Open-file limits for a start, from too few to enough.
 const FEW: [u64; 5] = [9, 18, 63, 64, 300];
-/// With fewer it does not start.
+/// Minimum limit for a start.
 const FILES_MIN: u64 = 64;
-/// Durable while there were none.
+/// Number of transactions committed without free descriptors.
 const N_MEANWHILE: u64 = 20;
 
 fn snapshots(service: &Service, outcome: &str) -> u64 {
@@ -70,7 +70,7 @@ fn what_needs_a_file_is_refused_without_one_and_granted_with_one() {
     let service = Service::start(&Home::new());
     assert_eq!(service.inject(&sample::transaction("before")).status, 200);
     let before = process::limit_files(service.pid(), 3);
-    // A stranger's module is compiled in a process of its own, which takes pipes; a script is not.
+    // An untrusted module is compiled in a separate process, which requires pipes; a script is not.
     let refused = service.upload("", &modules::rule("large", 5));
     assert_eq!(
         (refused.status, refused.code().as_str()),
@@ -120,7 +120,7 @@ fn connections_never_take_the_files_that_the_rest_needs() {
             exchange(service.address(), &ask(&service, path)).is_some_and(|answer| answer.status == 200)
         });
     }
-    // What is in has files for all that it wants: a process for a module, a snapshot, the store.
+    // Accepted operations get the files they need: a compiler process, a snapshot, the store.
     let turned_away = metric(&service, "tollgate_connections_refused_total{reason=\"full\"}");
     let out_of_files = metric(&service, "tollgate_connections_refused_total{reason=\"files\"}");
     assert!(turned_away > 0 && out_of_files == 0, "{turned_away} turned away, {out_of_files} without a file");

@@ -1,4 +1,4 @@
-//! Errors of the disk: nothing that failed is acknowledged, and what was acknowledged before stays.
+//! Disk errors: failed writes are not acknowledged, and earlier acknowledged writes remain.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::sweep::{check_recovery, live, n_calls, places};
 
 const N_REQUESTS_SAMPLE: usize = 20;
 const N_REQUESTS_FULL: usize = 60;
-/// A service that cannot go on ends within this; the rest is for a machine that is busy.
+/// A service that cannot continue ends within this time; the margin is for busy machines.
 const END_WITHIN: Duration = Duration::from_secs(5);
 
-/// What goes wrong, once, and how many places of a sample.
+/// Call class, error, and number of sampled positions. The error occurs once.
 const ERRORS: [(&str, Act, usize); 9] = [
     ("s", Act::Error(Errno::Eio), 4),
     ("w", Act::Error(Errno::Eio), 2),
@@ -43,7 +43,7 @@ fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
             let mut witness = DurabilityChecker::of_seed(seed);
             let plan = Plan { class, at, act, ..Plan::default() };
             let (code, answered) = live(&plan.on(&home), &mut witness, n_requests);
-            // Stopped, or given up with a word; never a crash.
+            // It stopped or failed with a message, and never crashed.
             assert!(matches!(code, Some(0 | 1)), "{when}: ended with {code:?}");
             *ends.entry(code.unwrap_or(-1)).or_default() += 1;
             tally = tally.and(answered);
@@ -58,7 +58,7 @@ fn a_sync_that_fails_is_not_tried_again_and_ends_the_service() {
     let home = DurabilityChecker::home();
     let seed = proof::seed("a sync that fails");
     let mut witness = DurabilityChecker::of_seed(seed);
-    // Behind the start, where the log of the database is synced for every group.
+    // After the start, from where the WAL is synced for every group.
     let at_the_start = {
         let record = home.at("start");
         let plan = Plan { class: "s", record: Some(record.clone()), ..Plan::default() };

@@ -1,4 +1,4 @@
-//! Another process holds the database: whoever writes is told to come back, whoever reads is not disturbed.
+//! Another process locks the database: writers get a retry response, readers are not affected.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tollgate_tests::durability::Pace;
 use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
-/// Callers give up after 5 seconds; the rest is for a machine that is busy.
+/// Callers give up after 5 seconds; the margin is for busy machines.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// An operator's tool in the middle of a change.
@@ -46,7 +46,8 @@ fn a_database_that_another_process_holds_is_waited_for_no_longer_than_callers_wa
     let began = Instant::now();
     let mut during = witness.load(&service, pace(4), || {});
     let waited = began.elapsed();
-    // Some loads only send what is known. The witness takes a missing number for a fault until one of its own requests was refused.
+    // Some loads send only known transactions. The checker accepts a gap only after one of its own requests was
+    // refused.
     while during.n_unavailable == 0 {
         during = witness.load(&service, pace(4), || {});
     }

@@ -1,5 +1,5 @@
-//! The system gives no more memory: the service ends, or refuses; nothing that was answered is lost, nothing is answered
-//! that is not kept.
+//! No memory is left: the service ends or refuses requests. No acknowledged transaction is lost, and none is
+//! acknowledged without being stored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,14 @@ use crate::sweep::{check_recovery, n_calls};
 
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
-/// Requests of a life.
+/// Number of requests in a process life.
 const N_REQUESTS: usize = 20;
-/// Bytes of addresses with which a start was tried.
+/// Address-space limits in bytes with which a start is tried.
 const FEW: [u64; 3] = [64 << 20, 256 << 20, 8 << 30];
-/// What is left of addresses under load, in KiB.
+/// Remaining address space under load, in KiB.
 const LEFT_KIB: [u64; 2] = [0, 4 << 10];
 
-/// How a life ended: its exit code or its signal, and whether it had begun to listen.
+/// The end of a process life: exit code or signal, and whether the service had begun to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     code: Option<i32>,
@@ -37,8 +37,8 @@ impl End {
         Self { code: status.code(), signal: status.signal(), has_begun: true }
     }
 
-    /// Stopped, given up with a word, or aborted by whoever had no memory; never gone astray in memory that is not there,
-    /// but for the allocator before anything has begun.
+    /// Checks that the process stopped, failed with a message, or aborted for lack of memory. A segmentation fault is
+    /// valid only in the allocator before the start.
     #[track_caller]
     fn check(self, when: &str) {
         let is_one = match (self.code, self.signal) {
@@ -50,7 +50,7 @@ impl End {
     }
 }
 
-/// Starts, is asked by one client, stops.
+/// Starts, serves one client, stops.
 fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (End, Tally) {
     match Service::try_start(home) {
         Err(Refusal { code, signal, log }) => {
@@ -66,7 +66,7 @@ fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (End
     }
 }
 
-/// How many calls of a class a start makes on an empty directory.
+/// Counts the calls of a class during a start on an empty directory.
 fn n_calls_of_start(class: &'static str) -> usize {
     let home = DurabilityChecker::home();
     let record = home.at("record");
@@ -75,7 +75,7 @@ fn n_calls_of_start(class: &'static str) -> usize {
     calls(&record).last().map_or(0, |call| call.number)
 }
 
-/// Places of a life, some of its start and most behind it.
+/// Returns call positions in a life: some during the start, most after it.
 fn places(class: &'static str, seed: u64, n_places: usize) -> Vec<usize> {
     let mut dice = Dice::of_seed(seed);
     let (n_of_start, n_calls) = (n_calls_of_start(class), n_calls(class, seed, N_REQUESTS));
@@ -88,7 +88,7 @@ fn places(class: &'static str, seed: u64, n_places: usize) -> Vec<usize> {
     proof::share(n_places).map(place).collect()
 }
 
-/// No allocation in C while this file is there.
+/// Makes every C allocation fail while this file exists.
 fn without_memory_while(without: &Path) -> Plan {
     let act = Act::Error(Errno::Enomem);
     Plan { class: "a", at: 1, act, while_there: Some(without.to_owned()), ..Plan::default() }
@@ -125,7 +125,7 @@ fn without_memory_at_any_call_nothing_is_lost_or_promised_in_vain() {
 #[test]
 fn without_memory_from_any_call_on_nothing_is_lost_or_promised_in_vain() {
     for class in ["m", "a"] {
-        // For ever: the rules do not go away.
+        // The rules directory always exists, so memory stays exhausted.
         check(class, proof::rounds(2, 100), |home| Some(home.rules()));
     }
 }
@@ -157,7 +157,7 @@ fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
     let service = Service::start(&without_memory_while(&without).on(&home));
     let text = json!({"meta_data": {"text": "x".repeat(600)}});
     assert_eq!(service.inject(&sample::with(&sample::transaction("there"), &text)).status, 200);
-    // Of a size for which the store has a place of its own, and its pages at hand: it lacks memory for the answer alone.
+    // At this size the store uses preallocated memory and cached pages, so only the response lacks memory.
     assert!((0..8).all(|_| service.transaction("there").status == 200));
     fs::write(&without, "").unwrap();
     let answers = (0..8).map_while(|_| service.send("GET", "/transactions/there", &[], &[]).ok());
@@ -183,7 +183,7 @@ fn when_memory_ends_under_load_it_dies_or_goes_on_and_loses_nothing() {
         witness.starve();
         process::limit_memory(pid, (process::field(pid, "VmSize:") + left_kib) << 10);
         let during = witness.load(&service, pace(32, n), || {});
-        // It may be gone by itself; whatever is left of it goes now.
+        // The process may be gone already; otherwise it ends now.
         drop(service);
         println!("{left_kib} KiB were left: before {before:?}, then {during:?}");
         check_recovery(&home, &mut witness, &format!("{left_kib} KiB were left"));
@@ -197,7 +197,7 @@ fn a_start_with_little_memory_ends_or_lives_and_loses_nothing() {
         let home = DurabilityChecker::home();
         let mut witness = DurabilityChecker::of_seed(proof::seed("little memory"));
         witness.starve();
-        // There is something to lose.
+        // Store something that could be lost.
         let (end, tally) = live(&home, &mut witness, 10);
         assert_eq!((end.code, tally.n_unavailable), (Some(0), 0));
         let plan = Plan { memory_bytes_max: Some(bytes), ..Plan::default() };

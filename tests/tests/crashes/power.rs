@@ -1,8 +1,8 @@
-//! The power fails under load: what was answered had reached the disk.
+//! Power cuts under load: acknowledged transactions had reached the disk.
 //!
-//! The service runs on a directory whose calls are written down. When it is killed, the directory is made what a disk may
-//! hold then: everything synced, and of the rest whatever chance leaves. That is harsher than a real file system, which keeps
-//! more than it must, and needs no rights.
+//! The service's storage calls are recorded. After a kill, the directory is rewritten to a state a disk could hold:
+//! everything synced, and a random part of the rest. This is harsher than a real file system, which keeps more than it
+//! must, and requires no privileges.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 use crate::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
 
-/// One load and one power cut.
+/// Runs one load and one power cut.
 fn cycle(home: &Home, witness: &mut DurabilityChecker, dice: &mut Dice, plan: &Plan) -> Tally {
     let n_answers = dice.below(200);
     until_the_power_fails(home, plan, dice, |service| {
@@ -81,7 +81,7 @@ fn after_a_power_cut_of_a_real_file_system_everything_answered_is_there() {
         let end = || tollgate_tests::process::kill(pid);
         tally = tally.and(witness.load(&service, pace(dice.below(200)), end));
         service.wait();
-        // Behind the last answer: a file system that is being shut down may confirm a sync that it did not make.
+        // Cut after the last response, because a file system that is shutting down may confirm a sync it did not make.
         partition.cut_power().unwrap();
         partition.come_back();
         witness.check(&data, &format!("power cut {number} of ext4"));

@@ -1,5 +1,6 @@
-//! Bugs on purpose, in a service that runs: triggers in its database, and rules that are not what they are called. The witness
-//! finds each of them. A trigger also makes commits fail, which is no bug: what was taken back, no verdict has counted.
+//! Deliberate bugs in a running service: database triggers, and rules that differ from their names. The checker must
+//! find each. A trigger also makes commits fail, which is not a bug: no verdict has counted the rolled-back
+//! transactions.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 use crate::pace;
 
-/// What goes wrong, how, and words of which the witness says one.
+/// Description, trigger, and phrases of which the checker must report one.
 const BUGS: [(&str, &str, &[&str]); 5] = [
     (
         "one transaction of a group is acknowledged and not kept",
@@ -19,7 +20,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
     ),
     (
         "a transaction is kept twice",
-        // Of some numbers in a row at least one is a transaction's.
+        // At least one in a range of numbers belongs to a transaction.
         "AFTER INSERT ON transactions WHEN NEW.sequence BETWEEN 40 AND 60 \
          BEGIN INSERT INTO transactions SELECT 1000000 + NEW.sequence, NEW.transaction_id || ' ', NEW.fingerprint, NEW.event_micros, NEW.accepted_micros, NEW.rule_set_version, NEW.body, NEW.assessment; END",
         &["nobody sent"],
@@ -28,7 +29,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
         "another version of the rules is kept with a verdict",
         "AFTER INSERT ON transactions WHEN NEW.sequence % 7 = 0 \
          BEGIN UPDATE transactions SET rule_set_version = rule_set_version + 1 WHERE sequence = NEW.sequence; END",
-        // The next version never was, or its rules say something else.
+        // The next version never existed, or has different rules.
         &["version", "had to be"],
     ),
     (
@@ -44,7 +45,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// A home whose service has been there, with a trigger in its database.
+/// Returns a home with an initialised database that contains a trigger.
 fn with_trigger(trigger: &str) -> Home {
     let home = DurabilityChecker::home();
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
@@ -55,7 +56,7 @@ fn with_trigger(trigger: &str) -> Home {
     home
 }
 
-/// A load, and a kill under it.
+/// Runs a load and kills the service during it.
 fn live(home: &Home, witness: &mut DurabilityChecker, n_answers: usize) -> Tally {
     let service = Service::start(home);
     let pid = service.pid();

@@ -1,18 +1,18 @@
-//! The same short life again and again, each time killed at the next of its storage calls: from the first folder of an empty
-//! data directory to the last sync of the stop.
+//! Repeats a short process life and kills it at each storage call in turn. The calls range from the first folder of an
+//! empty data directory to the last sync of the stop.
 
 use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, EVERY_CHANGE, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
-/// So many requests has a life.
+/// Number of requests in a life.
 const N_REQUESTS_SAMPLE: usize = 20;
 const N_REQUESTS_FULL: usize = 200;
-/// Places of a life that are tried in a sample, for each way to be hit.
+/// Number of sampled call positions for each kind of fault.
 const N_PLACES_SAMPLE: usize = 5;
 
-/// Starts, is asked by one client, stops; the exit code, `None` after a signal.
+/// Starts, serves one client, stops. Returns the exit code, `None` after a signal.
 pub(crate) fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (Option<i32>, Tally) {
     match Service::try_start(home) {
         Err(refusal) => (refusal.code, Tally::default()),
@@ -25,7 +25,7 @@ pub(crate) fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usi
     }
 }
 
-/// Whatever happened: the next life, without faults, finds everything and goes on.
+/// Checks that the next life, without faults, finds everything and continues.
 #[track_caller]
 pub(crate) fn check_recovery(home: &Home, witness: &mut DurabilityChecker, when: &str) {
     witness.check(&home.data(), when);
@@ -39,7 +39,7 @@ pub(crate) fn check_recovery(home: &Home, witness: &mut DurabilityChecker, when:
     witness.check(&home.data(), &format!("{when}, and another life"));
 }
 
-/// How many calls of a class a life makes.
+/// Counts the calls of a class in one life.
 pub(crate) fn n_calls(class: &'static str, seed: u64, n_requests: usize) -> usize {
     let home = DurabilityChecker::home();
     let record = home.at("record");
@@ -51,7 +51,7 @@ pub(crate) fn n_calls(class: &'static str, seed: u64, n_requests: usize) -> usiz
     calls(&record).last().map_or(0, |call| call.number)
 }
 
-/// All places, or some of them, spread evenly.
+/// Returns all positions, or evenly spread samples.
 pub(crate) fn places(n_calls: usize, n_sample: usize, dice: &mut Dice) -> Vec<usize> {
     if proof::is_full() {
         return proof::share(n_calls).map(|place| place + 1).collect();
@@ -74,7 +74,7 @@ fn check_every_place(class: &'static str, act: Act) {
         let mut witness = DurabilityChecker::of_seed(seed);
         let plan = Plan { class, at, act, ..Plan::default() };
         let (code, _) = live(&plan.on(&home), &mut witness, n_requests);
-        // The last calls of the recorded life need not come in every life.
+        // The last calls of the recorded life need not occur in every life.
         n_killed += usize::from(code.is_none());
         assert!(code.is_none() || code == Some(0), "ended with {code:?}");
         check_recovery(&home, &mut witness, &format!("{act:?} at {at} of {n_calls} ({class}), seed {seed}"));

@@ -1,4 +1,4 @@
-//! The checker is put to the test itself: whatever a bug of the service could leave behind, it finds.
+//! Tests of the checker itself: it must find everything that a bug of the service could leave behind.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use tollgate_tests::{DurabilityChecker, Service, proof};
 
 use crate::{home, pace};
 
-/// What happens to the database, and what the checker has to say of it.
+/// Description, change of the database, and the expected report.
 const TAMPERINGS: [(&str, &str, &str); 12] = [
     (
         "the last transactions were acknowledged before they were committed",

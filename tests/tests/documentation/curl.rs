@@ -1,8 +1,8 @@
-//! The README's `curl` lines, read as a shell would read them and sent without either.
+//! Parses the README's `curl` commands like a shell and sends them without either program.
 
 use tollgate_tests::{Answer, Service, repository};
 
-/// One request as it is written down.
+/// A request from the documentation.
 pub(crate) struct Curl {
     method: Option<String>,
     path: String,
@@ -11,7 +11,7 @@ pub(crate) struct Curl {
 }
 
 impl Curl {
-    /// Every request of a block; a line that is no request is a mistake.
+    /// Parses every request of a block; any other line is an error.
     pub(crate) fn parse_all(block: &str) -> Vec<Self> {
         let commands = block.replace("\\\n", " ");
         commands_of(&commands).iter().map(|words| Self::of(words)).collect()
@@ -45,7 +45,7 @@ impl Curl {
         request
     }
 
-    /// Sends it to this service.
+    /// Sends the request to this service.
     pub(crate) fn send(&self, service: &Service) -> Answer {
         let method = self.method.as_deref().unwrap_or(if self.body.is_empty() { "GET" } else { "POST" });
         let headers: Vec<(&str, &str)> =
@@ -64,7 +64,7 @@ fn address_of(address: &str) -> &str {
     panic!("the README speaks to `{address}`, not to the local default");
 }
 
-/// A body as written, or from a file of the repository.
+/// Returns the body, inline or from a file of the repository.
 fn data(text: &str) -> Vec<u8> {
     match text.strip_prefix('@') {
         Some(path) => std::fs::read(repository::root().join(path)).unwrap(),
@@ -72,7 +72,7 @@ fn data(text: &str) -> Vec<u8> {
     }
 }
 
-/// The words of every command: blanks part them, quotes hold them together, a line's end or `;` ends the command.
+/// Splits a text into commands and words: blanks separate words, quotes group them, a newline or `;` ends a command.
 fn commands_of(text: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
@@ -108,7 +108,7 @@ fn commands_of(text: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// The addresses a page loads by itself: scripts, styles, images; not what it links to.
+/// Returns the URLs a page loads by itself: scripts, styles and images, but not links.
 pub(crate) fn loaded_by(page: &str) -> Vec<String> {
     let mut addresses = Vec::new();
     for (tag, attribute) in [("<script", "src="), ("<link", "href="), ("<img", "src="), ("<iframe", "src=")] {

@@ -1,16 +1,16 @@
-//! As much of Markdown as the documents of this repository use.
+//! The subset of Markdown that the documents of this repository use.
 
 use std::collections::BTreeMap;
 
 /// A fenced block.
 pub(crate) struct Fence {
-    /// The first word behind the fence.
+    /// First word after the fence.
     pub(crate) language: String,
-    /// What stands between the fences.
+    /// Text between the fences.
     pub(crate) text: String,
 }
 
-/// All fenced blocks, in order.
+/// Returns all fenced blocks, in order.
 pub(crate) fn fences(document: &str) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut open: Option<Fence> = None;
@@ -32,7 +32,7 @@ pub(crate) fn fences(document: &str) -> Vec<Fence> {
     fences
 }
 
-/// The targets of all links outside code.
+/// Returns the targets of all links outside code.
 pub(crate) fn links(document: &str) -> Vec<String> {
     let mut links = Vec::new();
     for line in prose(document) {
@@ -49,7 +49,7 @@ pub(crate) fn links(document: &str) -> Vec<String> {
     links
 }
 
-/// The texts of all headings; a text met again carries its number, as its address does.
+/// Returns the texts of all headings. A repeated text carries its number, as its anchor does.
 pub(crate) fn headings(document: &str) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let texts = prose(document).filter(|line| line.starts_with('#'));
@@ -62,13 +62,13 @@ pub(crate) fn headings(document: &str) -> Vec<String> {
     headings
 }
 
-/// The address of a heading within its page.
+/// Returns the anchor of a heading within its page.
 pub(crate) fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// The lines outside fences.
+/// Returns the lines outside fences.
 fn prose(document: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     document.lines().filter(move |line| {
@@ -78,7 +78,7 @@ fn prose(document: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A line with what stands between backticks blotted out.
+/// Masks the text between backticks in a line.
 fn without_code(line: &str) -> String {
     let parts = line.split('`').enumerate();
     parts.map(|(n, part)| if n % 2 == 0 { part.to_owned() } else { "-".repeat(part.len()) }).collect()

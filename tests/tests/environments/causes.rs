@@ -1,4 +1,4 @@
-//! What is missing is named, with what to do.
+//! Messages for missing resources name the cause and a remedy.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tollgate_tests::{Home, Service, sample};
 
 use super::within::{can, home_within};
 
-/// What a service or `tollgate doctor` says with this in the environment.
+/// Checks the messages of the service and of `tollgate doctor` with this environment variable.
 #[track_caller]
 fn check_environment(name: &str, value: &str, in_log: &str, by_doctor: &str) {
     let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount > 100"))]);
@@ -67,7 +67,7 @@ fn a_store_on_a_disk_that_cannot_be_written_is_backed_up_and_audited() {
         (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
     };
     let backup = home.at("backup.db").display().to_string();
-    // A service that is killed leaves its log.
+    // A killed service leaves its WAL.
     service.kill();
     for command in [&["backup", backup.as_str()][..], &["audit", "replay"]] {
         let (code, said) = read_only(command);

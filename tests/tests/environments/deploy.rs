@@ -1,4 +1,4 @@
-//! The files of `deploy/`, as far as this machine can follow them without a cluster, a registry and systemd.
+//! The files of `deploy/`, as far as they can be tested without a cluster, a registry and systemd.
 
 use std::fs;
 use std::process::Command;
@@ -10,14 +10,14 @@ use tollgate_tests::{Home, Service, repository, sample};
 use super::table::check_life;
 use super::within::{Otherwise, calls_of, can, filter, home_within};
 
-/// The value of a setting of the unit; of several lines the last.
+/// Returns the value of a setting of the unit, the last one if repeated.
 pub(crate) fn of_unit(setting: &str) -> String {
     let unit = fs::read_to_string(repository::root().join("deploy/tollgate.service")).unwrap();
     let value = unit.lines().rev().find_map(|line| line.strip_prefix(setting)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("the unit has no {setting}")).to_owned()
 }
 
-/// Lays an image out in a home; whether this machine can.
+/// Lays out an image in a home.
 fn image(home: &Home) {
     let laid = Command::new(repository::root().join("deploy/image-root"))
         .arg(binary())
@@ -26,7 +26,7 @@ fn image(home: &Home) {
     assert!(laid.unwrap().success());
 }
 
-/// What the manifest sets, as `name` and `value` lines beside each other.
+/// Returns the variables of the manifest, from adjacent `name` and `value` lines.
 fn variables_of_manifest() -> Vec<(String, String)> {
     let manifest = fs::read_to_string(repository::root().join("deploy/kubernetes.yaml")).unwrap();
     let lines: Vec<&str> = manifest.lines().map(str::trim).collect();
@@ -45,12 +45,12 @@ fn an_image_of_the_program_and_its_libraries_runs_as_the_manifest_has_it() {
         println!("left out, because this machine cannot make it: the pod of deploy/kubernetes.yaml");
         return;
     }
-    // What a pod is given: a root that is not written, no capability, no name, and its volumes.
+    // The environment of a pod: a read-only root, no capabilities, no user name, and its volumes.
     let mut home = home_within("");
     image(&home);
     let files = |limit: u32| [("large.ws", sample::rule("large", &format!("amount > {limit}")))];
     let volume = Volume::at(&home.at("rules-volume"), &home.at("rules-source"), &files(100));
-    // Most runtimes' own filter lets through what systemd calls a system service, and the walls; it refuses the rest.
+    // Most runtimes' default filter allows systemd's system-service set and the sandbox calls, and refuses the rest.
     let allowed = filter(calls_of(&of_unit("SystemCallFilter")), Otherwise::Refuse);
     fs::write(home.at("filter"), allowed).unwrap();
     let pod = "exec 9<\"$HOME_OF_TEST/filter\"; exec bwrap --seccomp 9 --die-with-parent --unshare-user --uid 10001 --gid 10001 --unshare-pid --as-pid-1 --cap-drop ALL \

@@ -1,4 +1,4 @@
-//! Little memory: a control group whose limit the service finds by itself, and keeps.
+//! Limited memory: a control group whose limit the service detects and respects.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use tollgate_tests::{Home, Service, proof, sample};
 
 use super::within::{home_within, innermost};
 
-/// Clients at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 16;
 
-/// A control group of its own with a limit of memory; removed when dropped.
+/// A control group with a memory limit; removed when dropped.
 struct Group {
     path: PathBuf,
     is_v1: bool,
 }
 
 impl Group {
-    /// `None` where this machine lets nobody make one.
+    /// Creates a group; `None` if this machine does not permit it.
     fn of(mib: u64) -> Option<Self> {
         let name = format!("tollgate-{}-{mib}", std::process::id());
         let v1 = Path::new("/sys/fs/cgroup/memory");
@@ -33,7 +33,7 @@ impl Group {
         Some(group)
     }
 
-    /// How often the system has killed one of its processes for memory.
+    /// Returns the number of OOM kills in the group.
     fn n_killed(&self) -> u64 {
         let file = self.path.join(if self.is_v1 { "memory.oom_control" } else { "memory.events" });
         let text = fs::read_to_string(file).unwrap();
@@ -48,14 +48,14 @@ impl Drop for Group {
     }
 }
 
-/// What clients were answered.
+/// Counts of responses.
 #[derive(Debug, Default)]
 struct Answers {
     n_judged: AtomicU64,
     n_refused: AtomicU64,
 }
 
-/// Sends the payments of this stretch, each again until it is judged or refused by name.
+/// Sends these payments, each until it is evaluated or rejected with a code.
 fn pay(service: &Service, payments: std::ops::Range<u32>, n_accounts: u32) -> Answers {
     let (next, answers) = (AtomicU32::new(payments.start), Answers::default());
     thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn pay(service: &Service, payments: std::ops::Range<u32>, n_accounts: u32) -> An
                     if number >= payments.end {
                         return;
                     }
-                    // Neighbours are far apart: no account is at hand.
+                    // Neighbouring payments use distant accounts, so that no account is cached.
                     let account = number.wrapping_mul(2_654_435_761) % n_accounts;
                     let payment = sample::with(
                         &sample::transaction(&format!("p{number}")),
@@ -96,7 +96,7 @@ fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
     };
     let home = home_within(&format!("echo $$ > {}/cgroup.procs; exec", group.path.display()));
     for rule in 0..n_rules {
-        // A figure of its own for each: none shares what another one keeps.
+        // Distinct aggregates, so that no rule shares state with another.
         let condition =
             format!("count(when source == $current.source and amount < {}, \"P1D\") > 1000", 1_000 + rule);
         home.write_rule(
@@ -112,13 +112,13 @@ fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
     println!("{mib} MiB: {answers:?}, resident {} MiB, at most {} MiB", resident >> 10, most >> 10);
     assert_eq!(group.n_killed(), 0);
     assert!(answers.n_judged.into_inner() > 0);
-    // Once from its snapshot, and once from the store alone.
+    // Restart once from the snapshot and once from the store.
     drop(service.stop());
     for snapshot in ["kept", "removed"] {
         if snapshot == "removed" {
             fs::remove_file(home.data().join("history.snapshot")).unwrap();
         }
-        // Over its limit it answers and is not ready.
+        // Above its limit the service answers but is not ready.
         let service = Service::listen(&home);
         service.until("the history is back", || service.get("/readyz").text().contains("\"history\":\"ok"));
         let (_, most) = tollgate_tests::process::resident_kib(innermost(&service));
@@ -146,7 +146,7 @@ fn a_history_that_has_no_room_left_is_told_by_readiness() {
     let mut home = Home::with_rules(&[("often.ws", sample::rule("often", condition))]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
     let service = Service::start(&home);
-    // Keys stay in memory.
+    // Keys are never spilled.
     let mut payments = 0..2_000;
     while pay(&service, payments.clone(), u32::MAX).n_refused.into_inner() == 0 {
         assert!(payments.end < 100_000, "nothing is refused");

@@ -1,4 +1,4 @@
-//! Who starts the service, and asks after it.
+//! Supervisors that start the service and check its health.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -8,10 +8,10 @@ use tollgate_tests::{Home, Service, process, sample};
 
 use super::within::{can, home_within, innermost};
 
-/// Nobody waits longer for a word.
+/// Upper bound for a wait.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Hears what a service says to systemd until it says this.
+/// Reads the service's messages to systemd until this one arrives.
 #[track_caller]
 fn hear(socket: &UnixDatagram, word: &str) {
     let mut heard = Vec::new();
@@ -66,7 +66,7 @@ fn a_health_check_needs_no_other_program() {
 
 #[test]
 fn a_signal_to_stop_that_comes_before_anybody_listens_is_obeyed() {
-    // Blocked, sent, and carried over to the service's program, as one that comes in its first moments.
+    // The signal is blocked, sent and inherited by the service, like one that arrives in its first moments.
     let early =
         "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGTERM)); kill(TERM => $$); exec @ARGV";
     let home = home_within(&format!("exec perl -e '{early}'"));
@@ -80,7 +80,7 @@ fn the_first_process_of_a_container_waits_for_orphans() {
         println!("left out, because this machine cannot make it: process 1");
         return;
     }
-    // The second is ended by a signal that has no name.
+    // The second process is ended by a signal without a name.
     let before = "exec bwrap --die-with-parent --bind / / --dev-bind /dev /dev --unshare-pid --as-pid-1 --proc /proc -- \
                   sh -c '(sleep 0.5 &); (sh -c \"sleep 0.4; kill -40 \\$\\$\" &); exec \"$@\"' -";
     let service = Service::start(&home_within(before));

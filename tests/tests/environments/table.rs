@@ -1,5 +1,5 @@
-//! Every environment: start, be ready, judge, save a script, upload a module, clone a repository, stop. Each works, or is refused with
-//! the cause and what to do.
+//! Every environment: start, readiness, evaluation, saving a script, uploading a module, cloning a repository, stop.
+//! Each operation works or is refused with a cause and a remedy.
 
 use std::process::Command;
 
@@ -14,13 +14,13 @@ use super::within::{
     home_that_is_refused, home_within, innermost,
 };
 
-/// What is expected of a service.
+/// Expected behaviour of a service.
 enum Expected {
-    /// Everything works, and readiness says nothing of it, or these words.
+    /// Everything works. Readiness contains this text.
     Works(&'static str),
-    /// Transactions are judged; modules and Git are refused with these words, in their answers and in readiness.
+    /// Transactions are evaluated; modules and Git are refused with this text in responses and readiness.
     JudgesAlone(&'static str),
-    /// It does not start, and says these words.
+    /// The service does not start and reports this text.
     DoesNotStart(&'static str),
 }
 
@@ -39,7 +39,7 @@ fn run(home: &Home, expected: &Expected) {
     }
 }
 
-/// `refused`: what modules and Git are refused with, if they are.
+/// Checks all operations. `refused` is the text with which modules and Git are refused, if they are.
 pub(crate) fn check_life(service: Service, words: &str, refused: Option<&str>) {
     let ready = service.get("/readyz").text();
     assert!(ready.contains(words), "{ready}");
@@ -74,7 +74,7 @@ pub(crate) fn check_life(service: Service, words: &str, refused: Option<&str>) {
     assert_eq!(status.code(), Some(0), "{log:#?}");
 }
 
-/// Runs it if this machine can make it.
+/// Runs the check if this machine can create the environment.
 #[track_caller]
 fn check(name: &str, can_be_made: bool, before: &str, settings: &[(&str, &str)], expected: &Expected) {
     check_home(name, can_be_made, || home_within(before), settings, expected);
@@ -106,7 +106,7 @@ fn has_bwrap() -> bool {
     can("bwrap --bind / / true", "bubblewrap")
 }
 
-/// With a filter over the calls that this unit setting names.
+/// Runs the check with a filter of the system calls that this unit setting names.
 #[track_caller]
 fn check_filter(name: &str, setting: &str, without: &[&str], otherwise: Otherwise, expected: &Expected) {
     let can_be_made = has_bwrap() && can("systemd-analyze --version", "systemd");
@@ -245,7 +245,7 @@ fn clocks_far_away() {
 
 #[test]
 fn no_memory_that_can_be_executed() {
-    // PR_SET_MDWE, by its numbers, as MemoryDenyWriteExecute= of newer systemd has it.
+    // PR_SET_MDWE by number, as MemoryDenyWriteExecute= sets it in newer systemd.
     let deny = "perl -e 'syscall(157, 65, 1, 0, 0, 0) == 0 or exit 9; exec @ARGV'";
     let can_be_made = cfg!(target_arch = "x86_64") && can(&format!("{deny} true"), "");
     check(
@@ -342,7 +342,7 @@ fn a_data_directory_that_cannot_be_written() {
 #[test]
 fn a_twentieth_of_a_core() {
     let group = format!("/sys/fs/cgroup/cpu/tollgate-{}", std::process::id());
-    // Built for tests the service takes several times as long for everything.
+    // A debug build takes several times as long for everything.
     let quota = if cfg!(debug_assertions) { 20_000 } else { 5_000 };
     let can_be_made = can(&format!("mkdir {group} && echo {quota} > {group}/cpu.cfs_quota_us"), "");
     let name = format!("{quota} µs of a core in 100,000");

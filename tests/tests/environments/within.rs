@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use tollgate_tests::binary::binary;
 use tollgate_tests::{Home, Service, process, sample};
 
-/// A user who is nobody on this machine, as images without one of their own have.
+/// A user id without an entry on this machine, as in images without their own users.
 pub(crate) const NOBODY: u32 = 65_532;
 
-/// A home with one rule, whose service is started behind these words of a shell.
+/// Returns a home with one rule, whose service is started by this shell prefix.
 pub(crate) fn home_within(before: &str) -> Home {
     let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount > 100"))]);
     let script = home.at("serve");
@@ -26,7 +26,7 @@ pub(crate) fn home_within(before: &str) -> Home {
     home
 }
 
-/// The process of the service itself, behind whatever was started before it.
+/// Returns the process of the service itself, below any wrappers.
 pub(crate) fn innermost(service: &Service) -> u32 {
     let mut pid = service.pid();
     let program = binary().file_name().unwrap().to_str().unwrap();
@@ -42,7 +42,7 @@ pub(crate) fn innermost(service: &Service) -> u32 {
     }
 }
 
-/// What Debian's programs can do here; a program that is missing is installed.
+/// Whether a command works here; installs a missing Debian package first.
 pub(crate) fn can(command: &str, package: &str) -> bool {
     static APT: OnceLock<()> = OnceLock::new();
     let runs = || {
@@ -67,7 +67,7 @@ pub(crate) fn can(command: &str, package: &str) -> bool {
     installed.is_ok_and(|status| status.success()) && runs()
 }
 
-/// Everything within a home belongs to nobody, so that a service of that user can be started on it.
+/// Gives everything in a home to [`NOBODY`], so that a service of that user can use it.
 pub(crate) fn give_to_nobody(home: &Home) {
     let given = Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(home.at("")).status();
     assert!(given.unwrap().success());
@@ -81,28 +81,28 @@ const ALLOW: u32 = 0x7fff_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 const REFUSE: u32 = 0x0005_0000;
 const EPERM: u32 = 1;
-/// Where the arguments of a call begin in what a filter sees; the lower half of each comes first on this machine.
+/// Offset of a call's arguments in the filter's input. The lower half of each comes first on this machine.
 const ARGUMENTS: u32 = 16;
 
-/// One instruction of a filter, which goes on, or over as many others if what it tests is not so.
+/// Encodes one filter instruction. It continues with the next one, or skips `if_not` instructions if its test fails.
 fn instruction(code: u16, if_not: u8, value: u32) -> Vec<u8> {
     [&code.to_ne_bytes()[..], &[0, if_not], &value.to_ne_bytes()].concat()
 }
 
-/// What a filter of system calls does with one that it does not name.
+/// Effect of a system-call filter on calls that it does not name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Otherwise {
     Kill,
     Refuse,
 }
 
-/// A filter that lets these calls through, compiled for `bwrap --seccomp`. Names that this machine does not know are left out, as systemd
-/// does.
+/// Compiles a filter that allows these calls, for `bwrap --seccomp`. Names unknown on this machine are skipped, as in
+/// systemd.
 pub(crate) fn filter(names: impl IntoIterator<Item = String>, otherwise: Otherwise) -> Vec<u8> {
     let numbers = names
         .into_iter()
         .filter_map(|name| Some(u32::try_from(name.parse::<syscalls::Sysno>().ok()?.id()).unwrap()));
-    // The number of the call is the first thing that a filter sees.
+    // The call number is at offset 0.
     let mut program = instruction(LOAD, 0, 0);
     for number in numbers {
         program.extend(instruction(JUMP_IF_EQUAL, 1, number));
@@ -116,14 +116,14 @@ pub(crate) fn filter(names: impl IntoIterator<Item = String>, otherwise: Otherwi
     program
 }
 
-/// A call that is refused where one of its arguments is of a kind.
+/// A call that is refused for certain values of an argument.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refused {
     pub(crate) call: syscalls::Sysno,
-    /// Its place among the arguments.
+    /// Index of the argument.
     pub(crate) argument: u32,
     pub(crate) kind: Kind,
-    /// The number of the error that it gives.
+    /// Error number to return.
     pub(crate) error: u32,
 }
 
@@ -133,7 +133,7 @@ pub(crate) enum Kind {
     HasBit(u32),
 }
 
-/// A filter that refuses these calls and lets everything else through.
+/// Compiles a filter that refuses these calls and allows all others.
 fn filter_of_refused(refused: &[Refused]) -> Vec<u8> {
     let of_one = |one: &Refused| {
         let (jump, value) = match one.kind {
@@ -154,12 +154,12 @@ fn filter_of_refused(refused: &[Refused]) -> Vec<u8> {
     program
 }
 
-/// A home whose service is refused these calls.
+/// Returns a home whose service is refused these calls.
 pub(crate) fn home_that_is_refused(refused: &[Refused]) -> Home {
     home_behind(&filter_of_refused(refused))
 }
 
-/// The calls of a `SystemCallFilter=`, as systemd understands it.
+/// Expands a `SystemCallFilter=` as systemd does.
 pub(crate) fn calls_of(setting: &str) -> Vec<String> {
     setting
         .split_whitespace()
@@ -174,7 +174,7 @@ fn members(set: &str) -> Vec<String> {
     words.flat_map(calls_of).collect()
 }
 
-/// A home whose service is started behind a filter of system calls.
+/// Returns a home whose service runs under a system-call filter.
 pub(crate) fn home_behind_filter(names: Vec<String>, otherwise: Otherwise) -> Home {
     home_behind(&filter(names, otherwise))
 }
@@ -185,5 +185,5 @@ fn home_behind(filter: &[u8]) -> Home {
     home
 }
 
-/// Starts something with everything that is here.
+/// Starts a program without confinement.
 pub(crate) const UNCONFINED: &str = "exec bwrap --die-with-parent --bind / / --dev-bind /dev /dev";

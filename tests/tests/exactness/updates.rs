@@ -1,5 +1,5 @@
-//! Injects and status updates in parallel: every verdict is the one that a replay gives, step by step, in the order of
-//! the numbers that the log tells.
+//! Concurrent injects and status updates: every verdict equals that of a sequential replay in the order of the logged
+//! sequence numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,10 +10,11 @@ use tollgate_tests::{Client, Home, Service, log, proof, sample};
 
 const N_CLIENTS: usize = 6;
 const N_PER_CLIENT: usize = 9;
-/// Most transactions of a round, and as many rules: an answer shows exactly how many applied ones it saw.
+/// Maximum number of transactions in a round, and number of rules. A response shows how many applied transactions its
+/// own one saw.
 const N_PER_ROUND: usize = N_CLIENTS * N_PER_CLIENT;
 
-/// What happened at a number.
+/// The event at a sequence number.
 enum Step {
     Judged { id: String, n_seen: usize },
     Updated { target: u64, status: String },
@@ -40,7 +41,7 @@ fn every_verdict_saw_exactly_the_updates_with_lower_numbers() {
     check_replay(&steps(&lines), rounds);
 }
 
-/// Clients that inject, each with one at its heels that applies what is known, and voids one in three.
+/// Runs clients that inject, each followed by one that applies known transactions and voids one in three.
 fn run(service: &Service, round: usize) {
     let transaction = |id: &str| {
         let fields = json!({"source": format!("s{round}"), "created_at": "2026-01-01T00:00:00Z"});
@@ -75,7 +76,7 @@ fn run(service: &Service, round: usize) {
     });
 }
 
-/// What the log tells, by number.
+/// Reads the steps from the log, by sequence number.
 fn steps(lines: &[String]) -> BTreeMap<u64, Step> {
     let mut steps = BTreeMap::new();
     for fields in lines.iter().filter_map(|line| log::fields(line)) {

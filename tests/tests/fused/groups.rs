@@ -1,4 +1,4 @@
-//! Which rules are put together, what a change of one of them makes anew, and what happens when a body fails.
+//! The grouping of rules into bodies, the bodies a change rebuilds, and the failure of a body.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_tests::{sample, subject};
 
-/// Rules that come and go by number.
+/// A numbered set of rules that changes.
 struct Stage {
     sandbox: Sandbox,
     history: History,
@@ -25,12 +25,12 @@ struct Stage {
     bodies: Vec<Arc<FusedBody>>,
 }
 
-/// What a change makes of the bodies.
+/// The bodies after a change.
 #[derive(Debug, PartialEq, Eq)]
 struct Bodies {
-    /// How many rules each has.
+    /// Number of rules in each.
     sizes: Vec<usize>,
-    /// How many were not there before.
+    /// Number of bodies that did not exist before.
     n_new: usize,
 }
 
@@ -47,7 +47,7 @@ impl Stage {
         stage
     }
 
-    /// Rule `number` matches amounts over `limit`.
+    /// Adds rule `number`, which matches amounts over `limit`.
     fn put(&mut self, number: usize, limit: usize) {
         self.put_rule(number, &format!("amount > {limit}"));
     }
@@ -76,7 +76,8 @@ impl Stage {
         Bodies { sizes, n_new }
     }
 
-    /// What all rules say of an amount, and how many bodies failed. Without bodies they say the same.
+    /// Returns the results of all rules for an amount, and the number of failed bodies. Results without bodies must be
+    /// equal.
     #[track_caller]
     fn judge(&self, amount: usize) -> (Vec<RuleOutcome>, usize) {
         let (transaction, as_of) = self.accept(amount);
@@ -105,7 +106,7 @@ impl Stage {
         (outcomes, evaluator.n_bodies_failed())
     }
 
-    /// What all rules say of a transaction of this currency and amount, and how many bodies have nothing to do with it.
+    /// Returns the results of all rules for this currency and amount, and the number of skipped bodies.
     fn spare(&self, currency: &str, amount: usize) -> (Vec<RuleOutcome>, usize) {
         let sent =
             sample::with(&sample::transaction("t"), &json!({ "amount": amount, "currency": currency }));
@@ -137,7 +138,7 @@ fn quarantined(rule: BoundRule) -> BoundRule {
     BoundRule { instruction, ..rule }
 }
 
-/// After a change to these rules, so many bodies of these sizes are there, and so many are new.
+/// Checks the sizes of the bodies after a change and the number of new ones.
 #[track_caller]
 fn check(n_rules: usize, change: impl FnOnce(&mut Stage), sizes: &[usize], n_new: usize) {
     let mut stage = Stage::new(0..n_rules);
@@ -178,7 +179,7 @@ fn new_rules_join_a_large_body_when_they_are_eight() {
     }
     let mut expected = Vec::new();
     for large in [8, 16] {
-        // The first has no body yet.
+        // The first rule has no body yet.
         expected.push(vec![large]);
         expected.extend((2..8).map(|young| vec![large, young]));
         expected.push(vec![large + 8]);
@@ -203,7 +204,7 @@ fn what_is_left_of_bodies_is_put_together() {
 
 #[test]
 fn what_is_too_much_for_one_module_is_divided_and_has_room_again_when_it_shrinks() {
-    // Rules of some 2 KB of instructions each.
+    // Rules with about 2 KB of instructions each.
     let tests = |number: usize| {
         let tests: Vec<String> = (0..150).map(|n| format!("amount == {}", n * 100 + number)).collect();
         tests.join(" or ")
@@ -217,7 +218,7 @@ fn what_is_too_much_for_one_module_is_divided_and_has_room_again_when_it_shrinks
     let matched =
         |outcomes: &[RuleOutcome]| outcomes.iter().filter(|one| **one == RuleOutcome::Matched).count();
     assert_eq!(matched(&stage.judge(107).0), 1);
-    // Of each body one rule is left; and then there are new ones.
+    // One rule of each body remains; then new ones are added.
     let left: Vec<_> = stage.bodies.iter().map(|body| body.members[0].id.0 as usize - 1).collect();
     stage.rules.retain(|number, _| left.contains(number));
     (100..104).for_each(|number| stage.put(number, number));
@@ -242,7 +243,7 @@ fn a_large_rule_stays_alone_and_leaves_the_others_together() {
 fn a_rule_that_runs_out_of_fuel_alone_does_so_in_a_body() {
     const FUEL: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
     let mut stage = Stage::new(0..3);
-    // Asked twice by the rule alone, and each time paid for; a body asks it once.
+    // The rule alone performs the lookup twice and pays for both; a body performs it once.
     stage.put_rule(
         3,
         r#"count(when source == $current.source and (amount > $current.amount or description regex "x"), "P30D") between 3 and 5000"#,
@@ -274,7 +275,7 @@ fn rules_that_need_the_same_are_together_and_spared_together() {
     }
 }
 
-/// Short lists are compared with, long ones are looked into.
+/// Short lists are compared, long ones are hashed.
 #[test]
 fn a_list_of_any_length_spares_nobody_who_is_in_it() {
     let texts = |n: usize| (0..n).map(|number| format!("C{number}")).collect::<Vec<_>>();
@@ -330,7 +331,7 @@ fn the_rules_of_a_body_that_fails_judge_by_themselves() {
     let rules = stage.all();
     let scripts: Vec<CheckedRule> =
         rules.iter().map(|rule| (**rule.checked.as_ref().unwrap()).clone()).collect();
-    // Without any fuel it ends where it begins.
+    // Without fuel it fails at once.
     let module = stage.sandbox.admit(&emit(&scripts).unwrap().bytes).unwrap().within(0);
     let parts: Vec<&BoundModule> = rules.iter().map(|rule| &*rule.bound).collect();
     let bound = Arc::new(BoundModule::of_parts(module, &parts).unwrap());
@@ -345,7 +346,7 @@ fn the_rules_of_a_body_that_fails_judge_by_themselves() {
 #[test]
 fn a_body_with_a_member_that_changed_does_not_answer_for_it() {
     let mut stage = Stage::new(0..3);
-    // The bodies of before the change.
+    // The bodies from before the change.
     stage.put(2, 0);
     let (outcomes, _) = stage.judge(1);
     assert_eq!(outcomes, [RuleOutcome::Matched, RuleOutcome::NotMatched, RuleOutcome::Matched]);

@@ -1,4 +1,4 @@
-//! A body is spared only where none of its rules would have matched.
+//! A body is skipped only if none of its rules would have matched.
 
 use anyhow::ensure;
 use tollgate_engine::sandbox::Sandbox;
@@ -9,13 +9,13 @@ use tollgate_tests::subject::{Fused, Live};
 
 use crate::rule;
 
-/// Where the seeds of this proof begin.
+/// First seed.
 const FIRST_SEED: u64 = 1 << 33;
-/// And of the one about long numbers.
+/// First seed with long numbers.
 const FIRST_SEED_OF_LONG_NUMBERS: u64 = 1 << 35;
 
-/// Each rule is in a body with itself alone, which is spared wherever the rule would be: what different rules need in common is
-/// little.
+/// Each rule is alone in its body, which maximises skipping, because different rules have few required values in
+/// common.
 #[test]
 fn a_body_that_is_spared_would_have_said_no() -> anyhow::Result<()> {
     check(Batch::of_seed, FIRST_SEED)

@@ -1,4 +1,4 @@
-//! How a run goes on where another ended, whatever was left behind.
+//! Resuming after a previous run, whatever state it left.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn a_start_goes_on_from_the_rule_set_in_force_though_the_process_ended_before_th
         let version = service.inject(&sample::transaction("t1")).at("/rule_set_version");
         let work_tree = local_path(&service);
         service.kill();
-        // As the clone is between the swap of the rule set and the mark.
+        // The state of the clone between the swap of the rule set and the ref update.
         by_hand(work_tree, &["update-ref", "refs/tollgate/in-force", &first]);
         stage.server.set_mood(Mood::Down);
         let service = Service::start(&stage.home);
@@ -45,7 +45,7 @@ fn what_is_saved_before_there_is_a_commit_is_written_as_soon_as_there_is() {
     let service = Service::start(&stage.home);
     let work_tree = local_path(&service);
     service.kill();
-    // A clone that nobody knows a commit of.
+    // A clone without a recorded commit.
     by_hand(work_tree.clone(), &["update-ref", "-d", "refs/tollgate/in-force"]);
     by_hand(work_tree, &["update-ref", "-d", "refs/tollgate/taking"]);
     stage.server.set_mood(Mood::Down);

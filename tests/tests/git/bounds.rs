@@ -1,4 +1,4 @@
-//! What is taken and whom it is asked of: folders too deep, hosts of a path, credentials of another repository.
+//! Limits on trees and remotes: deep folders, hosts in paths, credentials of another repository.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn the_configured_token_is_for_the_configured_repository_alone() {
         asked.line.contains("other.git") && asked.headers.contains(known)
     };
     assert!(!server.asked().iter().any(is_shown), "the token is shown for another repository");
-    // Under its own address it serves, and so does one that is sent along.
+    // The server serves its own URL, and another one whose token is in the request.
     let _ = service.post("/git/clone", &json!({ "url": server.url() })).expect(200);
     let _ = service.post("/git/clone", &json!({ "url": other, "token": "canary" })).expect(200);
 }

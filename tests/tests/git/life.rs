@@ -1,4 +1,4 @@
-//! What happens at the remote, and which rules are in force then.
+//! Events at the remote, and the rules in force afterwards.
 
 use super::*;
 
@@ -100,7 +100,7 @@ fn the_last_good_rules_serve_when_the_remote_is_down_at_the_start() {
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a"]);
     assert_eq!(status(&service)["last_error"]["code"], "git_remote_failed");
     service.kill();
-    // And when nobody listens there at all, and the clone is lost.
+    // Also if no server listens there and the clone is lost.
     std::fs::remove_dir_all(stage.home.data().join("git")).unwrap();
     stage.home.set("WATCH_SCRIPT_GIT_REPO", "http://127.0.0.1:1/rules.git");
     let service = Service::start(&stage.home);

@@ -1,10 +1,10 @@
-//! Lists of a repository: a commit in which one is refused is held back whole.
+//! Lists in a repository: a commit with a rejected list is held back as a whole.
 
 use super::*;
 
 const LFS: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
 
-/// A repository with two lists and a rule for each.
+/// Creates a repository with two lists and a rule for each.
 fn stage() -> Stage {
     Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "currency in $first")),
@@ -24,7 +24,7 @@ fn a_commit_in_which_a_list_is_refused_is_held_back_until_force() {
         let stage = stage();
         let first = stage.upstream.head("main").unwrap();
         let service = Service::start(&stage.home);
-        // An entry moved from the second to the first, which is none now.
+        // Moves an entry from the second list to the first, which is invalid now.
         let second = stage.upstream.commit(&[
             ("lists/first.txt", content),
             ("lists/second.txt", "GBP\n"),

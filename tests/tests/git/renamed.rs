@@ -1,4 +1,4 @@
-//! Where nobody names a branch: the repository's own choice, and what is in force when it becomes another.
+//! Without a configured branch, the service follows the repository's default branch. These tests change the default.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tollgate_tests::links::standing;
 
 use super::*;
 
-/// A repository whose own choice, `main`, is followed.
+/// Creates a stage that follows the default branch `main`.
 fn unnamed() -> Stage {
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
@@ -27,7 +27,7 @@ fn choose(upstream: &Upstream, branch: &str) {
     upstream.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]);
 }
 
-/// The sync is refused, the rules stay, the service stays ready, and says both names.
+/// Checks that the sync is refused, the rules stay, and the service stays ready and reports both names.
 #[track_caller]
 fn check_refused(service: &Service, last_success: &str) {
     let refused = service.post("/git/sync", &json!({}));
@@ -82,7 +82,7 @@ fn another_choice_beside_the_branch_that_is_followed_is_not_taken() {
     service.kill();
     let service = Service::start(&stage.home);
     check_refused(&service, "; no success since the start");
-    // A clone that is lost makes no difference.
+    // Losing the clone makes no difference.
     service.kill();
     fs::remove_dir_all(stage.home.data().join("git/rules")).unwrap();
     let service = Service::start(&stage.home);
@@ -134,7 +134,7 @@ fn who_names_a_branch_no_more_gets_the_repositorys_choice() {
     service.kill();
     let service = Service::start(&stage.home);
     check_followed(&service, "main", &["a"]);
-    // A branch that is named is followed whatever the repository chooses.
+    // A configured branch is followed whatever the default is.
     service.kill();
     let mut named = stage.home.clone();
     named.set("WATCH_SCRIPT_GIT_BRANCH", "main");

@@ -1,10 +1,10 @@
-//! Where histories part: nothing that only one side has is lost without a word.
+//! Diverging histories: content that exists on one side only is never lost silently.
 
 use std::fs;
 
 use super::*;
 
-/// A commit by hand in the work tree, on top of the local branch, that adds a file.
+/// Commits a new file in the work tree, on top of the local branch.
 fn commit_by_hand(service: &Service, name: &str) -> String {
     let git = |arguments: &[&str]| by_hand(local_path(service), arguments);
     fs::write(local_path(service).join(format!("{name}.ws")), sample::rule(name, "amount > 1")).unwrap();
@@ -53,7 +53,7 @@ fn a_push_does_not_bring_back_what_the_remote_took_back() {
     let service = Service::start(&stage.home);
     assert_eq!(in_force(&service), ["a", "bad"]);
     let _ = service.save(&sample::rule("saved", "amount > 1")).expect(201);
-    // Somebody sets the branch back; what was pushed here would be on top of what is gone there.
+    // The remote branch is reset, so a push would restore the commits removed there.
     stage.upstream.git(&["update-ref", "refs/heads/main", &before]);
     let push = || service.post("/git/push", &json!({"message": "Mine"}));
     for seen in ["not", "already"] {
@@ -67,7 +67,7 @@ fn a_push_does_not_bring_back_what_the_remote_took_back() {
     assert_eq!(push().expect(200)["files"], json!(["saved.ws"]));
     assert_eq!(stage.upstream.file("bad.ws"), None);
     assert_eq!(in_force(&service), ["a", "saved"]);
-    // Nor a branch that somebody deleted.
+    // A push does not recreate a deleted branch.
     let _ = service.save(&sample::rule("more", "amount > 1")).expect(201);
     stage.upstream.delete_branch("main");
     assert_eq!(push().code(), "git_branch_not_found");

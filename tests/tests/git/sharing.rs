@@ -1,4 +1,4 @@
-//! Clone, pull and push: what is saved here is shared, and nothing is lost on the way.
+//! Clone, pull and push: saved rules are shared, and nothing is lost.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ fn what_is_saved_over_the_api_is_shown_and_shared() {
     assert_eq!(instruction["source"]["kind"], "git", "it is the repository's now, under the same id");
     let again = service.post("/git/push", &json!({"message": "Nothing"})).expect(200);
     assert_eq!(again["files"], json!([]));
-    // Taken out of force here, it is deleted here, and then there.
+    // Removing the rule deletes its file locally, and a push deletes it remotely.
     assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
     assert_eq!(status(&service)["deleted"], json!(["saved.ws"]));
     let _ = service.post("/git/push", &json!({"message": "One less"})).expect(200);
@@ -93,7 +93,7 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
     stage.upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
     assert_eq!(pull().expect(200)["loaded"], json!(["b.ws"]));
     assert_eq!(pull().expect(200)["loaded"], json!([]), "nothing new is fine");
-    // Dirty: changed by hand.
+    // Dirty: modified by a user.
     let path = local_path(&service).join("a.ws");
     let mine = sample::rule("a", "amount > 77");
     fs::write(&path, &mine).unwrap();
@@ -104,7 +104,7 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
     assert_eq!((refused.status, refused.code().as_str()), (409, "git_dirty"));
     assert_eq!(in_force(&service), ["a", "b"]);
     assert_eq!(status(&service)["modified"], json!(["a.ws"]));
-    // A sync takes the rules and leaves the file alone.
+    // A sync loads the rules and does not touch the file.
     sync(&service);
     assert_eq!(in_force(&service), ["a", "b", "c"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), mine);
@@ -113,11 +113,11 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
     assert_eq!((refused.status, refused.code().as_str()), (409, "git_push_refused"));
     assert_eq!(fs::read_to_string(&path).unwrap(), mine);
     assert_eq!(status(&service)["ahead"], 0, "a push that fails leaves no commit");
-    // Taken back, it goes on.
+    // After the modification is reverted, it continues.
     fs::write(&path, sample::rule("a", "amount > 1")).unwrap();
     let _ = pull().expect(200);
     assert_eq!(fs::read_to_string(&path).unwrap(), sample::rule("a", "amount > 5"));
-    // Diverged: a commit by hand here, another there.
+    // Diverged: one commit by a user locally, another at the remote.
     let git = |arguments: &[&str]| by_hand(local_path(&service), arguments);
     let head = git(&["rev-parse", "HEAD"]);
     let commit = git(&["commit-tree", "HEAD^{tree}", "-p", &head, "-m", "by hand"]);

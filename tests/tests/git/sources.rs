@@ -1,4 +1,5 @@
-//! A repository as the source of rules: not ready before it was read, and never fewer rules than are required.
+//! A repository as a source of rules: the service is not ready before it was read, and never has fewer rules than
+//! required.
 
 use super::*;
 
@@ -24,7 +25,7 @@ fn a_repository_that_cannot_be_fetched_at_the_first_start_keeps_the_service_from
     assert_eq!(in_force(&service), ["a"]);
     service.kill();
 
-    // What was read once is in force, and enough.
+    // Rules that were read once are in force and suffice.
     stage.server.set_mood(Mood::Down);
     let service = Service::start(&stage.home);
     assert!(readiness(&service).1.contains("\"git\":\"degraded: "), "{}", readiness(&service).1);

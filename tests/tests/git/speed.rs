@@ -1,4 +1,4 @@
-//! How soon a sync judges.
+//! The delay from a sync to the first verdict.
 
 use super::*;
 

@@ -1,17 +1,17 @@
-//! Repositories behind SSH: a real `sshd`, keys in and out of favour.
+//! Repositories over SSH with a real `sshd`, and accepted and rejected keys.
 
 use tollgate_tests::git::SshServer;
 use tollgate_tests::proof::is_full;
 
 use super::*;
 
-/// A repository behind SSH, and a home whose service follows it.
+/// Creates a repository over SSH, and a home whose service follows it.
 fn stage(key_type: &str) -> (Upstream, SshServer, Home) {
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = SshServer::start(key_type);
     let mut home = Home::new();
     home.set("WATCH_SCRIPT_GIT_REPO", &server.url(&upstream.path()));
-    // Some of them let nobody in.
+    // Some servers reject the key.
     home.set("SERVICE_SOURCES_OPTIONAL", "true");
     home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
     home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key().to_string_lossy());

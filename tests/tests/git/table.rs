@@ -1,9 +1,9 @@
-//! The life of a repository from its clone on: what happens at the remote and to the service, what is answered, and which
-//! rules are in force then. One service, one row after another.
+//! The life of a repository: each event at the remote or the service, the response, and the rules in force afterwards.
+//! One service goes through all rows.
 
 use super::*;
 
-/// Rules of the commit in which one file is broken.
+/// Number of rules in the commit with one broken file.
 const BULK: usize = 100;
 
 struct Life {
@@ -36,7 +36,7 @@ impl Life {
         self.service.take().expect("the service runs")
     }
 
-    /// Notes what is in force now.
+    /// Records the rules in force.
     fn note(&mut self, what: &'static str, answered: &str) {
         let rules = rules_of(self.service());
         self.rows.push(Row { what, answered: answered.to_owned(), rules });
@@ -65,7 +65,8 @@ impl Life {
     }
 }
 
-/// Names of rules; of the bulk, how many are in force and how many of those are of another commit than most.
+/// Returns rule names. For the bulk rules it returns the number in force, and how many are of a different commit than
+/// most.
 fn rules_of(service: &Service) -> String {
     let (bulk, mut shown): (Vec<String>, Vec<String>) =
         in_force(service).into_iter().partition(|name| name.starts_with("bulk"));

@@ -1,4 +1,4 @@
-//! The work tree is shared with people: what they wrote stays, and what stands in the way of a change is shown.
+//! The work tree is shared with users: their files stay, and files that block a change are reported.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ fn put_list(service: &Service, name: &str, text: &str) {
     assert!([200, 201].contains(&answer.status), "{}", answer.text());
 }
 
-/// Kind, name and path of what is shown as not written.
+/// Returns kind, name and path of each reported file that was not written.
 fn not_written(service: &Service) -> Vec<[String; 3]> {
     let status = status(service);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -45,14 +45,14 @@ fn nothing_that_somebody_wrote_is_overwritten() {
     assert_eq!(read("saved/saved.ws"), script, "a rule is written beside");
     let message = status(&service)["not_written"][0]["message"].clone();
     assert!(message.as_str().unwrap().contains("move it away"), "{message}");
-    // Out of the way, it is written; and from then on it is the service's own.
+    // Once the file is moved away, the list is written, and the file belongs to the service.
     fs::rename(at("lists/stopped.txt"), at("lists/mine.txt")).unwrap();
     assert_eq!(not_written(&service), [[""; 3]; 0]);
     assert_eq!(read("lists/stopped.txt"), "EUR\n");
     put_list(&service, "stopped", "USD\n");
     assert_eq!(status(&service)["not_written"], json!([]));
     assert_eq!(read("lists/stopped.txt"), "USD\n");
-    // Changed by hand, it is somebody's again.
+    // After a manual change it belongs to the user again.
     fs::write(at("lists/stopped.txt"), "USD # for now\n").unwrap();
     put_list(&service, "stopped", "GBP\n");
     assert_eq!(not_written(&service), [entry("list", "stopped", "lists/stopped.txt")]);
@@ -60,7 +60,7 @@ fn nothing_that_somebody_wrote_is_overwritten() {
     fs::remove_file(at("lists/stopped.txt")).unwrap();
     assert_eq!(not_written(&service), [[""; 3]; 0]);
     assert_eq!(read("lists/stopped.txt"), "GBP\n");
-    // It is known over a restart what is whose.
+    // Ownership survives a restart.
     service.kill();
     let service = Service::start(&stage.home);
     put_list(&service, "stopped", "CHF\n");
@@ -80,7 +80,7 @@ fn a_removal_waits_for_a_file_that_was_changed_by_hand() {
     let _ = service.save(&sample::rule("a", "amount > 2")).expect(201);
     assert_eq!(not_written(&service), [entry("rule", "a", "x/a.ws")]);
     assert_eq!(fs::read_to_string(&path).unwrap(), sample::rule("a", "amount > 77"));
-    // Taken back, it goes.
+    // After the change is reverted, the file is removed.
     fs::write(&path, sample::rule("a", "amount > 1")).unwrap();
     assert_eq!(not_written(&service), [[""; 3]; 0]);
     let status = status(&service);
@@ -150,7 +150,7 @@ fn files_of_somebody_keep_the_work_tree_where_it_is_and_are_shown() {
 fn a_change_that_cannot_be_written_is_shown_and_tried_again() {
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
-    // A file where the folder of the lists should be.
+    // A file at the path of the lists folder.
     let lists = local_path(&service).join("lists");
     fs::write(&lists, "").unwrap();
     put_list(&service, "stopped", "EUR\n");
@@ -158,7 +158,7 @@ fn a_change_that_cannot_be_written_is_shown_and_tried_again() {
     let message = status(&service)["not_written"][0]["message"].clone();
     assert!(message.as_str().unwrap().contains("where a folder should be"), "{message}");
     fs::remove_file(&lists).unwrap();
-    // Nobody asks: it is tried again by itself.
+    // The service retries without a request.
     wait_until("it is written", || lists.join("stopped.txt").is_file());
     assert_eq!(not_written(&service), [[""; 3]; 0]);
 }

@@ -1,11 +1,11 @@
-//! Addresses over the API.
+//! Addresses in API requests.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// By default nothing but HTTPS to public hosts.
+/// By default only HTTPS to public hosts is allowed.
 const REFUSED: [(&str, &str); 30] = [
     ("http://git.example/a.git", "git_remote_not_allowed"),
     ("ssh://git@git.example/a.git", "git_remote_not_allowed"),

@@ -1,4 +1,4 @@
-//! Remotes behind TLS: who proves itself is believed, and nobody else hears a secret.
+//! Remotes with TLS: only an authenticated server is trusted, and no other server receives a secret.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use tollgate_tests::Authority;
 
 use super::*;
 
-/// The value of the header that says `user:canary`.
+/// The header value for `user:canary`.
 const AUTHORIZATION: &str = "Basic dXNlcjpjYW5hcnk=";
 
-/// A home that trusts this authority and no other.
+/// Creates a home that trusts only this authority.
 fn trusting(authority: &Authority) -> Home {
     let mut home = open_home();
     let path = home.at("authorities.pem");

@@ -1,5 +1,5 @@
-//! Packs that are small when sent and enormous when unpacked, remotes that never come to an end, workers that die: what
-//! it costs the service, and that everything goes on.
+//! Packs that are small on the wire and enormous when unpacked, endless remotes, and dying workers: their cost to the
+//! service, which continues to work.
 
 use std::fs;
 use std::path::Path;
@@ -13,15 +13,15 @@ use tollgate_tests::proof;
 
 use super::*;
 
-/// What one operation may take; what is slow takes it.
+/// Time limit of one operation; slow remotes use it fully.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// How much later a failure is answered: the worker has a second to say why, and machines are slow.
+/// Grace period for a failure response: the worker has one second to report, and machines are slow.
 const GRACE: Duration = Duration::from_secs(7);
-/// What the service may grow by, whatever a remote sends.
+/// Maximum growth of the service, whatever a remote sends.
 const GROWTH_KIB_MAX: u64 = 16 * 1024;
-/// What a transfer may take on disk: its packs, and their index.
+/// Maximum disk usage of a transfer: its packs and their index.
 const DISK_BYTES_MAX: u64 = 320 << 20;
-/// The largest piece that a delta copies at once.
+/// The largest size that one delta instruction copies.
 const BASE_BYTES: u64 = 0xff_0000;
 
 /// A service that follows a repository with a rule `a`.
@@ -33,7 +33,7 @@ struct Stage {
     timeout: Duration,
 }
 
-/// What one attack came to.
+/// The result of one attack.
 struct Row {
     what: &'static str,
     n_sent_bytes: usize,
@@ -52,7 +52,7 @@ impl Stage {
         home.set("WATCH_SCRIPT_GIT_REPO", &server.url());
         home.set("SERVICE_GIT_TIMEOUT", &format!("{}s", timeout.as_secs()));
         let service = Service::start(&home);
-        // What is made once is made before anything is measured.
+        // One-time allocations happen before any measurement.
         upstream.commit(&[("a.ws", sample::rule("a", "amount > 2"))]);
         assert_eq!(service.post("/git/sync", &json!({})).status, 200);
         Self { upstream, server, home, service, timeout }
@@ -62,7 +62,7 @@ impl Stage {
         self.service.post("/git/sync", &json!({}))
     }
 
-    /// Syncs while the server is like this, and `meanwhile` something happens.
+    /// Syncs with the server in this mood while `meanwhile` runs.
     fn attacked(&self, what: &'static str, mood: Mood, meanwhile: impl FnOnce()) -> Row {
         let n_sent_bytes = match &mood {
             Mood::Handing(_, pack) => pack.len(),
@@ -99,7 +99,7 @@ impl Stage {
         row
     }
 
-    /// Nothing is left of it, and the next good commit is in force.
+    /// Checks that nothing is left of the attack and the next good commit is in force.
     fn check_as_before(&self, what: &str, bytes_before: u64) {
         let (git, pid) = (self.home.data().join("git"), self.service.pid());
         assert_eq!(children(pid), [0_u32; 0], "{what}: no process is left behind");
@@ -113,13 +113,13 @@ impl Stage {
     }
 }
 
-/// A server that hands out this pack.
+/// Returns a mood that serves this pack.
 fn handing(pack: Pack) -> Mood {
     let head = pack.head();
     Mood::Handing(head, Arc::new(pack.finished()))
 }
 
-/// Of all files below a folder; what is gone meanwhile counts nothing.
+/// Returns the size of all files below a folder; files that disappear meanwhile are skipped.
 fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
@@ -130,7 +130,7 @@ fn bytes_below(folder: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Prints the rows, and holds each against what it should be.
+/// Prints the rows and compares each with its expectation.
 #[track_caller]
 fn check(rows: &[(Row, &str)]) {
     println!(
@@ -211,7 +211,7 @@ fn more_bytes_than_a_transfer_may_have_are_not_kept() {
     if !proof::is_full() {
         return;
     }
-    // Long enough for all of them.
+    // Enough time for all bytes.
     let stage = Stage::new(Duration::from_secs(20));
     let pack = good_pack();
     let mood = Mood::Endless(pack.head(), Arc::new(pack.finished()));

@@ -1,4 +1,4 @@
-//! Servers that want credentials, more bytes, more time, or to send the service elsewhere.
+//! Servers that request credentials, send too many bytes, take too long, or redirect.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn a_redirect_is_not_followed_and_gets_no_credentials() {
     let answer = clone(&service, &server.url_as("user:canary"));
     assert_eq!(answer.code(), "git_remote_not_allowed", "{}", answer.text());
     assert!(thief.asked().is_empty(), "{:?}", thief.asked());
-    // Also after the credentials were shown to the right one.
+    // Also after the credentials were sent to the right server.
     let authorization = "Basic dXNlcjpjYW5hcnk=";
     server.set_mood(Mood::Asking(authorization.to_owned()));
     assert_eq!(clone(&service, &server.url_as("user:canary")).status, 200);

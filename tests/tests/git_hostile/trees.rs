@@ -1,4 +1,4 @@
-//! Commits that hold what no commit should.
+//! Commits with invalid contents.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn file(text: &str) -> Step {
     Step::Put("100644", text.as_bytes().to_vec())
 }
 
-/// Serves a repository, clones it, and gives the service to look at.
+/// Serves and clones a repository. Returns the home, the service and the response.
 fn cloned(upstream: &Upstream) -> (Home, Service, Answer) {
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let home = open_home();
@@ -20,7 +20,7 @@ fn cloned(upstream: &Upstream) -> (Home, Service, Answer) {
     (home, service, answer)
 }
 
-/// Every path below a folder, links not followed, `.git` left out.
+/// Returns every path below a folder, without following links and without `.git`.
 fn everything_below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -39,7 +39,7 @@ fn everything_below(folder: &Path) -> Vec<String> {
     found
 }
 
-/// The files of the work tree.
+/// Returns the files of the work tree.
 fn work_tree(home: &Home) -> Vec<String> {
     let rules = home.data().join("git/rules");
     let start = format!("{}/", rules.to_string_lossy());
@@ -97,7 +97,7 @@ fn links_and_submodules_with_rules_behind_them_are_said() {
             ("names/stopped.txt", file("EUR\n")),
             ("docs/page.md", file("ours")),
             (".old/gone.ws", file(&sample::rule("gone", "amount > 1"))),
-            // Rules behind them, or perhaps.
+            // Links to rules, or possibly to rules.
             ("linked", link("shared")),
             ("sub/also", link(".././shared/")),
             ("through", link("linked/../linked")),
@@ -107,7 +107,7 @@ fn links_and_submodules_with_rules_behind_them_are_said() {
             ("out", link("../rules")),
             ("away", link("/etc/rules")),
             ("within", link("vendor/rules")),
-            // None.
+            // Links without rules.
             ("page", link("docs/page.md")),
             ("pages", link("docs")),
             ("same", link("names")),
@@ -149,7 +149,7 @@ fn paths_that_lead_elsewhere_are_not_written() {
     let upstream = Upstream::new();
     let blob = upstream.run(&["hash-object", "-w", "--stdin"], sample::rule("evil", "amount > 1").as_bytes());
     let good = upstream.run(&["hash-object", "-w", "--stdin"], sample::rule("good", "amount > 1").as_bytes());
-    // Made by hand: `git` itself would not.
+    // Created manually, because `git` itself refuses.
     let mut entries: Vec<(String, String)> = vec![("good.ws".to_owned(), good)];
     for name in ["..\\up.ws", "git~1.ws", "con:a.ws", "a\u{202e}.ws"] {
         entries.push((name.to_owned(), blob.clone()));
@@ -175,7 +175,7 @@ fn paths_that_lead_elsewhere_are_not_written() {
     }
 }
 
-/// A tree object as it stands, whatever is in it.
+/// Stores a raw tree object, valid or not.
 fn raw_tree(upstream: &Upstream, entries: &[(&str, &str, &str)]) -> String {
     let mut sorted = entries.to_vec();
     let key = |(mode, name, _): &(&str, &str, &str)| {

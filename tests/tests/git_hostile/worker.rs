@@ -1,4 +1,4 @@
-//! The process that works on what remotes send: that there is one, and what it may do.
+//! The worker process for untrusted Git data: its existence and its restrictions.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ use tollgate_tests::process::{children, field};
 
 use super::*;
 
-/// A service whose worker waits in the middle of a pack.
+/// Returns a service whose worker waits in the middle of a pack.
 fn stuck() -> (Upstream, GitServer, Home, Service) {
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Asking("Basic dXNlcjpjYW5hcnk=".to_owned()));
@@ -24,7 +24,7 @@ fn stuck() -> (Upstream, GitServer, Home, Service) {
     (upstream, server, home, service)
 }
 
-/// Syncs on a thread of its own, and gives the worker of that.
+/// Syncs on another thread. Returns the thread and its worker process.
 fn worker_of(service: &Service, server: &GitServer) -> (std::thread::JoinHandle<Option<u16>>, u32) {
     let n_packs = || server.asked().iter().filter(|asked| asked.line.starts_with("POST")).count();
     let (client, before) = (service.client(), n_packs());
@@ -51,7 +51,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
     let limits = String::from_utf8(of_worker("limits")).unwrap();
     for (name, limits_of_it) in [
         ("Max core file size", ["0"; 2]),
-        // A second in which it can be told.
+        // One second to receive the signal.
         ("Max cpu time", ["61", "62"]),
         ("Max file size", ["335544320"; 2]),
         ("Max data size", ["268435456"; 2]),
@@ -61,7 +61,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
         let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), limits_of_it, "{name}");
     }
-    // Three pipes, the one connection and its clone: nothing of the service's came along.
+    // Three pipes, the connection and its clone: no other descriptor of the service is inherited.
     let folder = fs::canonicalize(home.data()).unwrap().join("git/rules/.git");
     let inherited = held_by(std::process::id());
     let held: Vec<String> = held_by(worker)
@@ -71,7 +71,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
     let n_held = |start: &str| held.iter().filter(|target| target.starts_with(start)).count();
     assert_eq!((n_held("pipe:"), n_held("socket:")), (3, 1), "{held:?}");
     assert_eq!(n_held(&folder.to_string_lossy()) + 4, held.len(), "{held:?}");
-    // The password is in the service's memory, and nowhere in the worker's.
+    // The password is in the service's memory only.
     assert!(!memory(worker).windows(6).any(|six| six == b"canary"), "the worker does not know the password");
     let is_walled = service.log().lines().iter().any(|line| line.contains("git has its own process"));
     assert!(is_walled, "it is said which walls there are");
@@ -80,13 +80,13 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
     assert_eq!(children(service.pid()), [0_u32; 0]);
 }
 
-/// What a process has open.
+/// Returns the open files of a process.
 fn held_by(pid: u32) -> Vec<String> {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.to_string_lossy().into_owned())).collect()
 }
 
-/// All that a process has written.
+/// Returns the writable memory of a process.
 fn memory(pid: u32) -> Vec<u8> {
     use std::io::{Seek as _, SeekFrom};
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
@@ -104,7 +104,7 @@ fn memory(pid: u32) -> Vec<u8> {
     all
 }
 
-/// Has a worker fetch into an empty repository, as the service would ask it to; its reply, and what it fetched.
+/// Runs a worker that fetches into an empty repository. Returns its reply, and whether it fetched.
 fn fetched(url: &str, port: Option<u16>, neighbour: Option<&Path>) -> (Value, bool) {
     let here = Upstream::new();
     let request = json!({
@@ -116,7 +116,7 @@ fn fetched(url: &str, port: Option<u16>, neighbour: Option<&Path>) -> (Value, bo
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // Open until the reply is there: its end is the worker's end.
+    // Kept open until the reply, because closing it ends the worker.
     let mut questions = worker.stdin.take().unwrap();
     questions.write_all(format!("{request}\n").as_bytes()).unwrap();
     let mut said = Vec::new();
@@ -181,7 +181,7 @@ fn a_worker_does_not_outlive_its_service() {
         assert!(std::time::Instant::now() < deadline, "the worker is still there");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // What it left is gone with the next operation.
+    // The next operation removes its remains.
     server.set_mood(Mood::Fine);
     let service = Service::start(&home);
     service.until("the new rule is in force", || names(&service).len() == 2);

@@ -1,4 +1,4 @@
-//! A bank: its ledger in PostgreSQL, a role that may read it, and services that do.
+//! A bank: its ledger in PostgreSQL, a role that may read it, and services that follow it.
 
 use std::ops::{Deref, DerefMut};
 use std::thread;
@@ -9,7 +9,7 @@ use tollgate_tests::{Client, Home, Postgres, Service};
 pub(crate) const DATABASE: &str = "core";
 pub(crate) const PASSWORD: &str = "reader-9f41c7-canary";
 
-/// As the interface names the columns; amounts and times of the widest types there are.
+/// Columns named as in the API, with the widest types for amounts and times.
 pub(crate) const TABLE: &str = "CREATE TABLE transactions (
     transaction_id text PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now(), amount numeric,
     currency text, source text, destination text, reference text, description text, status text, meta_data jsonb);
@@ -20,14 +20,14 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
-    /// With an empty ledger.
+    /// Creates a bank with an empty ledger.
     pub(crate) fn open() -> Self {
         let bank = Self::without_table();
         bank.sql(TABLE);
         bank
     }
 
-    /// With nothing in its database; the role may read what will be.
+    /// Creates a bank without a table; the role may read future tables.
     pub(crate) fn without_table() -> Self {
         let bank = Self { postgres: Postgres::start() };
         bank.postgres.run("postgres", &format!("CREATE DATABASE {DATABASE};"));
@@ -47,13 +47,13 @@ impl Bank {
         format!("postgres://reader:{PASSWORD}@127.0.0.1:{}/{DATABASE}", self.postgres.port())
     }
 
-    /// Sets a home up to follow the ledger closely.
+    /// Configures a home to follow the ledger with a short interval.
     pub(crate) fn feeds(&self, home: &mut Home) {
         home.set("LEDGER_DSN", &self.dsn());
         home.set("LEDGER_SYNC_INTERVAL", "100ms");
     }
 
-    /// A home without rules that follows the ledger.
+    /// Creates a home without rules that follows the ledger.
     pub(crate) fn home(&self) -> Home {
         let mut home = Home::new();
         self.feeds(&mut home);
@@ -75,7 +75,7 @@ impl DerefMut for Bank {
     }
 }
 
-/// A number of `/metrics`; 0 when it is not there.
+/// Returns a number of `/metrics`, or 0 if absent.
 pub(crate) fn number(client: &Client, name: &str) -> u64 {
     let page = client.get("/metrics").text();
     let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -86,7 +86,7 @@ fn passes(client: &Client) -> u64 {
     number(client, r#"tollgate_ledger_passes_total{result="ok"}"#)
 }
 
-/// Looks until something holds that takes as long as writing a whole ledger.
+/// Polls for a condition that may take as long as writing a whole ledger.
 #[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(600);
@@ -96,19 +96,20 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until everything committed by now was read: the pass under way may have begun before, the one after it not.
+/// Waits until everything committed so far was read. The current pass may have begun earlier; the next one includes it
+/// all.
 #[track_caller]
 pub(crate) fn caught_up(service: &Service) {
     let before = passes(service);
     until("the ledger was read to its end", || passes(service) >= before + 2);
 }
 
-/// What `/readyz` says of the ledger.
+/// Returns the state of the ledger according to `/readyz`.
 pub(crate) fn ledger_check(client: &Client) -> String {
     client.get("/readyz").at("/checks/ledger").as_str().unwrap_or_default().to_owned()
 }
 
-/// An id as it goes into a path.
+/// Encodes an id for use in a path.
 pub(crate) fn in_path(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     id.bytes()

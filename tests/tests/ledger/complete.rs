@@ -1,4 +1,4 @@
-//! Many sessions write at once, commit late, roll back, and the service goes down meanwhile: what is committed is applied.
+//! Many sessions write concurrently, commit late and roll back while the service restarts: every committed row is read.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,18 +16,18 @@ use crate::bank::{Bank, caught_up, number, until};
 const N_SESSIONS: usize = 50;
 const N_CLIENTS: usize = 8;
 
-/// What a session does, with its last transaction open for so many milliseconds at most.
+/// Returns the script of a session. Transactions stay open for at most `open_ms_max` milliseconds.
 fn script(session: usize, n_transactions: usize, n_rows: usize, open_ms_max: usize) -> String {
     let mut script = String::new();
     for transaction in 0..n_transactions {
         let seed = session * 7_919 + transaction * 104_729;
-        // Set by the database, by an application whose clock is behind, or the same for many.
+        // Set by the database, by an application with a slow clock, or equal for many rows.
         let time = match seed % 3 {
             0 => "now()",
             1 => "clock_timestamp() - interval '900 milliseconds' * random()",
             _ => "date_trunc('second', clock_timestamp())",
         };
-        // Of a prepared one, nobody can see when it began.
+        // The start time of a prepared transaction is not visible.
         let is_open = seed.is_multiple_of(4) && seed % 10 != 2;
         let open_ms = if is_open { seed % open_ms_max } else { 0 };
         let end = match seed % 10 {
@@ -64,7 +64,7 @@ fn n_committed(bank: &Bank) -> usize {
     bank.sql("SELECT count(*) FROM transactions;").parse().unwrap()
 }
 
-/// Which of these the service does not have.
+/// Returns the ids that the service lacks.
 fn missed(service: &Service, ids: &BTreeSet<String>) -> Vec<String> {
     let (ids, next) = (ids.iter().collect::<Vec<_>>(), AtomicUsize::new(0));
     let look = || {
@@ -82,7 +82,7 @@ fn missed(service: &Service, ids: &BTreeSet<String>) -> Vec<String> {
     })
 }
 
-/// Whether the history holds exactly so many: none twice, none that was rolled back.
+/// Checks that the history contains exactly this many transactions: no duplicates, no rolled-back rows.
 #[track_caller]
 fn check_census(service: &Service, n: usize) {
     let condition = format!(r#"count(when currency == "EUR", "P3D") == {n}"#);
@@ -95,7 +95,7 @@ fn check_census(service: &Service, n: usize) {
 fn what_fifty_sessions_commit_is_applied_once_whatever_the_order_and_the_crash() {
     let bank = Bank::open();
     let mut home: Home = bank.home();
-    // Less than transactions stay open here: only who sees what runs can know what is still to come.
+    // Shorter than transactions stay open here, so the feed must track running transactions.
     home.set("LEDGER_SYNC_OVERLAP", "1s");
     let (n_transactions, n_rows) = (proof::rounds(6, 25), proof::rounds(20, 100));
     let open_ms_max = proof::rounds(3_000, 20_000);

@@ -1,4 +1,4 @@
-//! What the ledger fed is history: rules see it, exactly, before and after a restart, and a verdict can still be had.
+//! Rows from the ledger are part of the history, exactly and across restarts, and can still get a verdict.
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, Home, Service, audit, sample};
@@ -7,7 +7,7 @@ use crate::bank::{Bank, caught_up, number};
 
 const N_MAX: usize = 8;
 
-/// A home that follows the bank, with rules that tell how many of its source a transaction saw.
+/// A home that follows the bank, with rules that show how many transactions of its source one saw.
 fn home(bank: &Bank) -> Home {
     let rules: Vec<(String, String)> = (1..N_MAX)
         .map(|k| {
@@ -20,7 +20,7 @@ fn home(bank: &Bank) -> Home {
     home
 }
 
-/// So many rows of one account, a second apart, the last of them a minute old.
+/// Returns rows of one account at intervals of one second, the last of them one minute old.
 fn rows(account: &str, n: usize) -> String {
     format!(
         "INSERT INTO transactions SELECT '{account}-' || n, now() - interval '1 minute' - ({n} - n) * interval '1 second', \
@@ -45,7 +45,7 @@ fn rules_count_what_the_ledger_fed_also_after_every_kind_of_restart() {
     let service = Service::start(&home);
     caught_up(&service);
     assert_eq!(seen(&probe(&service, "first", "acc")), 5);
-    // By a snapshot.
+    // From a snapshot.
     service.stop();
     let service = Service::start(&home);
     assert_eq!(seen(&probe(&service, "second", "acc")), 6);

@@ -1,4 +1,4 @@
-//! One life cycle, told by the ledger's table, by its webhook and by whoever asks for a verdict, in any order and twice.
+//! One life cycle reported by table rows, webhook events and injects, in any order and repeatedly.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -11,13 +11,13 @@ use crate::bank::{Bank, caught_up};
 
 const STATUSES: [&str; 6] = ["pending", "queued", "scheduled", "inflight", "applied", "void"];
 
-/// A moment of yesterday, the same for all.
+/// Returns a fixed moment yesterday.
 fn created_at() -> &'static str {
     static MOMENT: OnceLock<String> = OnceLock::new();
     MOMENT.get_or_init(|| (Utc::now() - TimeDelta::days(1)).to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// Who brings a piece of news.
+/// The path of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sender {
     Row,
@@ -25,7 +25,7 @@ enum Sender {
     Inject,
 }
 
-/// A number that looks like chance, and is the same on every run.
+/// Returns a pseudo-random number that is the same on every run.
 fn mixed(seed: usize) -> usize {
     let mut number = (seed as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -33,7 +33,7 @@ fn mixed(seed: usize) -> usize {
     (number ^ (number >> 31)) as usize
 }
 
-/// Every piece of news, some of it twice, in an order and by senders of this chain's own. All three senders have their say.
+/// Returns every report of this chain, some twice, in an order specific to the chain. All three senders occur.
 fn news(chain: usize) -> Vec<(usize, Sender)> {
     let mut news: Vec<(usize, usize)> = (0..9).map(|n| (mixed(chain * 100 + n), n % 6)).collect();
     news.sort_unstable();
@@ -64,12 +64,12 @@ fn tell(client: &Client, id: &str, status: &str, sender: Sender) {
             client.post("/ledgerwebhook", &json!({"event": event, "data": transaction(id, status)}))
         }
     };
-    // Over `/inject`, another status than the one that is known is another transaction.
+    // `/inject` rejects a status other than the known one as a conflict.
     let is_refused = sender == Sender::Inject && answer.status == 409;
     assert!(answer.status == 200 || is_refused, "{sender:?} {status}: {}", answer.text());
 }
 
-/// As the ledger's table has it: the latest state alone.
+/// Writes the latest state to the ledger's table.
 fn upsert(id: &str, status: &str) -> String {
     format!(
         "INSERT INTO transactions VALUES ('{id}', '{}', 10, 'EUR', '{id}', NULL, '{id}', NULL, '{status}', \
@@ -78,7 +78,7 @@ fn upsert(id: &str, status: &str) -> String {
     )
 }
 
-/// What is stored of it, but for what names it and the time it was judged.
+/// Returns the stored transaction without identifying fields and evaluation time.
 fn stored(client: &Client, id: &str) -> Value {
     let mut stored = client.transaction(id).expect(200);
     for name in ["transaction_id", "reference", "source", "meta_data", "evaluated_at"] {
@@ -110,7 +110,7 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
         bank.sql(&script);
         caught_up(&service);
     }
-    // Told once, in order, to somebody who heard nothing else.
+    // The reference: each status reported once, in order.
     let alone = Service::start(&tollgate_tests::Home::new());
     tell(&alone, "sorted", "pending", Sender::Inject);
     STATUSES.iter().for_each(|status| tell(&alone, "sorted", status, Sender::Webhook));
@@ -136,7 +136,7 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
     println!("{n_chains} orders of {n_told} pieces of news by three senders, 0 different ends");
 }
 
-/// A payment that failed and was tried again under its id, as the ledger told of it: the time of each change, and the status from then on.
+/// Time and status of each change of a payment that failed and was retried under the same id.
 const RETRIED: [(&str, &str); 3] = [
     ("2026-01-05T10:00:00Z", "pending"),
     ("2026-01-05T10:00:01Z", "failed"),
@@ -151,7 +151,7 @@ fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
     let mut home = bank.home();
     home.set("LEDGER_COLUMNS", "updated_at=moved");
     let mut service = Service::start(&home);
-    // Each piece of news by the table or by an event, in every order and by every choice of the two.
+    // Every order, and every choice of row or event for each report.
     let chains: Vec<(String, [usize; 3], usize)> = ORDERS
         .iter()
         .enumerate()
@@ -174,7 +174,7 @@ fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
                 }
             }
         }
-        // At once: between the two statements a row has another time of change than its status.
+        // Commit together: between the two statements the row has inconsistent time and status.
         bank.sql(&format!("BEGIN; {script} COMMIT"));
         caught_up(&service);
         service.kill();
@@ -217,7 +217,7 @@ fn a_version_of_the_row_tells_the_order_and_an_inject_without_one_counts_by_its_
         ));
         caught_up(&service);
     }
-    // Its own word is later than the record that an event carries.
+    // The transaction's own status is newer than the record in an event.
     let mut record = transaction("asked", "pending");
     record["updated_at"] = json!(1);
     let told = |event: &str, record: &Value| {

@@ -1,4 +1,4 @@
-//! The ledger's database goes away and comes back: requests do not notice, and the feed goes on within seconds.
+//! The ledger's database disappears and returns: requests are not affected, and the feed resumes within seconds.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tollgate_tests::{Client, Service, sample};
 
 use crate::bank::{Bank, caught_up, ledger_check};
 
-/// A database that is back is read again after this long, at most.
+/// Maximum delay until a recovered database is read again.
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
 const N_CLIENTS: usize = 4;
 
@@ -22,7 +22,7 @@ fn row(id: &str) -> String {
     )
 }
 
-/// Sends transactions until it is told to stop; how many, and the longest wait.
+/// Sends transactions until `is_over`. Returns their number and the longest latency.
 fn inject(client: &Client, number: usize, is_over: &AtomicBool) -> (usize, Duration) {
     let (mut n, mut longest) = (0, Duration::ZERO);
     while !is_over.load(Ordering::SeqCst) {
@@ -89,7 +89,7 @@ fn a_service_starts_without_the_database_and_finds_it_later() {
     caught_up(&service);
 }
 
-/// Something that takes connections and never says a word.
+/// Accepts connections and never responds.
 #[test]
 fn a_database_that_says_nothing_holds_nobody_up() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Rows that are no transactions, between rows that are.
+//! Invalid rows between valid ones.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tollgate_tests::{Service, proof};
 
 use crate::bank::{Bank, caught_up, in_path};
 
-/// What is wrong with a row: id and the other values as SQL, and the reason it gets.
+/// An invalid row: id and other values as SQL, and the expected reason.
 struct Poison {
     id: &'static str,
     created_at: &'static str,
@@ -76,7 +76,7 @@ const POISON: [Poison; 19] = [
     poison("'talk'", NOW, "1", "'EUR', 'r', repeat('prose ', 1000), NULL", "invalid_field"),
 ];
 
-/// Ids that would break whoever puts them into a statement, a path or a log, and are ids like any other.
+/// Valid ids that would break a naive statement, path or log.
 const HOSTILE: [&str; 9] = [
     "'; DROP TABLE transactions; --",
     "$1",
@@ -138,7 +138,7 @@ fn each_poison_row_has_one_dead_letter_and_its_neighbours_are_applied() {
     for id in HOSTILE {
         script += &insert(&format!("'{}', now(), 1, {FINE}", id.replace('\'', "''")));
     }
-    // As long as the rest together: it is cut in the database, not here.
+    // As long as all other rows together: the database truncates it.
     let n_bytes = proof::rounds(20_000_000, 200_000_000);
     script += &insert(&format!("'good-{}', now(), 1, 'EUR', 'r', NULL, NULL", POISON.len()));
     script += &format!(
@@ -155,7 +155,7 @@ fn each_poison_row_has_one_dead_letter_and_its_neighbours_are_applied() {
     let service = Service::start(&home);
     caught_up(&service);
     check(&service, POISON.len() + 1);
-    // A row that is mended is a row like any other, and its dead letter stays as a mark of what was.
+    // A corrected row is read normally; its dead letter remains as a record.
     bank.sql("UPDATE transactions SET amount = 7 WHERE transaction_id = 'nan';");
     service.until("the mended row is there", || service.transaction("nan").status == 200);
     check(&service, POISON.len() + 1);

@@ -1,4 +1,4 @@
-//! A pooler between the service and its ledger, which gives one session of the database to one client after another.
+//! A pooler between the service and its ledger that assigns one database session to successive clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,14 +11,14 @@ use tollgate_tests::Service;
 
 use crate::bank::{Bank, caught_up, ledger_check};
 
-/// What is said before a session is anybody's, in the protocol of PostgreSQL.
+/// PostgreSQL protocol messages sent before a session is assigned.
 const AUTHENTICATED: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 0];
 const READY: [u8; 6] = [b'Z', 0, 0, 0, 5, b'I'];
 const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
-/// How long a session that nobody uses is listened to, so that answers to a client that left are not given to the next.
+/// Duration for which an idle session is drained, so that late responses do not reach the next client.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Takes one client at a time.
+/// A pooler with one client at a time.
 struct Pooler {
     port: u16,
     client: Arc<Mutex<Option<TcpStream>>>,
@@ -26,7 +26,7 @@ struct Pooler {
     serving: Option<JoinHandle<()>>,
 }
 
-/// A session of the database, and what it says to a client that is new.
+/// A database session, and its initial messages for new clients.
 struct KeptSession {
     server: TcpStream,
     greeting: Vec<u8>,
@@ -52,7 +52,7 @@ impl Pooler {
         Self { port, client, is_over, serving: Some(serving) }
     }
 
-    /// Ends the connection of the client, and keeps its session.
+    /// Closes the client's connection and keeps the session.
     fn cut(&self) {
         if let Some(client) = self.client.lock().unwrap().take() {
             client.shutdown(Shutdown::Both).ok();
@@ -69,7 +69,7 @@ impl Drop for Pooler {
     }
 }
 
-/// Serves a client until it leaves; `None` when it never said what it wants.
+/// Serves a client until it leaves. Returns the previous session if the client sends no startup message.
 fn serve(mut client: TcpStream, session: Option<KeptSession>, port: u16) -> Option<KeptSession> {
     let Some(startup) = startup(&mut client) else { return session };
     let (server, known) = match session {
@@ -105,7 +105,7 @@ fn serve(mut client: TcpStream, session: Option<KeptSession>, port: u16) -> Opti
     greeting.map(|greeting| KeptSession { server, greeting })
 }
 
-/// Passes answers on until the client has left and the database is quiet; what it said first.
+/// Forwards responses until the client has left and the database is idle. Returns the initial messages.
 fn answer(mut server: &TcpStream, mut client: &TcpStream, has_left: &AtomicBool) -> Vec<u8> {
     let (mut heard, mut bytes) = (Vec::new(), [0; 8192]);
     loop {

@@ -1,4 +1,4 @@
-//! What the operator says: mistakes are named with their cure, secrets are seen by nobody, TLS is what was asked for.
+//! The operator's settings: errors name a remedy, secrets stay hidden, TLS is used as configured.
 
 use std::fs;
 use std::process::Command;
@@ -70,7 +70,7 @@ fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
     let told = |line: &str| line.contains("GRANT pg_read_all_stats TO it").then_some(());
     assert!(service.log().lines().iter().any(|line| told(line).is_some()));
     assert_eq!(ledger_check(&service), "ok");
-    // A clock of an application that is behind, within the overlap.
+    // An application with a slow clock, within the overlap.
     bank.sql("INSERT INTO transactions VALUES ('now', now(), 1, 'EUR', 's', 'd', 'r');");
     caught_up(&service);
     bank.sql(
@@ -133,10 +133,10 @@ fn the_password_is_found_nowhere() {
     assert_eq!(found, 0);
 }
 
-/// A certificate for `localhost`, which vouches for itself, and its key.
+/// Creates a self-signed certificate for `localhost`, and its key.
 fn certificate(folder: &std::path::Path) -> (Vec<u8>, Vec<u8>) {
     let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
-    // Where PostgreSQL was installed from packages, this program is there as well.
+    // This program is present wherever PostgreSQL was installed from packages.
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
         .args(["-addext", "subjectAltName=DNS:localhost", "-keyout"])

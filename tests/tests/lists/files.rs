@@ -1,10 +1,10 @@
-//! List files: what is none is refused, tables are read, and no list falls to nothing by mistake.
+//! List files: invalid ones are rejected, tables are read, and no list becomes empty by mistake.
 
 use std::fs;
 
 use super::*;
 
-/// With a list of two entries, and a rule that asks it.
+/// Creates a home with a list of two entries and a rule that uses it.
 fn home() -> Home {
     Home::with_rules(&[
         ("a.ws", sample::rule("a", "source in $watched")),
@@ -20,7 +20,7 @@ fn is_ready(service: &Service) -> bool {
     service.get("/readyz").status == 200
 }
 
-/// What is no list, and the word for it in the log.
+/// Returns invalid list files and a phrase of the log message for each.
 fn no_lists() -> Vec<(Vec<u8>, &'static str)> {
     vec![
         (
@@ -53,7 +53,7 @@ fn what_is_no_list_never_takes_the_place_of_one() {
         assert!(is_ready(&service));
         assert!(service.get("/metrics").text().contains("\ntollgate_rule_files_refused 1\n"));
         assert_eq!(judge(&service, &format!("t{number}"), "acc-2"), ["a"], "{words}");
-        // The next one is refused anew.
+        // The next invalid content is rejected again.
         fs::write(&file, "acc-1\nacc-2\n").unwrap();
         service.until("cured", || check_of(&service, "rules") == "ok");
     }
@@ -101,7 +101,7 @@ fn a_table_gives_its_first_column() {
     let service = Service::start(&home);
     assert_eq!(service.get("/lists/watched").at("/entries"), json!(["Smith, John", "acc-2"]));
     assert_eq!(judge(&service, "t1", "Smith, John"), ["a"]);
-    // Of two files that give one list the first keeps it.
+    // If two files define a list, the first one wins.
     assert!(check_of(&service, "rules").starts_with("degraded: 1 "));
     fs::remove_file(home.rules().join("lists/watched.csv")).unwrap();
     service.until("the other has its turn", || {

@@ -1,8 +1,8 @@
-//! Rules that name a list nobody set fail, alone and beside others.
+//! Rules with an undefined list fail, alone and beside others.
 
 use super::*;
 
-/// Conditions that ask `$nowhere`, in the rule and in what it asks of the past.
+/// Conditions that use `$nowhere`, directly and in filters.
 const ASKING: [&str; 6] = [
     "source in $nowhere",
     "source not_in $nowhere",

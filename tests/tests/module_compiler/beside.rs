@@ -1,4 +1,4 @@
-//! Transactions go on being judged while somebody sends bombs.
+//! Evaluation continues while compile bombs are uploaded.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tollgate_tests::{Client, Home, Service, proof, sample};
 use super::bombs::{self, Bomb};
 use super::{BOMBING, TIME_MAX, compiler};
 
-/// Between two transactions.
+/// Interval between two transactions.
 const PACE: Duration = Duration::from_millis(10);
 
 #[test]
@@ -36,8 +36,8 @@ fn injects_go_on_beside_compile_bombs() {
     assert_eq!(service.stop().0.code(), Some(0));
 }
 
-/// At the service's door, if it takes so much at all, and then straight into a compiler on the same machine, as if no check
-/// had stood before it.
+/// Uploads a bomb if its size is allowed, then passes it directly to a compiler on the same machine, bypassing the
+/// checks.
 fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
     let (name, module) = (bomb.name, (bomb.make)(n_bytes));
     let at_the_boundary = (module.len() <= MODULE_BYTES_MAX).then(|| {
@@ -64,11 +64,11 @@ fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
     assert!(behind_it < TIME_MAX + Duration::from_secs(1), "{name}: {behind_it:?}");
 }
 
-/// One transaction after the other, each judged rightly; how long they took, in order.
+/// Injects at a fixed pace and checks each verdict. Returns the sorted latencies.
 fn injects(client: &Client, when: &str, n_most: usize, is_over: &AtomicBool) -> Vec<Duration> {
     let (mut durations, begun) = (Vec::new(), Instant::now());
     while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
-        // At its own pace: what is measured is not how much fits in.
+        // Paced, because the test measures latency rather than throughput.
         let due = begun + PACE * u32::try_from(durations.len()).unwrap();
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let transaction = sample::transaction(&format!("{when}-{}", durations.len()));

@@ -1,4 +1,5 @@
-//! Modules that are small to send and large to compile. No check of structure would let one pass; here nobody checks.
+//! Modules that are small on the wire and expensive to compile. Structural checks would reject them; these tests bypass
+//! the checks.
 
 use wasm_encoder::{
     BlockType, CodeSection, ExportKind, ExportSection, Function, FunctionSection, InstructionSink, MemArg,
@@ -7,9 +8,9 @@ use wasm_encoder::{
 
 pub(crate) struct Bomb {
     pub(crate) name: &'static str,
-    /// A module of about so many bytes.
+    /// Creates a module of about this size.
     pub(crate) make: fn(usize) -> Vec<u8>,
-    /// Whether it is tried each time; such a one is always refused.
+    /// Whether it is tried in every run; such a bomb is always refused.
     pub(crate) in_every_run: bool,
 }
 
@@ -49,13 +50,14 @@ fn through(n: usize) -> Signature {
     (vec![ValType::I32; n], vec![ValType::I32; n])
 }
 
-/// Parameters that no other number has.
+/// Returns parameters that are unique to a number.
 fn digits(number: usize) -> Vec<ValType> {
     let kinds = [ValType::I32, ValType::I64, ValType::F32, ValType::F64];
     (0..9).map(|place| kinds[(number >> (2 * place)) & 3]).collect()
 }
 
-/// A function with so many locals, whose body is written by `body`; the types beyond its own are 1, 2, …
+/// Creates a module with one function with this many locals and a body written by `body`. Additional types are numbered
+/// from 1.
 fn one(n_locals: u32, types: &[Signature], n: usize, body: fn(&mut InstructionSink<'_>, u32)) -> Vec<u8> {
     let mut function = Function::new([(n_locals, ValType::I32)]);
     let mut sink = function.instructions();
@@ -70,7 +72,7 @@ fn one(n_locals: u32, types: &[Signature], n: usize, body: fn(&mut InstructionSi
     let mut code = CodeSection::new();
     functions.function(0);
     code.function(&function);
-    // One of each further type, to be called.
+    // One function of each additional type, as a call target.
     for (number, (_, results)) in (1..).zip(types) {
         functions.function(number);
         let mut called = Function::new([]);
@@ -99,7 +101,7 @@ fn whole(types: &TypeSection, functions: &FunctionSection, code: &CodeSection) -
     module.finish()
 }
 
-/// So many functions of these types.
+/// Creates a module with this many functions of these types.
 fn many(n: usize, signature: fn(usize) -> Signature) -> Vec<u8> {
     let (mut types, mut functions, mut code) =
         (TypeSection::new(), FunctionSection::new(), CodeSection::new());

@@ -1,14 +1,14 @@
-//! How deep a module gets in its stack is another number where it is interpreted.
+//! The stack depth a module can reach differs between interpreted and compiled execution.
 
 use tollgate_tests::audit::replay;
 use tollgate_tests::{Home, Service, modules, sample};
 
-/// Depths between those that every stack has room for and those that none has.
+/// Depths from one that always fits to one that never does.
 const DEPTHS: std::ops::Range<u32> = 1..40;
-/// Calls that one more step goes down.
+/// Number of calls per depth step.
 const STEP: u32 = 500;
 
-/// Calls itself as often as the amount says, and matches.
+/// A module that recurses to the depth given by the amount, and matches.
 const DOWN: &str = r#"(module
   (import "tollgate" "number" (func $number (param i32) (result f64)))
   (func $down (param $left i32) (result i32)

@@ -1,4 +1,4 @@
-//! A service lives through all that changes verdicts; afterwards each of them follows from what is stored.
+//! A service undergoes everything that changes verdicts; afterwards each verdict follows from the store.
 
 use std::fs;
 use std::thread;
@@ -9,10 +9,10 @@ use tollgate_tests::{Client, Home, Service, audit, modules, proof, sample};
 use crate::{home, traffic, transaction};
 
 const N_CLIENTS: usize = 4;
-/// Failures in a row, each for another source, after which a rule is not run any more.
+/// Number of consecutive failures, each for a different source, that quarantine a rule.
 const N_FAILURES: usize = 32;
 
-/// What a store may keep of the ends of a process.
+/// States of a store after different ends of the process.
 #[test]
 fn a_store_is_read_while_a_service_has_it_after_kill_9_and_after_a_stop() {
     let home = home();
@@ -31,7 +31,7 @@ fn a_store_is_read_while_a_service_has_it_after_kill_9_and_after_a_stop() {
     assert_eq!(service.inject(&transaction("c", 1)).status, 200, "a service can go on with it");
 }
 
-/// Saves and removes a rule, and sets a list, again and again.
+/// Repeatedly saves and removes a rule and sets a list.
 fn change_rules(client: &Client, prefix: &str, n: usize) {
     for k in 0..n {
         let condition =
@@ -46,7 +46,7 @@ fn change_rules(client: &Client, prefix: &str, n: usize) {
     }
 }
 
-/// Many at once, while rules change.
+/// Sends concurrent transactions while rules change.
 fn storm(service: &Service, prefix: &str, n: usize) {
     thread::scope(|scope| {
         for number in 0..N_CLIENTS {
@@ -58,7 +58,7 @@ fn storm(service: &Service, prefix: &str, n: usize) {
     });
 }
 
-/// Dies of what it does when the amount is above the limit, and matches nothing.
+/// Returns a rule that fails in this way if the amount exceeds the limit, and never matches.
 fn fragile(limit: u32, how: &str) -> Vec<u8> {
     let module = modules::of_text(&format!(
         r#"(module
@@ -70,7 +70,7 @@ fn fragile(limit: u32, how: &str) -> Vec<u8> {
     modules::with_manifest(&module, &modules::manifest(&format!("above_{limit}")))
 }
 
-/// Fails so often that it is taken out of the way.
+/// Fails until the rule is quarantined.
 fn fail_until_quarantined(service: &Service, id: &Value) {
     for i in 0..N_FAILURES {
         let fields = json!({"source": format!("failing-{i}"), "amount": 5000});
@@ -116,7 +116,7 @@ fn every_verdict_of_a_life_follows_from_what_is_stored() {
     println!("{n_verdicts} verdicts by {} rule sets", replayed.number("rule_sets"));
 }
 
-/// Looks into itself so often, and matches.
+/// Returns a rule that reads a field this many times and matches.
 fn laborious(rounds: u32) -> Vec<u8> {
     let module = modules::of_text(&format!(
         r#"(module

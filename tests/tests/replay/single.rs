@@ -1,4 +1,4 @@
-//! One verdict derived again for whoever asks, while the service goes on.
+//! A single verdict derived again on request while the service runs.
 
 use serde_json::json;
 use tollgate_tests::{Answer, Client, Service, sample, tampering};
@@ -18,7 +18,7 @@ fn a_verdict_can_be_asked_for_again_while_the_service_runs() {
     traffic(&service, "b", 12);
     assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
     assert_eq!(service.put("/lists/watched2", "application/json", br#"["s3"]"#).status, 201);
-    // As it was then, whatever became of rules, lists and statuses since.
+    // The state at that time, whatever happened to rules, lists and statuses since.
     for id in (0..12).flat_map(|n| [format!("a-{n}"), format!("b-{n}")]) {
         let replayed = replay(&service, &id).expect(200);
         assert_eq!(

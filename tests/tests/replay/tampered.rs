@@ -1,4 +1,4 @@
-//! Stores that somebody changed: what does not follow any more is named, and nothing else.
+//! Modified stores: verdicts that no longer follow are identified, and no others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{home, traffic, transaction};
 
 const N: usize = 24;
 
-/// A life of several versions, which nobody touches: the store of it is copied.
+/// A home with several rule set versions. Its store is copied and never modified.
 fn life() -> &'static Home {
     static LIFE: OnceLock<Home> = OnceLock::new();
     LIFE.get_or_init(|| {
@@ -38,7 +38,7 @@ fn life() -> &'static Home {
     })
 }
 
-/// What is found when these statements change so many rows.
+/// Returns the findings after these statements changed this many rows.
 #[track_caller]
 fn changed(statements: &str, n_rows: u64) -> Replayed {
     let copy = tampering::copy(life());
@@ -50,7 +50,7 @@ fn replayed(directory: &Path) -> Replayed {
     audit::replay_in(life(), directory)
 }
 
-/// The transactions that are found to differ, and in what.
+/// Returns the ids of differing transactions and the differing field.
 fn found(replayed: &Replayed) -> BTreeSet<(String, String)> {
     assert_eq!(replayed.code, 1, "{replayed:#?}");
     let each = replayed.findings.iter().flat_map(|finding| {
@@ -80,7 +80,7 @@ fn a_verdict_that_was_changed_is_found_by_name() {
         (r#""triggered":[{"#, r#""triggered":[ {"#, "spelling"),
         (r#""rule_set_version":3"#, r#""rule_set_version":2"#, "rule_set_version"),
     ] {
-        // Only the first place is changed, also where rules say the same.
+        // Only the first occurrence is changed, even if rules have equal texts.
         let statement = format!(
             "UPDATE transactions SET assessment = substr(assessment, 1, instr(assessment, '{from}') - 1) || '{to}' || \
              substr(assessment, instr(assessment, '{from}') + {}) WHERE transaction_id = 'second-9'",
@@ -102,7 +102,7 @@ fn versions_that_were_swapped_are_found() {
     let replayed = changed(swap, 2);
     let ids: BTreeSet<String> = found(&replayed).into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["first-23", "second-0"].map(str::to_owned).into(), "{replayed:#?}");
-    // Whoever changes the answers as well is found by their order.
+    // Changing the assessments as well is detected by their order.
     let answers = [("first-23", 1, 3), ("second-0", 3, 1)].map(|(id, from, to)| {
         format!(
             "UPDATE transactions SET assessment = replace(assessment, '\"rule_set_version\":{from}', \
@@ -114,7 +114,7 @@ fn versions_that_were_swapped_are_found() {
     assert!(found(&replayed).contains(&order), "{replayed:#?}");
 }
 
-/// All of them are of these sources, and there is at least one.
+/// Checks that all findings, at least one, belong to these sources.
 #[track_caller]
 fn check_sources(replayed: &Replayed, sources: &[usize]) {
     let found = found(replayed);
@@ -128,7 +128,7 @@ fn check_sources(replayed: &Replayed, sources: &[usize]) {
 
 #[test]
 fn a_past_that_was_changed_is_found_by_the_verdicts_that_saw_it() {
-    // Of the source `s1`.
+    // A transaction of source `s1`.
     check_sources(&changed("DELETE FROM transactions WHERE transaction_id = 'first-1'", 1), &[1]);
     let source =
         "UPDATE transactions SET body = replace(body, '\"s2\"', '\"s1\"') WHERE transaction_id = 'first-2'";
@@ -143,7 +143,7 @@ fn a_past_that_was_changed_is_found_by_the_verdicts_that_saw_it() {
 
 #[test]
 fn rule_sets_that_were_changed_are_found() {
-    // One entry more, and the digest still that of the list before: the version cannot be made again.
+    // An additional entry with the previous digest: the version cannot be rebuilt.
     let replayed = changed(
         "UPDATE lists SET entries = 's1' || char(10) || 's2' || char(10) || 's3' \
                             WHERE digest = (SELECT list_digest FROM rule_set_lists WHERE name = 'watched')",
@@ -151,18 +151,18 @@ fn rule_sets_that_were_changed_are_found() {
     );
     assert_eq!(found(&replayed).len(), 3 * N, "{replayed:#?}");
     assert!(replayed.findings.iter().all(|finding| says(finding, "`watched` is not what its digest says")));
-    // Another list in its place.
+    // A replaced list.
     let other = "UPDATE rule_set_lists SET list_digest = (SELECT list_digest FROM rule_set_lists WHERE name = 'other') \
                  WHERE name = 'watched'";
     check_sources(&changed(other, 1), &[2]);
-    // A rule that came a version later than it did.
+    // A rule that came into force one version late.
     let later = "UPDATE rule_set_members SET since_version = since_version + 1 WHERE instruction_id = \
                  (SELECT id FROM instructions WHERE name = 'large')";
     let replayed = changed(later, 1);
     assert!(replayed.code == 0, "nobody was judged by that version: {replayed:#?}");
     let later = later.replace("+ 1", "+ 2");
     assert!(found(&changed(&later, 1)).iter().all(|(id, _)| id.starts_with("second-")));
-    // A module with another in its place.
+    // A replaced module.
     let module = "UPDATE rule_set_members SET module_digest = (SELECT module_digest FROM instructions WHERE name = 'total') \
                   WHERE instruction_id = (SELECT id FROM instructions WHERE name = 'large')";
     assert!(found(&changed(module, 1)).iter().all(|(id, _)| !id.starts_with("first-")));
@@ -171,7 +171,7 @@ fn rule_sets_that_were_changed_are_found() {
     let replayed = changed(bytes, 1);
     assert!(replayed.findings.iter().all(|finding| says(finding, "module of rule `large`")), "{replayed:#?}");
     assert_eq!(replayed.number("differ"), 2 * N as u64);
-    // A rule that is said not to have run.
+    // A rule marked as not run.
     let quarantine = "UPDATE rule_set_members SET quarantine = \
         '{\"since\":\"2026-01-01T00:00:00Z\",\"cause\":\"failures\",\"reason\":\"r\"}' \
         WHERE instruction_id = (SELECT id FROM instructions WHERE name = 'large')";

@@ -1,5 +1,5 @@
-//! Where the history comes from at a start: a snapshot is taken when it can be believed, and named when it cannot; the
-//! answers are right either way.
+//! Sources of the history at a start: a valid snapshot is used, an invalid one is reported. Results are correct in both
+//! cases.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, log, sample};
 
-/// A start says where the history came from within this time.
+/// Upper bound until a start logs the source of the history.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Transactions of the one account that is over the limit; the other one has one less.
+/// Number of transactions of the account at the limit; the other account has one less.
 const LIMIT: usize = 10;
 
-/// What becomes of the bytes of a snapshot.
+/// A change to the bytes of a snapshot.
 type Change<'a> = dyn Fn(Vec<u8>) -> Vec<u8> + 'a;
 
 #[track_caller]
@@ -43,7 +43,7 @@ fn transaction(id: &str, source: &str, at: &str) -> Value {
     sample::with(&sample::transaction(id), &json!({"source": source, "created_at": at}))
 }
 
-/// One account with as many transactions as the rule allows, one with one less.
+/// Creates one account with as many transactions as the rule allows, and one with one less.
 fn load(service: &Service, prefix: &str) -> usize {
     for (source, n_rows) in [("full", LIMIT), ("short", LIMIT - 1)] {
         for n in 0..n_rows {
@@ -55,8 +55,8 @@ fn load(service: &Service, prefix: &str) -> usize {
     2 * LIMIT - 1
 }
 
-/// The one account is over the limit, and the other is not. The probes of a later round lie before those of an earlier
-/// one, and do not see them.
+/// Checks that a probe exceeds the limit of one account only. Probes of a later round are earlier in time and do not
+/// see earlier rounds.
 #[track_caller]
 fn check_judged(service: &Service, round: usize) {
     let at = format!("2026-03-01T00:00:01.{:03}Z", 999 - round);
@@ -166,7 +166,7 @@ fn one_of_a_later_time_than_the_store_is_not_believed_then_or_ever_after() {
     let service = Service::start(&home);
     let n_more = load(&service, "more");
     service.stop();
-    // A backup of the store is put in its place. The snapshot knows of accounts what never was in this one.
+    // The store is replaced by a backup. The snapshot contains accounts that this store never had.
     fs::write(&database, earlier).unwrap();
     let later = fs::read(snapshot(&home)).unwrap();
     let service = Service::start(&home);
@@ -175,7 +175,7 @@ fn one_of_a_later_time_than_the_store_is_not_believed_then_or_ever_after() {
     assert!(fields["error"].as_str().unwrap_or_default().contains("the store ends at"), "{fields}");
     assert!(!snapshot(&home).exists());
     check_judged(&service, 0);
-    // Other transactions get the numbers that the snapshot knows.
+    // Other transactions get the sequence numbers that the snapshot contains.
     let n_other = n_more;
     for n in 0..n_other {
         let answer = service.inject(&transaction(&format!("other-{n}"), "somebody", "2026-03-01T00:00:00Z"));

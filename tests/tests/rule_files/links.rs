@@ -1,4 +1,4 @@
-//! Rules that come through symbolic links: followed where they may be, named where not, and never taken for removed.
+//! Rules behind symbolic links: allowed links are followed, others are reported, and neither counts as a removed rule.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tollgate_tests::{Home, Service, sample};
 
-/// What the interface promises of a change.
+/// The delay the documentation guarantees.
 const IN_FORCE_WITHIN: Duration = Duration::from_secs(1);
 
 #[track_caller]
@@ -17,7 +17,7 @@ fn triggers(service: &Service, expected: &[&str]) {
     });
 }
 
-/// What `/readyz` says of the rules.
+/// Returns the state of the rules according to `/readyz`.
 fn check_of_rules(service: &Service) -> String {
     service.get("/readyz").at("/checks/rules").as_str().unwrap_or_default().to_owned()
 }
@@ -42,7 +42,7 @@ fn files_folders_and_lists_are_found_behind_links() {
     assert_eq!(service.get("/lists/stopped").at("/count"), 1);
     assert_eq!(check_of_rules(&service), "ok", "a file that is reached twice counts once");
 
-    // What lies behind them is followed as well.
+    // Files behind links are watched as well.
     let changes: [(&str, String, &[&str]); 4] = [
         ("stow/cards/a.ws", sample::rule("a2", "amount > 1"), &["a2", "b"]),
         ("stow/cards/new/c.ws", sample::rule("c", "amount > 1"), &["a2", "b", "c"]),
@@ -128,7 +128,7 @@ fn a_rule_stays_when_a_link_to_the_same_text_or_to_nothing_takes_its_place() {
     assert_eq!(answer.triggered(), ["a", "b", "c"]);
     assert_eq!(service.get("/lists/l").at("/count"), 1);
     assert_eq!(answer.at("/rule_set_version"), version, "nothing changed");
-    // So it is over a restart.
+    // The same after a restart.
     assert!(service.stop().0.success());
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("t3")).triggered(), ["a", "b", "c"]);

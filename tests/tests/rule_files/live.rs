@@ -1,4 +1,4 @@
-//! What happens to rule files while the service runs takes effect without a restart.
+//! Changes of rule files take effect in a running service.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, log, sample};
 
-/// Long enough for everything that was noticed to have been taken.
+/// Enough time for all noticed changes to take effect.
 const SETTLED: Duration = Duration::from_secs(5);
 
-/// Of the rules by which transactions are judged.
+/// Returns the names of active rules.
 fn names(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
     let names = instructions.as_array().unwrap().iter().filter(|one| one["status"] == "active");
@@ -32,7 +32,7 @@ fn check(service: &Service, event: &str, expected: &[&str]) {
     println!("{:>6} ms  {event}", took.as_millis());
 }
 
-/// Waits until the service has taken whatever came before: a file of its own is in force, and gone again.
+/// Waits until the service has processed all earlier changes, by adding and removing a marker file.
 fn settle(home: &Home, service: &Service) {
     home.write_rule("zz_marker.ws", sample::rule("zz_marker", "amount > 1"));
     service.until("the marker is in force", || names(service).contains(&"zz_marker".to_owned()));
@@ -108,7 +108,7 @@ fn a_file_is_taken_when_it_is_whole() {
     ]);
     let service = Service::start(&home);
     settle(&home, &service);
-    // A list cut short would be a list as well.
+    // A truncated list would be a valid list.
     let mut list = File::create(home.rules().join("lists/stopped.txt")).unwrap();
     writeln!(list, "USD").unwrap();
     let mut half = File::create(home.rules().join("half.ws")).unwrap();

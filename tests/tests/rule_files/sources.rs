@@ -1,4 +1,4 @@
-//! Sources of rules that are missing, empty or wrong: the service is not ready, or keeps what it had, and says which.
+//! Missing, empty or invalid sources of rules: the service is not ready or keeps its rules, and names the source.
 
 use std::fs;
 
@@ -36,14 +36,14 @@ fn a_rules_directory_that_was_named_has_to_be_read_once_before_the_service_is_re
     );
     service.kill();
 
-    // What it gave stays in force when it is gone at the next start.
+    // Its rules stay in force if the directory is missing at the next start.
     fs::remove_dir_all(home.rules()).unwrap();
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a"]);
     check(&service, 200, "\"rules_directory\":\"degraded: ");
     service.kill();
 
-    // And it need not be there where the operator says so.
+    // The directory is optional if the operator says so.
     fs::remove_dir_all(home.data()).unwrap();
     fs::create_dir(home.data()).unwrap();
     home.set("SERVICE_SOURCES_OPTIONAL", "true");
@@ -61,7 +61,7 @@ fn fewer_rules_than_required_are_not_ready_and_no_change_of_files_goes_below() {
     service.until("there are enough", || readiness(&service).0 == 200);
     check(&service, 200, "\"rules\":\"ok\"");
 
-    // A volume that is not mounted, or another one in its place: the whole change is held back.
+    // An unmounted or wrong volume: the whole change is held back.
     fs::rename(home.rules(), home.at("aside")).unwrap();
     fs::create_dir(home.rules()).unwrap();
     home.write_rule("c.ws", sample::rule("c", "amount > 1"));
@@ -71,7 +71,7 @@ fn fewer_rules_than_required_are_not_ready_and_no_change_of_files_goes_below() {
     assert!(service.get("/metrics").text().contains("tollgate_readiness_check{check=\"rules\"} 1"));
     service.kill();
 
-    // So it is at a start.
+    // The same at a start.
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("t2")).triggered(), ["a", "b"]);
     check(&service, 200, "is held back");

@@ -1,4 +1,4 @@
-//! How soon a change counts, and what it costs those who pay meanwhile.
+//! The delay until a rule change takes effect, and its impact on latency meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use tollgate_tests::oracle::{Oracle, Subject as _};
 use tollgate_tests::{Client, Home, Service, proof, sample};
 
-/// From a saved file to the first verdict by it, with [`RULES`] rules; asserted for the whole measure.
+/// Delay from a saved file to the first verdict with it, with [`RULES`] rules; asserted in full mode.
 const SAVED_TO_JUDGED_MAX: Duration = Duration::from_millis(300);
 const RULES: usize = 1_000;
-/// Rules of a set that must all say the same.
+/// Number of rules that must always agree.
 const TWINS: usize = 10;
 const BETWEEN_SWAPS: Duration = Duration::from_millis(50);
-/// Transactions a second, of all sides together.
+/// Transactions per second, over all clients.
 const A_SECOND: u32 = 1_000;
-/// What each side sends.
+/// Currency sent by each client.
 const SIDES: [&str; 4] = ["EUR", "USD", "EUR", "USD"];
 
 #[test]
@@ -86,7 +86,7 @@ fn while_rule_sets_are_swapped_every_stored_verdict_is_that_of_its_version() {
     assert!(n_versions > n_swaps / 4, "only {n_versions} versions had anything to judge");
 }
 
-/// What the service stored of every one of these, in their order.
+/// Returns the stored form of these transactions, in order.
 fn stored(service: &Service, judged: &[Judged]) -> Vec<Value> {
     thread::scope(|scope| {
         let reading: Vec<_> = judged
@@ -103,8 +103,8 @@ fn stored(service: &Service, judged: &[Judged]) -> Vec<Value> {
     })
 }
 
-/// Has a second opinion judge every stored transaction by the rules and the list of the version that its verdict names; how
-/// many versions there were.
+/// Evaluates every stored transaction with the oracle, using the rules and the list of the version in its verdict.
+/// Returns the number of versions.
 #[track_caller]
 fn check_again(stored: &[Value], answered: &[Judged], first: u64, rules: &[(String, String)]) -> usize {
     assert_eq!(stored.len(), answered.len());
@@ -148,7 +148,7 @@ fn while_files_are_exchanged_every_verdict_is_of_one_version() {
         for number in 1..=n_swaps {
             write_twins(&home, "next", number);
             let start = Instant::now();
-            // Ten files go and ten come; nobody looks in between.
+            // Two renames in quick succession remove ten files and add ten others.
             fs::rename(home.at("rules/set"), home.at("last")).unwrap();
             fs::rename(home.at("next"), home.at("rules/set")).unwrap();
             let said = format!("no. {number}; no. {number}");
@@ -177,7 +177,7 @@ fn while_files_are_exchanged_every_verdict_is_of_one_version() {
     assert!(numbers.len() > n_swaps / 2, "only {} sets had anything to judge", numbers.len());
 }
 
-/// Rules that all say the same number, of one currency.
+/// Writes rules that contain the same number and match one currency.
 fn write_twins(home: &Home, folder: &str, number: usize) {
     let folder = home.at(folder);
     fs::create_dir_all(&folder).unwrap();
@@ -190,7 +190,7 @@ fn write_twins(home: &Home, folder: &str, number: usize) {
     }
 }
 
-/// All twins matched, with one number, or none did; and every verdict of a version has the same number.
+/// Checks that all twins matched with one number, or none did, and that a version always has the same number.
 #[track_caller]
 fn check_twins(answer: &Value, number_of: &mut BTreeMap<u64, usize>) {
     let triggered = answer["triggered"].as_array().unwrap();
@@ -212,7 +212,7 @@ struct Judged {
     took: Duration,
 }
 
-/// Even versions since the first stop EUR, odd ones USD.
+/// Even versions, counted from the first, stop EUR, odd ones USD.
 fn entries_of(number: usize) -> [String; 2] {
     [currency_of(number).to_owned(), format!("no. {number}")]
 }
@@ -232,8 +232,8 @@ fn swap(service: &Service, n_swaps: usize) {
     }
 }
 
-/// Injects [`A_SECOND`] transactions a second from several sides until `work` is done. A transaction that is late because the
-/// one before it took long took as long as it is late.
+/// Injects [`A_SECOND`] transactions per second from several clients until `work` is done. Latency counts from the due
+/// time of a transaction.
 fn judge_while(service: &Service, work: impl FnOnce()) -> Vec<Judged> {
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -264,7 +264,7 @@ fn judge_while(service: &Service, work: impl FnOnce()) -> Vec<Judged> {
     })
 }
 
-/// The verdict is the one of the version it names, by all of its rules.
+/// Checks that the verdict is the one of the version it states, for all rules.
 #[track_caller]
 fn check(answer: &Value, first: u64) -> u64 {
     let version = answer["rule_set_version"].as_u64().unwrap();

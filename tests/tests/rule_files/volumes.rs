@@ -1,4 +1,4 @@
-//! Rules on a volume of Kubernetes: a swap is one change, whatever is judged meanwhile.
+//! Rules on a Kubernetes volume: a swap is one change, even during evaluation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tollgate_tests::{Answer, Home, Service, Volume, proof, sample};
 
-/// Between two swaps: some come while the one before is being taken.
+/// Interval between two swaps, short enough for some to occur during the previous one.
 const BETWEEN_SWAPS: Duration = Duration::from_millis(60);
 const CLIENTS: usize = 4;
 
-/// Two rules that say which version they are of, and a list of the same.
+/// Returns two rules and a list that contain their version.
 fn version(n: usize) -> [(String, String); 3] {
     let rule =
         |name: &str| sample::rule(name, "currency in $stopped").replace("matched", &format!("version {n}"));

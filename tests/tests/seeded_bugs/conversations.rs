@@ -1,4 +1,4 @@
-//! One promise after the other, each asked for by its name.
+//! Guarantees of the service, each tested by name.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use tollgate_tests::{Home, Service, modules, sample, tampering};
 
 use crate::Build;
 
-/// Failures in a row, each for another source, after which a rule is not run any more.
+/// Number of consecutive failures, each for a different source, that quarantine a rule.
 const N_SOURCES: usize = 32;
-/// A client keeps the end of its request back for so long behind a stop: who does not wait for it is gone by then.
+/// Delay of the end of a request after a stop begins. A service that does not wait for it is gone by then.
 const HELD_BACK: Duration = Duration::from_millis(250);
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -30,7 +30,7 @@ pub(crate) fn answers(build: &Build) {
     scores(build);
 }
 
-/// Every field counts when two bodies of one id are compared.
+/// Every field counts when two bodies with one id are compared.
 fn conflicts(build: &Build) {
     let service = Service::start(&build.at(Home::new()));
     let fields = json!({"source": "a", "destination": "b", "description": "c", "meta_data": {"n": 1}});
@@ -53,7 +53,7 @@ fn lonely_rule(build: &Build) {
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["only"], "a rule that is alone");
 }
 
-/// Two rules that are called together, and what the smaller one just takes.
+/// Two fused rules, and an amount at the bound of the smaller one.
 fn edge(build: &Build) {
     let home = Home::with_rules(&[
         ("least.ws", sample::rule("least", "amount >= 10")),
@@ -64,7 +64,7 @@ fn edge(build: &Build) {
     assert_eq!(service.inject(&transaction).triggered(), ["least"], "at the edge");
 }
 
-/// What was found in one transaction says nothing of the next.
+/// Search results of one transaction do not affect the next.
 fn searches(build: &Build) {
     let home = Home::with_rules(&[
         ("listed.ws", sample::rule("listed", "currency in $stopped")),
@@ -74,7 +74,7 @@ fn searches(build: &Build) {
     ]);
     let service = Service::start(&build.at(home));
     for n in 0..12 {
-        // Evaluators may take turns: each has odd ones and even ones.
+        // Evaluators may alternate: each gets odd and even transactions.
         let is_odd = n % 3 == 1;
         let fields = if is_odd { json!({"currency": "USD"}) } else { json!({}) };
         let reference = if is_odd { "odd" } else { "even" };
@@ -85,7 +85,7 @@ fn searches(build: &Build) {
     }
 }
 
-/// Two questions about one key, each with an answer of its own.
+/// Two aggregates over one key with different results.
 fn questions(build: &Build) {
     let of_source = r#"when source == $current.source, "PT1H""#;
     let home = Home::with_rules(&[
@@ -146,7 +146,7 @@ pub(crate) fn stops(build: &Build) {
     let last = bytes.pop().unwrap();
     let mut wire = Wire::connect(service.address());
     assert!(wire.send(&bytes));
-    // Behind it in the line: when this is answered, the service has let it in.
+    // Queued after it: once this is answered, the service has accepted the connection.
     service
         .until("it is let in", || tollgate_tests::links::metric(&service, "tollgate_connections_open") > 1);
     assert_eq!(service.get("/healthz").status, 200);

@@ -1,4 +1,4 @@
-//! The witness, and the faults after which it looks.
+//! Faults, each followed by a run of the durability checker.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use crate::Build;
 const N_CLIENTS: usize = 8;
 const N_REQUESTS_MAX: usize = 100_000;
 const N_READ_BACK: usize = 40;
-/// In a life that ends with a kill or a stop: two transactions that are judged at a time seldom overtake each other.
+/// In a life that ends with a kill or a stop. With two concurrent transactions, reordering is rare.
 const N_ANSWERS: usize = 1_000;
-/// Lives that end with a kill, before one that is stopped.
+/// Number of lives that end with a kill, before one that is stopped.
 const N_KILLS: usize = 3;
 const N_POWER_CUTS: usize = 5;
-/// A service that cannot go on ends within this; the rest is for a machine that is busy.
+/// A service that cannot continue ends within this time; the margin is for busy machines.
 const END_WITHIN: Duration = Duration::from_secs(5);
 
 fn pace(n_answers: usize) -> Pace {
@@ -30,13 +30,13 @@ fn home(build: &Build) -> Home {
     home
 }
 
-/// A life: it is asked for what was there, and ends under load.
+/// Runs one life: reads back earlier transactions, then ends under load.
 fn live(service: &Service, witness: &mut DurabilityChecker, n_answers: usize, end: impl FnOnce()) -> Tally {
     let tally = witness.read_back(service, N_READ_BACK);
     tally.and(witness.load(service, pace(n_answers), end))
 }
 
-/// The witness has nothing to say, and nobody was sent away by a service that is well.
+/// Checks that the checker finds no fault and a healthy service refused no request.
 #[track_caller]
 fn check(home: &Home, witness: &mut DurabilityChecker, tally: Tally) {
     let mut faults = witness.faults(&home.data());
@@ -102,7 +102,7 @@ pub(crate) fn failed_sync(build: &Build) {
     let at_the_start = calls(&record).last().map_or(0, |call| call.number);
     service.kill();
     std::fs::remove_dir_all(home.data()).unwrap();
-    // Behind the start, where the log of the database is synced for every group.
+    // After the start, from where the WAL is synced for every group.
     let plan = Plan { at: at_the_start + 10, act: Act::Error(Errno::Eio), record: None, ..plan };
     let mut witness = DurabilityChecker::of_seed(proof::seed("a failed sync"));
     let service = Service::start(&plan.on(&home));

@@ -1,4 +1,4 @@
-//! What a history knows: of before a rule, of before a restart, of what had to leave memory.
+//! The content of a history: from before a rule, from before a restart, and spilled from memory.
 
 use std::num::NonZeroUsize;
 use std::{fs, panic, thread};
@@ -9,11 +9,11 @@ use tollgate_tests::{Answer, Client, Home, Service, sample};
 
 use crate::Build;
 
-/// Places of a snapshot that are damaged, one after the other.
+/// Number of damaged positions of a snapshot.
 const N_DAMAGES: usize = 12;
-/// Sources whose rows do not all fit into memory, and how much each row holds.
+/// Number of sources, whose rows exceed memory, and the size of a row.
 const N_SOURCES: usize = 360;
-/// More than there are rows of places for pages that were read lately.
+/// More rows than recently read pages that are cached.
 const N_BUSY: usize = 8;
 const TEXT_BYTES: usize = 4_000;
 const N_CLIENTS: usize = 4;
@@ -31,7 +31,7 @@ fn at_least(what: &str, n: usize) -> (String, String) {
     (format!("{name}.ws"), sample::rule(&name, &format!(r#"count(when {filter}, "PT1H") >= {n}"#)))
 }
 
-/// Injects so many of a source.
+/// Injects this many transactions of a source.
 fn inject(service: &Service, source: &str, life: &str, n: usize) {
     for turn in 0..n {
         let answer = service.inject(&of_source(source, &format!("{source}-{life}-{turn}")));
@@ -43,7 +43,7 @@ fn probe(service: &Service, source: &str, name: &str) -> Answer {
     service.inject(&of_source(source, &format!("probe-{name}")))
 }
 
-/// A home whose snapshots are written at the stop and at no other time.
+/// A home that writes snapshots only at the stop.
 fn home(build: &Build, rules: &[(String, String)]) -> Home {
     let mut home = build.at(Home::with_rules(rules));
     home.set("SERVICE_SNAPSHOT_INTERVAL", "0");
@@ -52,13 +52,13 @@ fn home(build: &Build, rules: &[(String, String)]) -> Home {
 
 pub(crate) fn new_rules(build: &Build) {
     let service = Service::start(&build.at(Home::new()));
-    // One evaluator at least has the rules loaded that were in force before.
+    // At least one evaluator has the previous rules loaded.
     inject(&service, "a", "first", 6);
     for n in [6, 7] {
         assert_eq!(service.save(&at_least("of_all", n).1).status, 201);
     }
     assert_eq!(probe(&service, "a", "a").triggered(), ["at_least_6_of_all"], "what a new rule knows");
-    // Whoever has others loaded gets its turn.
+    // Gives every evaluator a turn.
     for turn in 0..thread::available_parallelism().map_or(1, NonZeroUsize::get) {
         let triggered = probe(&service, "a", &turn.to_string()).triggered();
         assert_eq!(triggered, ["at_least_6_of_all", "at_least_7_of_all"], "what a new rule knows");
@@ -113,7 +113,7 @@ fn another_past(build: &Build) {
 
 fn damaged(build: &Build) {
     let sum = r#"sum(amount when source == $current.source, "PT1H")"#;
-    // 100.00 to 100.39, come to 4,007.80.
+    // 100.00 to 100.39, which sum to 4,007.80.
     let rules = [("right", format!("{sum} == 4007.8")), ("wrong", format!("{sum} != 4007.8"))];
     let home = home(build, &rules.map(|(name, when)| (format!("{name}.ws"), sample::rule(name, &when))));
     let service = Service::start(&home);
@@ -139,7 +139,7 @@ fn damaged(build: &Build) {
     }
 }
 
-/// Many keys, whose rows do not all fit into memory: none is taken for one of another key.
+/// Many keys whose rows exceed memory: no row is attributed to another key.
 pub(crate) fn little_memory(build: &Build) {
     let of_source = |more: &str| format!(r#"count(when source == $current.source and {more}, "PT1H")"#);
     let other_text = of_source("meta_data.text != $current.meta_data.text");
@@ -167,20 +167,20 @@ pub(crate) fn little_memory(build: &Build) {
     });
 }
 
-/// Rows of a source: those that are busy have a page that is full.
+/// Returns the number of rows of a source; frequent sources fill a page.
 const fn n_of(source: usize) -> usize {
     if source < N_BUSY { 130 } else { 1 + source % 2 }
 }
 
 fn large(source: usize, id: &str) -> Value {
-    // Pages that were read lately are kept when they are small.
+    // Small pages that were read recently stay cached.
     let n_bytes = if source < N_BUSY { 40 } else { TEXT_BYTES };
     let meta_data = json!({"owner": source.to_string(), "text": format!("{id}/").repeat(n_bytes / 8)});
     let transaction = of_source(&format!("source-{source}"), id);
     sample::with(&transaction, &json!({ "meta_data": meta_data }))
 }
 
-/// Something for every source, by some clients; what one finds, it says.
+/// Runs `act` for every source on several clients and propagates panics.
 fn in_parallel(service: &Service, act: impl Fn(&Client, usize) + Sync) {
     thread::scope(|scope| {
         let of_client = |first: usize| {

@@ -1,4 +1,4 @@
-//! Many at once: each sees exactly those before it.
+//! Concurrent transactions: each sees exactly those accepted before it.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -12,11 +12,11 @@ use crate::Build;
 const N_PARALLEL: usize = 16;
 const N_ROUNDS: usize = 60;
 const N_ROUNDS_OF_UPDATES: usize = 60;
-/// Who inject, each with one at its heels that moves the status of what it injected.
+/// Number of clients that inject, each followed by one that updates the status.
 const N_PAIRS: usize = 4;
 const N_PER_PAIR: usize = 25;
 
-/// For every count a rule, so that an answer shows how many its transaction saw.
+/// Returns a rule for every count, so that a response shows how many transactions its own one saw.
 fn counting(filter: &str, n_rules: usize) -> Vec<(String, String)> {
     let rule = |n| {
         let name = format!("at_least_{n}");
@@ -50,7 +50,7 @@ pub(crate) fn parallel(build: &Build) {
 }
 
 pub(crate) fn updates(build: &Build) {
-    // Each row is looked at by itself: what lies between number and answer takes a while.
+    // The filter scans each row, which lengthens the time between the sequence number and the response.
     let filter = r#"source == $current.source and status == "applied" and amount <= $current.amount"#;
     let rules = counting(filter, 60);
     let home = build.at(Home::with_rules(&rules));
@@ -59,7 +59,7 @@ pub(crate) fn updates(build: &Build) {
         run(&service, round);
     }
     assert_eq!(service.stop().0.code(), Some(0));
-    // By the build without bugs.
+    // Replayed by the build without bugs.
     let replayed = audit::replay_in(&Home::new(), &home.data());
     replayed.all_follow();
 }

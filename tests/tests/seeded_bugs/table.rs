@@ -1,4 +1,4 @@
-//! The name of each bug, the gauntlet that finds it, and a word of what is said then.
+//! The name of each bug, the gauntlet that finds it, and a word of the failure message.
 
 use crate::Gauntlet;
 use crate::{conversations, faults, lives, races};

@@ -1,16 +1,17 @@
-//! Where functions start and end, as `rustfmt` lays them out.
+//! Finds the start and end of functions as `rustfmt` lays them out.
 
-/// A function as it stands in a file.
+/// A function in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// Of its `fn`, counted from 1.
+    /// Line of its `fn`, from 1.
     pub(crate) line: usize,
-    /// From its `fn` to its closing brace.
+    /// Number of lines from its `fn` to its closing brace.
     pub(crate) n_lines: usize,
 }
 
-/// Every function of a formatted file: it ends at the first line that is a brace under the column of its `fn` line.
+/// Returns every function of a formatted file. A function ends at the first closing brace in the column of its `fn`
+/// line.
 pub(crate) fn functions(text: &str) -> Vec<Function> {
     let lines: Vec<&str> = text.lines().collect();
     let mut functions = Vec::new();
@@ -29,7 +30,7 @@ pub(crate) fn functions(text: &str) -> Vec<Function> {
     functions
 }
 
-/// The name behind the `fn` of a line that starts a function.
+/// Returns the name after `fn` on a line that starts a function.
 fn name(line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip_while(|word| {
         ["pub", "const", "async", "unsafe", "extern", "\"C\"", "super)", "crate)"].contains(word)

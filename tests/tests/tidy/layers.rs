@@ -1,12 +1,12 @@
-//! The order of the modules within each crate of `host`: a module uses itself and what stands before it. The order of the crates is
-//! Cargo's to keep.
+//! The order of the modules within each crate of `host`: a module uses only itself and earlier ones. Cargo enforces the
+//! order of the crates.
 
 use std::path::Path;
 
 use regex::Regex;
 use tollgate_tests::repository;
 
-/// From the nouns down to the assembly.
+/// Modules from the lowest to the highest layer.
 pub(crate) const MODULES: [&str; 44] = [
     // nouns
     "config",
@@ -63,7 +63,7 @@ pub(crate) const MODULES: [&str; 44] = [
 /// Crates below `host` that are one module each.
 const SINGLE: [&str; 3] = ["history", "store", "bench"];
 
-/// A file of `host` as its module and the path within it: `store/connection.rs`, `sandbox/artifact.rs`.
+/// Returns a file of `host` as module and path within it: `store/connection.rs`, `sandbox/artifact.rs`.
 pub(crate) fn inside(path: &Path) -> String {
     let relative = repository::relative(path);
     let Some((name, rest)) = relative.trim_start_matches("host/").split_once("/src/") else {
@@ -76,12 +76,12 @@ pub(crate) fn inside(path: &Path) -> String {
     }
 }
 
-/// The module that a file of `host` belongs to.
+/// Returns the module that a file of `host` belongs to.
 pub(crate) fn module_of(path: &Path) -> String {
     inside(path).split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned()
 }
 
-/// Every use of a module of a higher layer.
+/// Returns every use of a module of a higher layer.
 pub(crate) fn violations(path: &Path) -> Vec<String> {
     let module = module_of(path);
     let place = |module: &str| MODULES.iter().position(|known| *known == module);
@@ -92,7 +92,7 @@ pub(crate) fn violations(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for (line, used) in uses(&code(path)) {
         let known = place(&used);
-        // A name that is no module is an item of the crate's face, which re-exports nothing from below.
+        // A name that is not a module is an item of the crate root, which re-exports nothing from higher layers.
         if used != module && known.is_some() && known > own {
             found.push(format!("{}:{line}: {module} uses {used}", repository::relative(path)));
         }
@@ -100,14 +100,14 @@ pub(crate) fn violations(path: &Path) -> Vec<String> {
     found
 }
 
-/// A file without its comments, line by line.
+/// Returns a file without comments, line by line.
 fn code(path: &Path) -> String {
     let text = repository::read(path);
     let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Line and first name of every path that starts at the crate, in groups too.
+/// Returns line and first name of every path that starts at the crate, including groups.
 fn uses(text: &str) -> Vec<(usize, String)> {
     let path = Regex::new(r"\bcrate::(\w+|\{)").unwrap();
     let mut found = Vec::new();
@@ -124,7 +124,7 @@ fn uses(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The first names of a group `a::b, c::{d, e}, f}`.
+/// Returns the first names of a group `a::b, c::{d, e}, f}`.
 fn group(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut depth = 0;

@@ -1,4 +1,4 @@
-//! Names: one type name means one thing, predicates ask and do not act, and no identifier is a metaphor.
+//! Names: one type name has one meaning, predicates have no effects, and identifiers contain no metaphors.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) const HOMONYMS: [(&str, &str); 10] = [
     ("Verdict", "the schema describes the type of the contract"),
 ];
 
-/// Words that no identifier contains, and what to write.
+/// Words that identifiers must not contain, and their replacements.
 const BANNED: [(&str, &str); 17] = [
     ("courtesy", "background, yielding"),
     ("doorway", "listener"),
@@ -42,7 +42,7 @@ const BANNED: [(&str, &str); 17] = [
     ("witness", "durability checker"),
 ];
 
-/// Types that are not called so, and what to write.
+/// Type names that must not occur, and their replacements.
 const BANNED_TYPES: [(&str, &str); 6] = [
     ("Later", "Completion"),
     ("Means", "…Deps"),
@@ -52,10 +52,10 @@ const BANNED_TYPES: [(&str, &str); 6] = [
     ("Told", "the kind of report"),
 ];
 
-/// The kit is the authors' interface: its `has_` and `is_` functions answer with an `Option`, `None` for a missing value.
+/// The kit is the authors' API: its `has_` and `is_` functions return an `Option`, `None` for a missing value.
 const KIT: &str = "guest-abi/kit/";
 
-/// Every type name that more than one production file defines.
+/// Returns every type name that more than one production file defines.
 pub(crate) fn homonyms() -> Vec<String> {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let defined =
@@ -75,7 +75,7 @@ pub(crate) fn homonyms() -> Vec<String> {
     files.into_iter().filter(|(_, files)| files.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// Predicates that change something or that do not answer with yes or no.
+/// Returns predicates that change state or do not return a `bool`.
 pub(crate) fn false_predicates(path: &Path) -> Vec<String> {
     let relative = repository::relative(path);
     if relative.starts_with(KIT) {
@@ -88,7 +88,7 @@ pub(crate) fn false_predicates(path: &Path) -> Vec<String> {
     found.filter(|found| is_false(&found[3])).map(|found| format!("{relative}: `{}`", &found[2])).collect()
 }
 
-/// Identifiers with a banned word, and what to write instead.
+/// Returns identifiers with a banned word, and the replacements.
 pub(crate) fn metaphors(path: &Path) -> Vec<String> {
     let relative = repository::relative(path);
     static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[A-Za-z_]\w*\b").unwrap());
@@ -122,7 +122,7 @@ fn better_than(name: &str) -> Option<&'static str> {
     BANNED.iter().find(banned).map(|(_, better)| *better)
 }
 
-/// The words of an identifier in any of Rust's spellings, in lower case.
+/// Returns the words of an identifier in any naming style, in lower case.
 fn words_of(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -136,7 +136,7 @@ fn words_of(name: &str) -> Vec<String> {
     words
 }
 
-/// The files that the service, the compiler and the authors' kit are built of.
+/// Returns the source files of the service, the compiler and the author kit.
 fn production() -> Vec<std::path::PathBuf> {
     let folders = ["host", "compiler/src", "guest-abi"];
     let files = folders.into_iter().flat_map(|folder| repository::files(folder, ".rs"));

@@ -1,4 +1,5 @@
-//! Dashboards that do not read, boast, babble, or know nobody any more: processing goes on, and memory stays.
+//! Dashboards that do not read, announce huge frames, send endlessly or revoke access. Evaluation continues, and memory
+//! does not grow.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tollgate_tests::{Home, Service, proof};
 
 use crate::{block, block_unheard, home, notifications, until_down, until_up};
 
-/// Growth of a process that is none.
+/// Memory growth that counts as none.
 const GROWTH_KIB_MAX: u64 = 48 * 1024;
 
 #[test]
@@ -17,9 +18,9 @@ fn a_dashboard_that_never_reads_costs_no_memory() {
     let n = proof::rounds(600, 5_000);
     let dashboard = Dashboard::start(Manner::Deaf);
     let mut home = home(&dashboard.url());
-    // So long that the dead peer stays for the whole of the test.
+    // Long enough to keep the unresponsive peer connected for the whole test.
     home.set("TUNNEL_HEARTBEAT", "10m");
-    // Each notification is some 22 KB.
+    // Each notification has about 22 KB.
     let reason = "x".repeat(1000);
     for rule in 0..10 {
         let script = format!("rule r{rule} {{ when amount > 0 then block score 0.9 reason \"{reason}\" }}");
@@ -90,7 +91,7 @@ fn one_that_speaks_without_an_end_is_given_up() {
     assert!(metric(&service, "tollgate_tunnel_messages_ignored_total") > 1000);
 }
 
-/// A dashboard of this manner is tried again and again, given up for this reason, and nobody notices.
+/// Checks that the service retries a dashboard of this manner, reports this reason, and otherwise works normally.
 #[track_caller]
 fn check_refused(manner: Manner, why: &str) -> Service {
     let dashboard = Dashboard::start(manner);
@@ -104,7 +105,7 @@ fn check_refused(manner: Manner, why: &str) -> Service {
     let after = resident_kib(&service);
     println!("{manner:?}: {n_more} connections, memory {before} KiB, then {after} KiB");
     assert!(after < before + GROWTH_KIB_MAX, "{before} KiB, then {after} KiB");
-    // A dashboard that comes to its senses is welcome; the first news may still go to the connection before that.
+    // A recovered dashboard is used again. The first notification may still go to the previous connection.
     dashboard.set_manner(Manner::Fine);
     let mut n_news = 0;
     service.until("it is told again", || {

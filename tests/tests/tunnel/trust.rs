@@ -1,4 +1,4 @@
-//! Whom the tunnel believes: a certificate of an authority that the system trusts, for the host it asked for, today.
+//! The tunnel accepts only a valid certificate of a trusted authority for the requested host.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tollgate_tests::{Authority, Home, Service};
 
 use crate::{TOKEN, block, block_unheard, home, notifications, until_down, until_up};
 
-/// A home in which this authority is trusted, and no other.
+/// Creates a home that trusts only this authority.
 fn trusting(authority: &Authority, url: &str) -> Home {
     let mut home = home(url);
     let path = home.at("authorities.pem");

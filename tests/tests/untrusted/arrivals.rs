@@ -1,4 +1,4 @@
-//! The corpus through the front door: each module is refused, or contained as its name says, while others are judged.
+//! Uploads the corpus: each module is refused or contained as expected while other transactions are evaluated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,19 +13,19 @@ use super::corpus;
 use super::guest::{self, Expected, Guest};
 use super::traffic::{self, Numbers, PACE, Seen, percentiles, stream};
 
-/// Transactions that every module that is let in has to judge: what one leaves behind, the next would see.
+/// Number of transactions that every admitted module evaluates, so that state leaking between runs would show.
 const N_JUDGED: usize = 3;
-/// How much the service may have grown by all of them.
+/// Maximum memory growth of the service over the whole corpus.
 const GROWTH_KIB_MAX: u64 = 16 * 1024;
 const N_STREAMS: usize = 2;
 
 #[test]
 fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
-    // A third of them in the short run: each is compiled in a process of its own.
+    // One third in the sample run, because each module is compiled in a separate process.
     let guests: Vec<Guest> = corpus::all().into_iter().step_by(proof::rounds(3, 1)).collect();
     let service = Service::start(&Home::with_rules(&traffic::rules()));
     let (numbers, seen, is_over) = (Numbers::default(), Seen::default(), AtomicBool::new(false));
-    // Some of every kind, so that what is made once is there before anything is measured.
+    // Some modules of every kind first, so that one-time allocations precede the measurement.
     for guest in guests.iter().step_by(10) {
         arrive(&service, guest, &seen, "warm");
     }
@@ -49,7 +49,7 @@ fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
         assert_eq!(arriving.unwrap(), Vec::<&String>::new(), "did not go as their names say");
     });
     let (after, _) = process::resident_kib(service.pid());
-    // What as many transactions of others take by themselves.
+    // The growth caused by other transactions alone.
     is_over.store(false, Ordering::Relaxed);
     let n_again = run(beside.len(), Duration::ZERO).len();
     let (later, _) = process::resident_kib(service.pid());
@@ -69,7 +69,7 @@ fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
     assert_eq!(service.stop().0.code(), Some(0));
 }
 
-/// What all clients at once measured.
+/// Returns the durations measured by all clients concurrently.
 fn streams(
     service: &Service,
     measure: impl Fn(&tollgate_tests::Client) -> Vec<Duration> + Sync,
@@ -86,7 +86,7 @@ fn streams(
     })
 }
 
-/// Whether all went as the name says. When it did not, nothing of it is left for the next.
+/// Returns whether the module behaved as expected. Otherwise removes it, so that it does not affect the next one.
 fn arrives(service: &Service, guest: &Guest, seen: &Seen) -> bool {
     let arrived = catch_unwind(AssertUnwindSafe(|| arrive(service, guest, seen, "corpus")));
     if arrived.is_err() {
@@ -99,7 +99,7 @@ fn arrives(service: &Service, guest: &Guest, seen: &Seen) -> bool {
     arrived.is_ok()
 }
 
-/// From upload to verdict, and away again.
+/// Uploads a module, evaluates transactions, and removes it.
 #[track_caller]
 fn arrive(service: &Service, guest: &Guest, seen: &Seen, round: &str) {
     let name = &guest.name;
@@ -108,7 +108,7 @@ fn arrive(service: &Service, guest: &Guest, seen: &Seen, round: &str) {
     match &guest.expected {
         Expected::Refused(checks) => {
             if checks == &["size"] {
-                // The door does not read so much.
+                // The HTTP layer rejects bodies of this size.
                 assert_eq!((answer.status, answer.code().as_str()), (413, "body_too_large"), "{name}");
                 return;
             }
@@ -138,7 +138,7 @@ fn arrive(service: &Service, guest: &Guest, seen: &Seen, round: &str) {
     assert_eq!(after, calm, "after {name} the service answers as before");
 }
 
-/// The checks that a refusal names; each with words that can be shown.
+/// Returns the checks named in a refusal, each with a printable message.
 #[track_caller]
 fn findings(answer: &Answer) -> Vec<String> {
     let checks = answer.at("/checks");
@@ -170,7 +170,8 @@ fn check_judged(guest: &Guest, judged: &Answer) {
     }
 }
 
-/// Over all answers a module died in the one way its name says. One that went on dying is kept from running in the end.
+/// Checks that a module failed only in the expected way over all responses. One that keeps failing is eventually
+/// quarantined.
 #[track_caller]
 fn check_words(guest: &Guest, seen: &Seen) {
     let mut words = seen.words(&guest.name);

@@ -1,4 +1,4 @@
-//! Uploads judged in process, by the evaluator and the sandbox of the service.
+//! Evaluates uploads in process, with the service's evaluator and sandbox.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use tollgate_model::transaction::Transaction;
 
 use super::guest;
 
-/// How often in a row a rule may run out of time: on a machine with other work a thread can be stopped for longer than
-/// a rule has, and that is no difference.
+/// Maximum consecutive interruptions of a rule. On a busy machine a thread can be suspended for longer than a rule may
+/// run, which is not a difference.
 const INTERRUPTIONS_MAX: usize = 20;
 
 /// A sandbox, a history with one transaction, and an evaluator.
@@ -33,7 +33,7 @@ pub(crate) struct Bench {
     number: Sequence,
 }
 
-/// The checks that a module did not pass.
+/// The checks that a module failed.
 pub(crate) type Refused = Vec<String>;
 
 impl Bench {
@@ -49,7 +49,7 @@ impl Bench {
         Self { evaluator: Evaluator::new(sandbox.clone()), sandbox, history, transaction, number }
     }
 
-    /// A rule as an upload becomes one.
+    /// Creates a rule from an uploaded module.
     pub(crate) fn rule(&self, number: usize, bytes: &[u8]) -> Result<Arc<BoundRule>, Refused> {
         let module = admitted(&self.sandbox, bytes)?;
         let manifest = module.manifest.clone();
@@ -77,13 +77,13 @@ impl Bench {
         bound.map(Arc::new).map_err(|_| vec!["needs".to_owned()])
     }
 
-    /// These modules as a rule set.
+    /// Returns these modules as a rule set.
     pub(crate) fn rule_set(&self, modules: &[Vec<u8>]) -> Result<Arc<RuleSet>, Refused> {
         let rules = modules.iter().enumerate().map(|(number, bytes)| self.rule(number, bytes));
         Ok(Arc::new(RuleSet::new(1, rules.collect::<Result<_, _>>()?, Lists::default())))
     }
 
-    /// What each rule says of the one transaction.
+    /// Returns the outcome of each rule for the single transaction.
     pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<RuleOutcome> {
         for _ in 0..INTERRUPTIONS_MAX {
             let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number).of_each();

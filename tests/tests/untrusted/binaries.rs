@@ -1,9 +1,9 @@
-//! What no text can say: bytes that are no module, and modules that no tool would write.
+//! Modules that the text format cannot express: bytes that are not a module, and modules that no tool would write.
 
 use super::bytes::{HEADER, NO, body, custom, evaluating, leb, named, section, sections, vector};
 use super::guest::{Expected, Guest, assembled, manifest_of, with_manifest};
 
-/// All of them.
+/// Returns all modules of this file.
 pub(crate) fn guests() -> Vec<Guest> {
     [no_modules(), framing(), sections_astray(), numbers(), manifests_astray()].concat()
 }
@@ -12,14 +12,14 @@ fn refused(name: &str, check: &str, bytes: Vec<u8>) -> Guest {
     Guest { name: name.to_owned(), bytes, expected: Expected::refused(check) }
 }
 
-/// A good module with its manifest.
+/// Returns a valid module with its manifest.
 fn good(name: &str) -> Vec<u8> {
     with_manifest(&evaluating(&[], &NO), manifest_of(name).to_string().as_bytes())
 }
 
 fn no_modules() -> Vec<Guest> {
     let elf = [b"\x7fELF\x02\x01\x01".as_slice(), &[0; 57]].concat();
-    // The head of an artifact of wasmtime: an ELF file of its own kind of system.
+    // The header of a wasmtime artifact, which is an ELF file with its own OS ABI.
     let artifact = [b"\x7fELF\x02\x01\x01\xc8".as_slice(), &[0; 56], b"wasmtime 48.0.8".as_slice()].concat();
     let noise: Vec<u8> = (0..4_096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     vec![
@@ -71,7 +71,7 @@ fn no_modules() -> Vec<Guest> {
     ]
 }
 
-/// Lengths that lie.
+/// Modules with wrong lengths.
 fn framing() -> Vec<Guest> {
     let whole = good("a8_truncated");
     let cut = |length: usize| whole[..length].to_vec();
@@ -113,7 +113,7 @@ fn framing() -> Vec<Guest> {
             [&whole[..code_at], &section(10, &leb(1_000_000))].concat(),
         ),
     ];
-    // As long as it takes, a length may be written in more bytes than it needs.
+    // A length may be encoded in more bytes than necessary.
     let padded = [
         &lie(&[0x86, 0x80, 0x80, 0x80, 0x00])[..],
         &custom("tollgate.manifest", manifest_of("a8_length_in_five_bytes").to_string().as_bytes()),
@@ -162,7 +162,7 @@ fn sections_astray() -> Vec<Guest> {
     ]
 }
 
-/// Numbers at the edge of the format.
+/// Numbers at the limits of the format.
 fn numbers() -> Vec<Guest> {
     let coded = |name: &str, check: &str, code: &[u8]| {
         refused(name, check, with_manifest(&evaluating(&[], code), manifest_of(name).to_string().as_bytes()))
@@ -234,7 +234,7 @@ fn numbers() -> Vec<Guest> {
     ]
 }
 
-/// Manifests that are not one readable JSON in the one right place.
+/// Manifests that are not exactly one readable JSON text in the right place.
 fn manifests_astray() -> Vec<Guest> {
     let module = evaluating(&[], &NO);
     let good = manifest_of("manifest").to_string();

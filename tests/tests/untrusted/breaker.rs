@@ -1,13 +1,13 @@
-//! Good modules, broken: a bit here, a section there, a word of the manifest.
+//! Mutations of valid modules: bits, sections, and parts of the manifest.
 
 use tollgate_tests::generator::dice::Dice;
 
 use super::bytes::{HEADER, custom, section, sections};
 
-/// Most changes of one module.
+/// Maximum number of changes to one module.
 const CHANGES_MAX: usize = 4;
 
-/// The module after one to four changes.
+/// Returns a module after one to four changes.
 pub(crate) fn broken(good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut module = good[dice.below(good.len())].clone();
     for _ in 0..=dice.below(CHANGES_MAX) {
@@ -22,7 +22,7 @@ pub(crate) fn broken(good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     module
 }
 
-/// One byte flipped, set, added or taken.
+/// Flips, sets, inserts or removes one byte.
 fn byte_changed(mut bytes: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     if bytes.is_empty() {
         return bytes;
@@ -40,10 +40,10 @@ fn byte_changed(mut bytes: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A byte of the code changed, with all lengths right again: what is wrong then is an instruction or its operand.
+/// Changes a byte of the code and keeps all lengths consistent, so that only an instruction or its operand is wrong.
 fn code_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
     framed(module, 10, |content| {
-        // Behind the counts and lengths of the first body, mostly.
+        // Usually after the counts and lengths of the first body.
         let mut content = content.to_vec();
         let place = 4.min(content.len() - 1);
         let place = place + dice.below(content.len() - place);
@@ -56,7 +56,7 @@ fn code_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
     })
 }
 
-/// A byte of the manifest changed, or a piece of it said twice.
+/// Changes a byte of the manifest, or repeats a part of it.
 fn manifest_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
     framed(module, 0, |content| {
         let name_length = 1 + usize::from(content[0]);
@@ -66,7 +66,7 @@ fn manifest_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
             let piece = manifest[a.min(b)..a.max(b)].to_vec();
             manifest.splice(a..a, piece);
         } else if dice.chance(40) {
-            // Another number, where one stands.
+            // Replaces digits.
             for byte in manifest.iter_mut().filter(|byte| byte.is_ascii_digit()) {
                 if dice.chance(25) {
                     *byte = dice.pick([b'0', b'1', b'9', b'-', b'e']);
@@ -79,7 +79,7 @@ fn manifest_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
     })
 }
 
-/// The first section of this id as the function makes it; a module without one stays as it is.
+/// Replaces the content of the first section with this id; a module without one is unchanged.
 fn framed(module: &[u8], id: u8, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let mut parts = sections(module);
     if let Some(part) = parts.iter_mut().find(|part| part[0] == id) {
@@ -91,7 +91,7 @@ fn framed(module: &[u8], id: u8, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u
     [HEADER.to_vec(), parts.concat()].concat()
 }
 
-/// The module cut off, or something behind it.
+/// Truncates the module or appends bytes.
 fn length_changed(mut module: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     if dice.chance(50) {
         module.truncate(dice.below(module.len() + 1));
@@ -101,7 +101,7 @@ fn length_changed(mut module: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     module
 }
 
-/// Sections swapped, doubled, left out, emptied, or taken from another module.
+/// Swaps, duplicates, removes or empties sections, or takes them from another module.
 fn sections_changed(module: &[u8], good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut parts = sections(module);
     if parts.is_empty() {

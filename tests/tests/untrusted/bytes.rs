@@ -1,9 +1,9 @@
-//! The binary format, written by hand: what no assembler would write has to be written somewhere.
+//! A writer of the binary format, for modules that no assembler would produce.
 
-/// The eight bytes in front of every module.
+/// The eight bytes at the start of every module.
 pub(crate) const HEADER: &[u8; 8] = b"\0asm\x01\0\0\0";
 
-/// An unsigned number in as few bytes as it takes.
+/// Encodes an unsigned number in the minimum number of bytes.
 pub(crate) fn leb(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -17,27 +17,27 @@ pub(crate) fn leb(mut number: usize) -> Vec<u8> {
     }
 }
 
-/// A section of this id.
+/// Encodes a section with this id.
 pub(crate) fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [[id].as_slice(), &leb(content.len()), content].concat()
 }
 
-/// A section of items, counted.
+/// Encodes a section of counted items.
 pub(crate) fn vector(id: u8, items: &[Vec<u8>]) -> Vec<u8> {
     section(id, &[leb(items.len()), items.concat()].concat())
 }
 
-/// A custom section.
+/// Encodes a custom section.
 pub(crate) fn custom(name: &str, data: &[u8]) -> Vec<u8> {
     section(0, &[named(name).as_slice(), data].concat())
 }
 
-/// A text behind its length.
+/// Encodes a text with its length.
 pub(crate) fn named(name: &str) -> Vec<u8> {
     [leb(name.len()).as_slice(), name.as_bytes()].concat()
 }
 
-/// A body of these groups of locals and these instructions, behind its length.
+/// Encodes a function body with its length, from groups of locals and instructions.
 pub(crate) fn body(locals: &[(usize, u8)], code: &[u8]) -> Vec<u8> {
     let mut content = leb(locals.len());
     for (count, value_type) in locals {
@@ -49,7 +49,7 @@ pub(crate) fn body(locals: &[(usize, u8)], code: &[u8]) -> Vec<u8> {
     [leb(content.len()), content].concat()
 }
 
-/// A module of one function, `evaluate`, with these locals and instructions.
+/// Encodes a module with one function, `evaluate`, from these locals and instructions.
 pub(crate) fn evaluating(locals: &[(usize, u8)], code: &[u8]) -> Vec<u8> {
     [
         HEADER.to_vec(),
@@ -64,7 +64,7 @@ pub(crate) fn evaluating(locals: &[(usize, u8)], code: &[u8]) -> Vec<u8> {
 /// `i64.const 0`
 pub(crate) const NO: [u8; 2] = [0x42, 0];
 
-/// The sections of a module that can be read so far: id and all bytes of each. What is left over is the last.
+/// Returns the readable sections of a module, each with id and all bytes. Any remaining bytes come last.
 pub(crate) fn sections(module: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut rest = module.get(8..).unwrap_or_default();

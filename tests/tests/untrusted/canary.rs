@@ -1,4 +1,4 @@
-//! One rule writes a secret everywhere it can; the next reads everything it can.
+//! One rule writes a secret wherever it can; the next rule reads everything it can.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ const SECRET: &str = "The canary of tollgate sings where no guest of the house h
 #[test]
 fn of_a_secret_written_everywhere_a_neighbour_reads_nothing() {
     let mut bench = Bench::new();
-    // The last three have nothing of the writer's: not its memory, not its table, not its words.
+    // The last three must see nothing of the writer: neither its memory nor its table nor its texts.
     let names = [
         "a13_writes_a_secret_everywhere",
         "a13_reads_everything",

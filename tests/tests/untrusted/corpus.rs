@@ -1,4 +1,4 @@
-//! Everything hostile that has a name.
+//! All named hostile modules.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::guest::{self, Expected, Guest};
 use super::wrong_imports::{self, WrongImport};
 use super::{binaries, limits, manifests, second_reader, traffic};
 
-/// Checks that a second reader of structure can make as well.
+/// Checks that the second reader of module structure also makes.
 const OF_STRUCTURE: [&str; 15] = [
     "size",
     "format",
@@ -31,10 +31,10 @@ const OF_STRUCTURE: [&str; 15] = [
     "globals",
 ];
 
-/// What is wrong with these are the types of operands, which are not its business.
+/// Modules with wrong operand types, which the second reader does not check.
 const OF_OPERANDS: [&str; 2] = ["features_not_well_typed", "features_stack_underflow"];
 
-/// All modules, by name.
+/// Returns all modules, by name.
 pub(crate) fn all() -> Vec<Guest> {
     [guest::of_files(), binaries::guests(), limits::guests(), manifests::guests()].concat()
 }
@@ -102,9 +102,9 @@ fn check_corpus(execution: Execution) {
             (Expected::Refused(expected), Expected::Refused(said)) => {
                 said.iter().any(|check| expected.contains(check))
             }
-            // Nothing bounds compiling in this process.
+            // Compilation in this process has no limits.
             (Expected::Refused(expected), _) if expected == &["compilation"] => true,
-            // Its verdict is its own.
+            // This module decides its own verdict.
             (Expected::Harmless(_), Expected::Harmless(_)) if guest.name == "a12_allow_by_a_match" => true,
             (expected, said) => expected == said,
         };

@@ -1,4 +1,4 @@
-//! Modules that nobody wrote: made of random bytes by wasm-smith, out of others by wasm-mutate, and by breaking good ones.
+//! Generated modules: random ones from wasm-smith, mutants from wasm-mutate, and broken valid modules.
 
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -19,14 +19,14 @@ use super::breaker;
 use super::guest::{self, Expected, assembled, manifest_of, with_manifest};
 use super::second_reader;
 
-/// Modules after which a bench is replaced: a history keeps what it was asked.
+/// Number of modules after which a bench is replaced, because a history keeps its lookups.
 const MODULES_PER_BENCH: usize = 500;
-/// Most random bytes of one module.
+/// Maximum number of random bytes per module.
 const ENTROPY_BYTES_MAX: usize = 4_096;
-/// Steps wasm-mutate may take for one module.
+/// Maximum number of wasm-mutate steps per module.
 const MUTATION_FUEL: u64 = 300;
 
-/// What became of how many.
+/// Number of modules by outcome.
 type Counts = BTreeMap<String, usize>;
 
 #[test]
@@ -59,7 +59,7 @@ fn generated_modules_are_refused_or_bounded_and_always_give_the_same_answer() {
     );
 }
 
-/// What became of one module, the same in both sandboxes.
+/// Returns the outcome of one module, which must be equal in both sandboxes.
 fn judged(benches: &mut [Bench; 2], bytes: &[u8], seed: usize) -> String {
     let results = benches.each_mut().map(|bench| {
         let rule_set = bench.rule_set(&[bytes.to_vec()])?;
@@ -91,13 +91,13 @@ fn judged(benches: &mut [Bench; 2], bytes: &[u8], seed: usize) -> String {
     }
 }
 
-/// Makes modules out of seeds.
+/// Creates modules from seeds.
 struct Factory {
-    /// Modules that were let in: of scripts, and of the corpus.
+    /// Admitted modules: compiled scripts and part of the corpus.
     good: Vec<Vec<u8>>,
-    /// What wasm-smith may import.
+    /// Imports available to wasm-smith.
     imports: Vec<u8>,
-    /// What it has to export, with and without a memory.
+    /// Required exports, with and without a memory.
     exports: [Vec<u8>; 2],
 }
 
@@ -120,7 +120,7 @@ impl Factory {
         }
     }
 
-    /// The module of a seed, and where it comes from.
+    /// Returns the module of a seed and its origin.
     fn module(&self, seed: u64) -> (&'static str, Vec<u8>) {
         let mut dice = Dice::of_seed(seed);
         match dice.below(10) {
@@ -135,13 +135,13 @@ impl Factory {
         let n_bytes = 64 + dice.below(ENTROPY_BYTES_MAX);
         let entropy: Vec<u8> = (0..n_bytes).map(|_| (dice.roll() >> 24) as u8).collect();
         let config = if in_shape { self.in_shape(dice) } else { Config::default() };
-        // Random bytes that make no module stand for themselves.
+        // Random bytes that do not form a module are used unchanged.
         let module = wasm_smith::Module::new(config, &mut Unstructured::new(&entropy));
         let module = module.map_or(entropy, |module| module.to_bytes());
         with_manifest(&module, manifest_of("smith").to_string().as_bytes())
     }
 
-    /// Within what the page allows, mostly.
+    /// Returns a configuration that mostly stays within the documented limits.
     fn in_shape(&self, dice: &mut Dice) -> Config {
         let has_memory = dice.chance(70);
         Config {
@@ -185,7 +185,7 @@ impl Factory {
     }
 }
 
-/// What wasm-mutate makes of a module. What it cannot do, or cannot bear, leaves the module as it was.
+/// Returns a mutant of a module; `None` if wasm-mutate fails or panics.
 fn mutant(module: &[u8], seed: u64, preserves_semantics: bool) -> Option<Vec<u8>> {
     let mut mutate = WasmMutate::default();
     mutate.seed(seed).fuel(MUTATION_FUEL).preserve_semantics(preserves_semantics);
@@ -199,14 +199,14 @@ const fn word(value_type: &ValueType) -> &'static str {
     }
 }
 
-/// Modules of the example rules, and those of the corpus that are let in.
+/// Returns the modules of the example rules and the admitted modules of the corpus.
 fn good_modules() -> Vec<Vec<u8>> {
     let guests = guest::of_files().into_iter();
     let let_in = guests.filter(|guest| !matches!(guest.expected, Expected::Refused(_)));
     of_scripts().chain(let_in.map(|guest| guest.bytes)).collect()
 }
 
-/// Modules of the example rules.
+/// Returns the modules of the example rules.
 pub(crate) fn of_scripts() -> impl Iterator<Item = Vec<u8>> {
     repository::files("rules", ".ws").into_iter().map(|path| {
         let rule = compile(&repository::read(&path), &CompileOptions::default()).rule;

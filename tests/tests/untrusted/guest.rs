@@ -1,4 +1,4 @@
-//! A hostile module, and what becomes of it.
+//! A hostile module and its expected outcome.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tollgate_tests::repository;
 
 use super::bytes;
 
-/// A module under the name of its attack.
+/// A module, named after its attack.
 #[derive(Debug, Clone)]
 pub(crate) struct Guest {
     pub(crate) name: String,
@@ -17,19 +17,19 @@ pub(crate) struct Guest {
     pub(crate) expected: Expected,
 }
 
-/// What has to become of it.
+/// The expected outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// It is not let in, and one of these checks says so.
+    /// It is refused, and one of these checks reports it.
     Refused(Vec<String>),
-    /// It is let in and dies, on every transaction in this way.
+    /// It is admitted and fails on every transaction in this way.
     Fails(String),
-    /// It is let in and answers: the verdict of a transaction that no other rule objects to.
+    /// It is admitted and returns a result. The verdict of a transaction to which no other rule objects.
     Harmless(String),
 }
 
 impl Expected {
-    /// From the first line of a file: `refused: imports`, `fails: fuel`, `harmless: approve`.
+    /// Parses the first line of a file: `refused: imports`, `fails: fuel`, `harmless: approve`.
     fn parse(line: &str) -> Option<Self> {
         let (kind, words) = line.split_once(": ")?;
         match kind {
@@ -40,7 +40,7 @@ impl Expected {
         }
     }
 
-    /// Refused by this check.
+    /// Expects a refusal by this check.
     pub(crate) fn refused(check: &str) -> Self {
         Self::Refused(check.split(" or ").map(str::to_owned).collect())
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// The modules of `tests/hostile`, by name.
+/// Returns the modules of `tests/hostile`, by name.
 pub(crate) fn of_files() -> Vec<Guest> {
     let mut guests: Vec<Guest> =
         repository::files("tests/hostile", ".wat").iter().map(|path| of_file(path)).collect();
@@ -75,18 +75,18 @@ fn of_file(path: &Path) -> Guest {
     Guest { bytes: with_manifest(&assembled(&name, &text), manifest.as_bytes()), name, expected }
 }
 
-/// The bytes of a text. What is written by hand is meant: a text that cannot be read is a mistake of ours.
+/// Assembles a module from text; an unreadable text is an error of the test.
 pub(crate) fn assembled(name: &str, text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The module with this manifest behind it.
+/// Appends this manifest to the module.
 pub(crate) fn with_manifest(module: &[u8], manifest: &[u8]) -> Vec<u8> {
     [module, &bytes::custom("tollgate.manifest", manifest)].concat()
 }
 
-/// A manifest that names something of every kind, so that every call finds something in its slot 0. Its questions to
-/// the history mean what those of scripts mean, so that they are the same questions.
+/// Returns a manifest with an entry of every kind, so that every host call finds something in slot 0. Its lookups equal
+/// those of scripts.
 pub(crate) fn manifest_of(name: &str) -> Value {
     let same_source = json!({
         "compare": {"left": {"field": "source"}, "operator": "==", "right": {"current": "source"}}
@@ -107,7 +107,7 @@ pub(crate) fn manifest_of(name: &str) -> Value {
     })
 }
 
-/// A transaction that fills what that manifest names.
+/// Returns a transaction with all fields of that manifest.
 pub(crate) fn transaction(id: &str) -> Value {
     json!({
         "transaction_id": id, "amount": 10, "currency": "EUR", "reference": id, "source": "hostile-source",

@@ -1,9 +1,9 @@
-//! Each limit of the structure of a module twice: reached, which is allowed, and passed by one, which is not.
+//! Every structural limit of a module twice: reached, which is allowed, and exceeded by one, which is not.
 
 use super::bytes::{NO, custom, evaluating, leb};
 use super::guest::{Expected, Guest, assembled, manifest_of, with_manifest};
 
-/// What is limited: its name, how much of it, which check refuses more, and a module with so many.
+/// Name, limit, check that refuses more, and a function that creates a module with this many.
 type Row = (&'static str, usize, &'static str, fn(usize) -> Vec<u8>);
 
 const ROWS: [Row; 17] = [
@@ -45,7 +45,7 @@ const ROWS: [Row; 17] = [
 
 const MODULE_BYTES_MAX: usize = 65_536;
 
-/// All of them.
+/// Returns all modules of this file.
 pub(crate) fn guests() -> Vec<Guest> {
     let pairs = ROWS.iter().flat_map(|(what, limit, check, module)| {
         let guest = |n: usize, expected| {
@@ -61,19 +61,19 @@ pub(crate) fn guests() -> Vec<Guest> {
     pairs.chain([largest, too_large]).collect()
 }
 
-/// A module of `evaluate` and of this.
+/// Assembles a module with `evaluate` and these other items.
 fn text(others: &str) -> Vec<u8> {
     let evaluate = r#"(func (export "evaluate") (result i64) (i64.const 0))"#;
-    // Imports come first in a text.
+    // Imports come first in the text.
     assembled("a limit", &format!("(module {others} {evaluate})"))
 }
 
-/// A module of exactly so many bytes.
+/// Returns a module of exactly this many bytes.
 fn sized(name: &str, n_bytes: usize, expected: Expected) -> Guest {
     let module = evaluating(&[], &NO);
     let manifest = manifest_of(name).to_string();
     let bare = with_manifest(&module, manifest.as_bytes()).len();
-    // Of the padding, eleven bytes are its own head.
+    // The header of the padding takes twelve bytes.
     let padding = custom("padding", &vec![0; n_bytes - bare - 12]);
     let bytes = with_manifest(&[module, padding].concat(), manifest.as_bytes());
     assert_eq!(bytes.len(), n_bytes, "the size of {name}");

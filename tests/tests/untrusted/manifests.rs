@@ -1,18 +1,18 @@
-//! Manifests over what is allowed, on a module with which nothing is wrong.
+//! Manifests that exceed what is allowed, on a valid module.
 
 use serde_json::{Value, json};
 
 use super::bytes::{NO, evaluating};
 use super::guest::{Expected, Guest, manifest_of, with_manifest};
 
-/// All of them.
+/// Returns all modules of this file.
 pub(crate) fn guests() -> Vec<Guest> {
     let rows = [rules(), too_much(), strange(), patterns(), questions()].concat();
     let refused = rows.into_iter().map(|(name, pointer, value)| changed(name, pointer, value, "manifest"));
     refused.chain(allowed()).collect()
 }
 
-/// The manifest with something else at this place.
+/// Returns a module whose manifest has this value at this place.
 fn changed(name: &str, pointer: &str, value: Value, check: &str) -> Guest {
     let mut manifest = manifest_of(name);
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -21,7 +21,7 @@ fn changed(name: &str, pointer: &str, value: Value, check: &str) -> Guest {
     Guest { name: name.to_owned(), bytes, expected: Expected::refused(check) }
 }
 
-/// What looks hostile and is not.
+/// Manifests that look hostile and are valid.
 fn allowed() -> Vec<Guest> {
     let rows = [
         ("manifest_with_a_member_of_tomorrow", "/tomorrow", json!({"a": [1, 2, 3]})),
@@ -80,7 +80,7 @@ fn rules() -> Vec<Row> {
     ]
 }
 
-/// A place in the manifest, and what stands there instead.
+/// Name, place in the manifest, and the value there.
 type Row = (&'static str, &'static str, Value);
 
 fn first(name: &str) -> Value {
@@ -121,7 +121,7 @@ fn strange() -> Vec<Row> {
     ]
 }
 
-/// Patterns that are none, or that are dear.
+/// Invalid or expensive patterns.
 fn patterns() -> Vec<Row> {
     let nested = format!("{}a{}", "(".repeat(100), ")".repeat(100));
     let rows = [
@@ -136,7 +136,7 @@ fn patterns() -> Vec<Row> {
     rows.map(|(name, pattern)| (name, "/needs/patterns", json!([pattern]))).into()
 }
 
-/// Questions to the history.
+/// History lookups.
 fn questions() -> Vec<Row> {
     let compare = json!({
         "compare": {"left": {"field": "source"}, "operator": "==", "right": {"current": "source"}}

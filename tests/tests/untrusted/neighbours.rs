@@ -1,4 +1,4 @@
-//! 249 good rules, and one hostile rule of each class beside them.
+//! 249 good rules beside one hostile rule of each class.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::guest::{self, Expected};
 use super::traffic::percentiles;
 
 const N_GOOD: usize = 249;
-/// One of each class.
+/// One rule of each class.
 const HOSTILE: [&str; 12] = [
     "a1_loop",
     "a1_recursion",
@@ -28,32 +28,32 @@ const HOSTILE: [&str; 12] = [
     "a18_flood_of_text",
 ];
 
-/// Transactions of as many sources: a rule that fails for all of them is taken out of the way.
+/// Number of transactions from distinct sources; a rule that fails for all of them is quarantined.
 const N_SOURCES: usize = 40;
-/// How much longer the slowest hundredth of the answers may take beside one hostile rule.
+/// Maximum ratio of the p99 latency beside one hostile rule to that without.
 const P99_RATIO_MAX: f64 = 1.2;
 
-/// The good rules in a service of their own, with the hostile ones beside them, and what was seen of it.
+/// A service with the good rules and some hostile ones, and its measurements.
 struct Fixture {
     hostile: Vec<&'static str>,
     service: Service,
-    /// The hostile rules that are let in and fail.
+    /// The hostile rules that are admitted and fail.
     failing: Vec<Value>,
     times: Times,
 }
 
-/// How long the answers took.
+/// Latencies by phase.
 #[derive(Default)]
 struct Times {
-    /// As long as no hostile rule is in quarantine, because the traffic is of few sources.
+    /// Few sources, so that no hostile rule is in quarantine.
     before: Vec<Duration>,
-    /// Of many sources: first none is, and soon all of them are.
+    /// Many sources: first no rule is in quarantine, and soon all hostile ones are.
     many: Vec<Duration>,
-    /// Once they are.
+    /// After all hostile rules are in quarantine.
     after: Vec<Duration>,
 }
 
-/// A part of a run.
+/// A phase of a run.
 type Phase = fn(&Times) -> &Vec<Duration>;
 
 #[test]
@@ -72,7 +72,7 @@ fn good_rules_say_the_same_beside_hostile_ones() {
             || transaction.clone(),
             |source| sample::with(transaction, &json!({"source": source})),
         );
-        // Each is first in turn, so that nobody always comes after the same neighbour.
+        // The order rotates, so that no service always follows the same other one.
         let mut names = vec![Vec::new(); n_fixtures];
         for place in (0..n_fixtures).map(|place| (n + place) % n_fixtures) {
             names[place] = fixtures[place].judge(&transaction, n, &stir);
@@ -93,13 +93,14 @@ fn good_rules_say_the_same_beside_hostile_ones() {
     report(&fixtures);
 }
 
-/// Whom the good rules live with: nobody, all of the hostile rules, and each by itself; a sample does without the latter.
+/// Returns the sets of hostile rules: none, all, and in full mode each by itself.
 fn companies() -> Vec<Vec<&'static str>> {
     let singles = HOSTILE.iter().map(|name| vec![*name]).filter(|_| proof::is_full());
     [Vec::new(), HOSTILE.to_vec()].into_iter().chain(singles).collect()
 }
 
-/// One hostile rule is held to the limit when all was measured; all of them at once are only told.
+/// Prints the measurements. In full mode, the limit applies to single hostile rules; all of them together are only
+/// reported.
 fn report(fixtures: &[Fixture]) {
     let Some((alone, beside)) = fixtures.split_first() else { return };
     let phases: [(&str, Phase); 3] = [
@@ -136,7 +137,7 @@ impl Fixture {
         Self { hostile, service, failing, times: Times::default() }
     }
 
-    /// The good rules that match the `n`th transaction.
+    /// Returns the good rules that match the `n`th transaction.
     fn judge(&mut self, transaction: &Value, n: usize, stir: &Range<usize>) -> Vec<String> {
         let start = Instant::now();
         let answer = self.service.inject(transaction);
@@ -161,7 +162,7 @@ impl Fixture {
     }
 }
 
-/// The example rules, and generated ones until there are enough.
+/// Returns the example rules, and generated ones up to the required number.
 fn good_rules() -> Vec<(String, String)> {
     let mut rules: Vec<(String, String)> = repository::files("rules", ".ws")
         .iter()
@@ -188,7 +189,7 @@ fn good_rules() -> Vec<(String, String)> {
     rules
 }
 
-/// Of the generator, each under an id of its own.
+/// Returns generated transactions with unique ids.
 fn transactions(count: usize) -> Vec<Value> {
     let generated = (10_000..).flat_map(|seed| Batch::of_seed(seed).transactions);
     let numbered = generated.take(count).enumerate();

@@ -1,5 +1,6 @@
-//! A second opinion on what was let in: its own reader of the binary format, which shares no line with the service's checks
-//! and no parser with wasmtime. It knows the page `docs/abi.md`: structure and limits. Types of operands are not its business.
+//! An independent check of admitted modules. It has its own reader of the binary format and shares no code with the
+//! service's checks and no parser with wasmtime. It checks structure and limits according to `docs/abi.md`, but not
+//! operand types.
 //!
 //! ```text
 //!  bytes ──cursor──▶ sections ──▶ code, manifest ──▶ every violation, by the name of a check
@@ -16,12 +17,12 @@ mod module;
 
 use std::fmt;
 
-/// Something that no module in force may have.
+/// A property that no admitted module may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
-    /// The name of the check that has to notice it.
+    /// Name of the check that must detect it.
     pub(crate) check: &'static str,
-    /// What it is.
+    /// Description.
     pub(crate) what: String,
 }
 
@@ -31,7 +32,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything that is wrong with an uploaded module, as far as it can be read.
+/// Returns all violations of an uploaded module, as far as it can be read.
 pub(crate) fn violations(bytes: &[u8]) -> Vec<Violation> {
     let mut found = Vec::new();
     if bytes.len() > limits::MODULE_BYTES_MAX {
@@ -45,7 +46,7 @@ pub(crate) fn violations(bytes: &[u8]) -> Vec<Violation> {
     found
 }
 
-/// The limits of the page once more: a limit that is loosened by mistake must not loosen its proof.
+/// The documented limits, repeated here so that loosening a limit by mistake does not loosen its test.
 mod limits {
     pub(super) const MODULE_BYTES_MAX: usize = 65_536;
     pub(super) const FUNCTIONS_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! A rule that traps on every transaction: what it costs beside one that does not.
+//! The cost of a rule that traps on every transaction, compared with one that does not.
 
 use std::time::Instant;
 
@@ -9,9 +9,9 @@ use super::bench::Bench;
 use super::generated::of_scripts;
 use super::guest;
 
-/// Rules beside the one that traps.
+/// Number of other rules.
 const N_GOOD: usize = 60;
-/// Evaluations between two changes from one rule to the other, so that both see the same machine.
+/// Evaluations between two switches of the rule set, so that both run under equal conditions.
 const BLOCK: usize = 100;
 
 #[test]
@@ -23,25 +23,25 @@ fn a_storm_of_traps_leaves_at_least_half_the_throughput() {
         ("a2_load_out_of_bounds", "a2_last_byte_of_memory"),
         ("a18_slot_minus_one_of_number", "a6_the_same_import_twice"),
     ] {
-        // A rule alone does next to nothing when it does not trap, so that only its death is seen.
+        // A single rule that does not trap does almost nothing, which isolates the cost of the trap.
         let _ = measure(trapping, calm, &[], n_each);
         let (storm, quiet) = measure(trapping, calm, &good, n_each);
         assert!(storm * 2.0 >= quiet, "{trapping}: {storm:.0} of {quiet:.0} evaluations a second");
     }
 }
 
-/// Evaluations a second of a rule set with a rule that dies, and of one with a rule that does not.
+/// Returns the evaluations per second of a rule set with a trapping rule and of one without.
 fn measure(trapping: &str, calm: &str, good: &[Vec<u8>], n_each: usize) -> (f64, f64) {
     let mut bench = Bench::new();
     let rule_sets = [trapping, calm].map(|name| {
         let guest = guest::of_files().into_iter().find(|guest| guest.name == name).unwrap();
         bench.rule_set(&[[guest.bytes].as_slice(), good].concat()).unwrap()
     });
-    // Of the quickest block of each: every evaluation costs the same, and what else the machine does is in the others.
+    // The fastest block of each counts. All evaluations cost the same, so slower blocks show noise of the machine.
     let mut seconds = [f64::INFINITY; 2];
     for _ in 0..n_each / BLOCK {
         for (rule_set, seconds) in rule_sets.iter().zip(&mut seconds) {
-            // Instances are made when a rule set is first used.
+            // Instances are created when a rule set is first used.
             bench.outcomes(rule_set);
             let start = Instant::now();
             for _ in 0..BLOCK {

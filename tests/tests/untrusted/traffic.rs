@@ -1,4 +1,4 @@
-//! Transactions of others beside the hostile rules: what they are answered, and how fast.
+//! Other transactions beside the hostile rules: their verdicts and latency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -11,14 +11,14 @@ use tollgate_tests::{Answer, Client, sample};
 
 use super::guest;
 
-/// How many rules judge by the amount.
+/// Number of rules that depend on the amount.
 const N_LEVELS: usize = 20;
-/// Between two transactions of a stream.
+/// Interval between two transactions of a stream.
 pub(crate) const PACE: Duration = Duration::from_millis(10);
 const SEVERITIES: [&str; 4] = ["approve", "alert", "review", "block"];
 
-/// The good rules: each level is a rule that matches amounts above it, and none matches a small amount. One more asks the
-/// history what the hostile ones ask, so that it is not read anew for each of them.
+/// The good rules. Each level matches amounts above it, and none matches a small amount. One more rule performs the
+/// same lookup as the hostile ones, so that its series is not rebuilt for each of them.
 pub(crate) fn rules() -> Vec<(String, String)> {
     let levels = (1..=N_LEVELS).map(|level| (format!("above_{level}"), format!("amount > {}", level * 100)));
     let asking = "count(when source == $current.source, \"PT1H\") < 0";
@@ -28,7 +28,7 @@ pub(crate) fn rules() -> Vec<(String, String)> {
         .collect()
 }
 
-/// What was seen of the hostile rules, over all answers: in which words each died.
+/// The failure messages of each hostile rule over all responses.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     words: Mutex<BTreeMap<String, BTreeSet<String>>>,
@@ -39,8 +39,8 @@ impl Seen {
         self.words.lock().unwrap().get(name).cloned().unwrap_or_default()
     }
 
-    /// Notes the failures of an answer, and checks what holds of every answer: the verdict is the severest of those of the
-    /// rules that matched, and at least `review` when one failed; what is shown can be shown.
+    /// Records the failures of a response and checks its verdict. It is the most severe of the matching rules, and at
+    /// least `review` if one failed. All texts must be printable.
     #[track_caller]
     pub(crate) fn note(&self, answer: &Answer) {
         let body = answer.expect(200);
@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-/// A character that moves a cursor, ends a line or turns the direction of writing.
+/// Returns a character that moves the cursor, ends a line or changes the writing direction.
 pub(crate) fn shown_badly(text: &str) -> Option<char> {
     text.chars().find(|letter| {
         letter.is_control()
@@ -74,11 +74,11 @@ pub(crate) fn shown_badly(text: &str) -> Option<char> {
     })
 }
 
-/// Numbers the transactions of a run, so that no two have one id.
+/// Counts the transactions of a run, to give each a unique id.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(AtomicUsize);
 
-/// Sends one transaction after the other, at this pace, until it is told to stop, or so many were sent; how long each took.
+/// Sends transactions at this pace until `is_over` or up to a maximum number. Returns their latencies.
 pub(crate) fn stream(
     client: &Client,
     (numbers, seen): (&Numbers, &Seen),
@@ -88,7 +88,7 @@ pub(crate) fn stream(
 ) -> Vec<Duration> {
     let (mut durations, begin) = (Vec::new(), Instant::now());
     while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
-        // At its own pace, however fast the answers come: what is measured is not how much fits in.
+        // Paced independently of the responses, because the test measures latency rather than throughput.
         let due = begin + pace * u32::try_from(durations.len()).unwrap();
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let n = numbers.0.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +112,7 @@ pub(crate) fn stream(
     durations
 }
 
-/// The duration that 99 of 100 do not exceed, and the one in the middle.
+/// Returns the 99th percentile and the median.
 pub(crate) fn percentiles(mut durations: Vec<Duration>) -> (Duration, Duration) {
     durations.sort_unstable();
     let at = |per_cent: usize| durations[(durations.len() - 1) * per_cent / 100];

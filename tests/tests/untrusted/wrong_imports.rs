@@ -1,4 +1,4 @@
-//! Every function of the host under every type but its own, and names that are none of its.
+//! Every host function with every wrong type, and names of functions that do not exist.
 
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
 use tollgate_tests::generator::dice::Dice;
@@ -9,9 +9,9 @@ use super::guest::{manifest_of, with_manifest};
 const TYPES: [u8; 4] = [0x7f, 0x7e, 0x7d, 0x7c];
 const N_NAMES: usize = 500;
 
-/// An import that has to be refused, and a module that has it.
+/// An import that must be refused, and a module that has it.
 pub(crate) struct WrongImport {
-    /// As a message may show it.
+    /// Printable description.
     pub(crate) what: String,
     pub(crate) bytes: Vec<u8>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct WrongImport {
 /// Parameters and results.
 type Signature = (Vec<u8>, Vec<u8>);
 
-/// All of them.
+/// Returns all wrong imports.
 pub(crate) fn all() -> Vec<WrongImport> {
     let mut all = Vec::new();
     for row in &IMPORTS {
@@ -47,7 +47,7 @@ const fn encoded(value_type: &ValueType) -> u8 {
     }
 }
 
-/// Every signature one change away.
+/// Returns every signature one change away.
 fn others(own: &Signature) -> Vec<Signature> {
     let mut others = Vec::new();
     for place in 0..own.0.len() {
@@ -87,7 +87,7 @@ fn importing(module: &str, name: &str, (params, results): &Signature) -> WrongIm
     WrongImport { what, bytes: with_manifest(&bytes, manifest_of("wrong_import").to_string().as_bytes()) }
 }
 
-/// Letters that meet in names of attacks more than in those of functions.
+/// Returns a name with characters that are typical of attacks.
 fn random_name(dice: &mut Dice) -> String {
     let letters = [
         'a',

@@ -67,7 +67,7 @@ fn a_module_that_is_refused_keeps_its_last_good_version_over_a_restart() {
     assert!(lines.iter().any(|line| line.contains("a rule file is refused") && line.contains("a.wasm")));
 }
 
-/// A transaction that nobody has sent.
+/// Returns a new transaction.
 fn fresh() -> Value {
     json!({"amount": 10, "currency": "EUR", "reference": "r"})
 }

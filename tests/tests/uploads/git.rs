@@ -1,4 +1,4 @@
-//! `*.wasm` in a repository, and uploads on their way into one.
+//! `*.wasm` in a repository, and uploads that are pushed to one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl Stage {
         self.home.data().join("git/rules")
     }
 
-    /// A file of the upstream's branch.
+    /// Returns a file of the upstream branch.
     fn blob(&self, path: &str) -> Vec<u8> {
         let arguments = ["show", &format!("main:{path}")];
         let output =
@@ -70,7 +70,7 @@ fn a_module_of_a_commit_is_in_force_and_swapped_with_the_next() {
     assert_eq!(in_force(&stage.service), ["a", "m"]);
     assert_eq!(stage.service.inject(&sample::transaction("t1")).triggered(), ["a"]);
     let id = instruction(&stage.service, "m")["id"].clone();
-    // One bad module keeps its last good version, and the others take effect in one swap.
+    // An invalid module keeps its last valid version, and the others take effect in one swap.
     let next = commit(
         &stage.upstream,
         &[
@@ -144,7 +144,7 @@ fn an_upload_is_written_pushed_and_comes_back_as_the_repositorys() {
     let adopted = instruction(&stage.service, "saved");
     assert_eq!((&adopted["id"], &adopted["source"]["kind"]), (&id, &json!("git")));
     assert_eq!(stage.push()["files"], json!([]));
-    // Taken out of force here, it is deleted here, and then there.
+    // Removing the rule deletes its file locally, and a push deletes it remotely.
     assert_eq!(stage.service.delete(&path(&adopted)).status, 204);
     assert_eq!(stage.status()["deleted"], json!(["saved.wasm"]));
     stage.push();
@@ -162,11 +162,11 @@ fn what_somebody_else_wrote_is_left_alone_and_the_service_takes_its_own_away() {
     assert_eq!(stage.status()["untracked"], json!(["saved.wasm", "saved/saved.wasm"]));
     assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
     fs::remove_file(theirs).unwrap();
-    // A script takes the place of the module: one file goes and another comes.
+    // A script replaces the module: one file is removed and another added.
     assert_eq!(stage.service.delete(&path(&saved)).status, 204);
     let _ = stage.service.save(&sample::rule("saved", "amount > 1")).expect(201);
     assert_eq!(stage.status()["untracked"], json!(["saved.ws"]));
-    // And back, with the process ended in between.
+    // And back, with a restart in between.
     let script = instruction(&stage.service, "saved");
     assert_eq!(stage.service.delete(&path(&script)).status, 204);
     let _ = stage.service.upload("", &bytes).expect(201);

@@ -1,4 +1,4 @@
-//! What is not let in, over the API and at a terminal.
+//! Refused modules, over the API and on the command line.
 
 use std::fs;
 use std::process::{Output, Stdio};
@@ -8,7 +8,7 @@ use tollgate_tests::home::bare_command;
 
 use super::*;
 
-/// Longest module, as the interface has it.
+/// Maximum module size of the API.
 const MODULE_BYTES_MAX: usize = 64 * 1024;
 
 #[track_caller]
@@ -24,7 +24,7 @@ fn check_refused(answer: &Answer, words: &str) {
     assert!(checks.iter().any(|check| check.to_string().contains(words)), "no `{words}`: {}", answer.text());
 }
 
-/// Modules that are not let in, and a word that the refusal has.
+/// Returns refused modules and a word of each error message.
 fn bad_modules() -> Vec<(Vec<u8>, &'static str)> {
     let manifest = modules::manifest("a");
     let renamed = |name: &str| {

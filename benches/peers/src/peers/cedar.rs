@@ -1,4 +1,4 @@
-//! Cedar: a policy each, one request per transaction whose context holds the fields.
+//! Cedar: a policy per rule, and one request per transaction with the fields in its context.
 
 use cedar_policy::{
     Authorizer, Context, Entities, EntityUid, Policy, PolicyId, PolicySet, Request, RestrictedExpression,

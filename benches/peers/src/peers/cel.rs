@@ -1,4 +1,4 @@
-//! Common Expression Language: a program each, variables resolved without a copy.
+//! Common Expression Language: a program per rule, with variables resolved without a copy.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! JSONLogic: a compiled rule each, evaluated over one value in the arena that is given back after each transaction.
+//! JSONLogic: a compiled rule each, evaluated over one value in an arena that is reset after each transaction.
 
 use anyhow::anyhow;
 use datalogic_rs::bumpalo::Bump;
@@ -59,7 +59,7 @@ fn logic(rule: Shape) -> anyhow::Result<Value> {
     })
 }
 
-/// What the rules read most stands first: fields are looked up in order.
+/// The most frequently read fields come first, because lookup is linear.
 fn input<'a>(facts: &Facts<'a>, patterns: &Patterns, arena: &'a Bump) -> &'a DataValue<'a> {
     let mut fields = [("", DataValue::null()); 5 + COUNTS.len() + FOUND.len()];
     let read = [

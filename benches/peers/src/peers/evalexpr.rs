@@ -1,4 +1,4 @@
-//! evalexpr: a tree each, over a context that lends the fields.
+//! evalexpr: a tree per rule, over a context that borrows the fields.
 
 use evalexpr::{Context, EvalexprError, EvalexprResult, Node, Value, build_operator_tree};
 use tollgate_benches::shape::{Shape, WINDOWS, WORDS};

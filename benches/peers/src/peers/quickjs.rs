@@ -1,4 +1,4 @@
-//! JavaScript: all rules in one function, called once per transaction with the fields as its arguments.
+//! JavaScript: all rules in one function, called once per transaction with the fields as arguments.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::facts::{COUNTS, FOUND, Facts};
 use crate::matched::Matched;
 
 pub(crate) struct QuickJs {
-    // Goes before what it lives in.
+    // Declared first, so that it is dropped before the context.
     judge: Persistent<Function<'static>>,
     context: Context,
     _runtime: Runtime,

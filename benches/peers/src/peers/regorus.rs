@@ -1,4 +1,4 @@
-//! Rego: one rule that is a set, compiled to bytecode, one machine reused.
+//! Rego: one rule that produces a set, compiled to bytecode, on one reused machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

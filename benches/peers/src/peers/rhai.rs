@@ -1,4 +1,4 @@
-//! Rhai: all rules as one array of conditions, compiled to bytecode, one machine reused.
+//! Rhai: all rules as one array of conditions, compiled to bytecode, on one reused machine.
 
 use rhai::grain::{Compiler, Program, Vm};
 use rhai::{Dynamic, Engine, OptimizationLevel, Scope};
@@ -27,7 +27,7 @@ impl Peer for Rhai {
         let ast = engine.compile_expression(format!("[{}]", conditions.join(",\n")))?;
         let program = Compiler::new().compile(&ast);
         anyhow::ensure!(program.residual_count() == 0, "rhai left a part of the rules uncompiled");
-        // The machine borrows the engine, and both stay until the end.
+        // The machine borrows the engine, and both live until the process exits.
         let engine: &'static Engine = Box::leak(Box::new(engine));
         Ok(Self { program, machine: Vm::new(engine), patterns: Patterns::of(rules)? })
     }
@@ -54,12 +54,12 @@ fn condition(rule: Shape) -> String {
     }
 }
 
-/// Its errors stay in their thread.
+/// Converts an error to text, because Rhai's errors are not `Send`.
 fn failed(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
-/// Looked up from its end: what the rules read most comes last.
+/// Scopes are searched from the end, so the most frequently read fields come last.
 fn scope(facts: &Facts<'_>, patterns: &Patterns) -> Scope<'static> {
     let mut scope = Scope::with_capacity(14);
     for (name, found) in FOUND.into_iter().zip(patterns.search(facts.description)) {

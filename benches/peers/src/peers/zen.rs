@@ -1,4 +1,4 @@
-//! GoRules' expressions: compiled bytecode each, one machine and one scope per transaction.
+//! GoRules expressions: compiled bytecode per rule, with one machine and one scope per transaction.
 
 use rust_decimal::Decimal;
 use tollgate_benches::shape::Shape;

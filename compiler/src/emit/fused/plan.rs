@@ -1,4 +1,4 @@
-//! What is asked how often, and what is asked in any case.
+//! Counts the uses of each host call and finds those that are always made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use tollgate_guest_abi::imports::Call;
 use crate::emit::body::{BodyStep, HostCall, PreparedCall, each_call};
 use crate::emit::fused::tree::{ConditionTree, SymbolBit, WasmOperation, asks};
 
-/// What the rules of a slice ask about.
+/// The host calls of a slice of rules.
 #[derive(Debug, Default)]
 pub(super) struct SlicePlan {
-    /// In how many places each question stands.
+    /// Number of places that use each call.
     n_places: BTreeMap<HostCall, usize>,
-    /// The bits that some test looks at.
+    /// Symbol bits used by some test.
     pub(super) bits: BTreeSet<SymbolBit>,
-    /// Questions that are asked whatever the transaction is: some rule begins with them.
+    /// Calls that are always made, because some rule begins with them.
     pub(super) certain: BTreeSet<HostCall>,
-    /// Those of them that stand in several places, and are no reads, in an order in which they can be asked.
+    /// Calls of `certain` with several uses, other than reads, in an order in which they can be made.
     pub(super) in_front: Vec<PreparedCall>,
-    /// Questions that are asked where they stand: which calls, and how many places.
+    /// In-place calls: the imports, and the number of places.
     called: BTreeSet<Call>,
     n_called: usize,
 }
@@ -47,7 +47,7 @@ impl SlicePlan {
                 WasmOperation::Bit(bit) => {
                     if self.bits.insert(*bit) {
                         let symbol = HostCall { call: Call::Symbol, slots: [bit.field, 0] };
-                        // Making a bit takes two looks at the symbol.
+                        // Computing a bit reads the symbol twice.
                         *self.n_places.entry(symbol).or_default() += 2;
                     }
                 }
@@ -64,28 +64,26 @@ impl SlicePlan {
         let BodyStep::Ask(PreparedCall { question, argument }) = step else { return };
         let n_places = self.n_places.entry(*question).or_default();
         *n_places += 1;
-        // Wherever the question is asked, it is asked once, and so is what its argument asks.
+        // Each call is made once, so the calls in its argument are made once too.
         if *n_places == 1 {
             argument.iter().for_each(|step| self.count_step(step));
         }
     }
 
-    /// Whether its answer is kept in a local: a question with one place is asked there.
+    /// Returns whether the result is kept in a local. A call with a single use is made in place.
     pub(super) fn is_kept(&self, question: HostCall) -> bool {
         self.n_places.get(&question).is_some_and(|&n| n > 1)
     }
 
-    /// The questions whose answers are kept.
     pub(super) fn kept(&self) -> impl Iterator<Item = HostCall> {
         self.n_places.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
     }
 
-    /// Every call that some question is.
     pub(super) fn calls(&self) -> BTreeSet<Call> {
         self.n_places.keys().map(|question| question.call).chain(self.called.iter().copied()).collect()
     }
 
-    /// The most questions that one run asks.
+    /// Returns the most host calls of one run.
     pub(super) fn n_questions(&self) -> usize {
         self.n_places.len() + self.n_called
     }

@@ -1,4 +1,4 @@
-//! The operations of the function, in order.
+//! Orders the operations of the function.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,18 @@ use crate::emit::fused::plan::SlicePlan;
 use crate::emit::fused::tree::{ConditionTree, WasmOperation, asks};
 use crate::emit::fused::{EAGER_MAX, sets};
 
-/// The function so far.
 #[derive(Debug)]
 pub(super) struct FunctionBuilder<'p> {
     plan: &'p SlicePlan,
     operations: Vec<WasmOperation>,
-    /// Whose answers are known here, whichever way led here.
+    /// Calls whose results are known here on every path.
     known: BTreeSet<HostCall>,
-    /// Whose answers are known on some way that leads here.
+    /// Calls whose results are known here on some path.
     asked: BTreeSet<HostCall>,
 }
 
 impl<'p> FunctionBuilder<'p> {
-    /// Begins with what is asked in front.
+    /// Starts with the calls that are made up front.
     pub(super) fn of(plan: &'p SlicePlan) -> Self {
         let mut operations: Vec<WasmOperation> = plan
             .kept()
@@ -34,7 +33,7 @@ impl<'p> FunctionBuilder<'p> {
         Self { plan, operations, known: plan.certain.clone(), asked: BTreeSet::new() }
     }
 
-    /// Adds a rule: its condition, moved to its bit of the answer.
+    /// Adds a rule: its condition, shifted to its bit of the result.
     pub(super) fn rule(&mut self, bit: usize, tree: &ConditionTree) {
         self.tree(tree);
         self.push(Instruction::I64ExtendI32U);
@@ -54,7 +53,7 @@ impl<'p> FunctionBuilder<'p> {
         self.operations.push(WasmOperation::plain(instruction));
     }
 
-    /// Leaves 0 or 1 on the stack.
+    /// Adds a condition; leaves 0 or 1 on the stack.
     fn tree(&mut self, tree: &ConditionTree) {
         match tree {
             ConditionTree::Chain(chain, parts) => self.chain(*chain, parts),
@@ -69,21 +68,21 @@ impl<'p> FunctionBuilder<'p> {
         }
     }
 
-    /// Makes an answer known that is kept and that this place needs.
+    /// Makes a shared result available before it is used.
     fn learn(&mut self, ask: &PreparedCall) {
         let question = ask.question;
         if question.is_read() || !self.known.insert(question) || !self.plan.is_kept(question) {
             return;
         }
         self.operations.push(if self.asked.insert(question) {
-            // Nothing leads back: what was not asked further up is not known.
+            // There are no backward branches, so a call with no earlier use cannot have been made.
             WasmOperation::Learn(ask.clone())
         } else {
             WasmOperation::LearnUnlessKnown(ask.clone())
         });
     }
 
-    /// One block, as for a rule alone, in which parts that need no look at whether the chain is decided go together.
+    /// Adds one block, as for a single rule. Consecutive parts that use only known results are evaluated together.
     fn chain(&mut self, chain: Connective, parts: &[ConditionTree]) {
         let groups = self.groups(parts);
         let Some((last, before)) = groups.split_last() else { return };
@@ -120,7 +119,7 @@ impl<'p> FunctionBuilder<'p> {
         }
     }
 
-    /// Each group is one part, and behind it such as ask nothing that is not known by then.
+    /// Splits the parts into groups: any part, followed by parts that use only results known by then.
     fn groups<'t>(&self, parts: &'t [ConditionTree]) -> Vec<&'t [ConditionTree]> {
         let mut groups = Vec::new();
         let mut known = self.known.clone();
@@ -144,7 +143,7 @@ impl<'p> FunctionBuilder<'p> {
     }
 }
 
-/// How many tests there are, if all of them ask only what is known, or read fields.
+/// Returns the number of tests if all of them use only known results or read fields.
 fn n_known_tests(tree: &ConditionTree, known: &BTreeSet<HostCall>) -> Option<usize> {
     match tree {
         ConditionTree::Chain(_, parts) => parts.iter().map(|part| n_known_tests(part, known)).sum(),

@@ -1,8 +1,8 @@
-//! Written lists as sets of symbols.
+//! Compiles literal lists to bit sets of symbols.
 //!
-//! A field is in a list of texts when its symbol is one of theirs: when the bit of the symbol is in the mask of the list.
-//! This holds where a text is equal to nothing but itself: not of date-times, nor beside a text that is a number
-//! (see the table of [`comparison`](crate::emit::comparison)).
+//! A field is in a list of texts when the bit of its symbol is in the list's mask. This requires that each text equals
+//! only itself. It does not hold for date-times and for texts that are numbers; see the table of
+//! [`comparison`](crate::emit::comparison).
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use crate::emit::fused::tree::{SymbolBit, WasmOperation};
 use crate::emit::membership::INLINE_ITEMS_MAX;
 use crate::emit::slots::SlotTable;
 
-/// Most texts of a list that become symbols; a longer list is the host's, which looks once.
+/// Most texts of a list that become symbols; a longer list is left to the host.
 const TEXTS_MAX: usize = 64;
-/// Texts of one word of a set.
+/// Number of texts in one word of a set.
 const WORD_BITS: i32 = 64;
 
-/// What a field of texts, or of anything, may equal.
+/// The values that a text or dynamic field is compared with.
 struct EqualitySet<'l> {
     texts: Vec<&'l str>,
     numbers: Vec<f64>,
 }
 
 impl<'l> EqualitySet<'l> {
-    /// `None` when only the host can tell.
+    /// Returns `None` when only the host can decide membership.
     fn of(path: &FieldPath, list: &'l ListSource) -> Option<Self> {
         let ListSource::Items(items) = list else { return None };
         if matches!(path.field_type(), FieldType::Number | FieldType::Time) {
@@ -38,7 +38,7 @@ impl<'l> EqualitySet<'l> {
         for item in items {
             match item {
                 Item::Text(text) if Number::from_plain(text).is_none() => known.texts.push(text),
-                // A boolean equals its word.
+                // A boolean equals its text form.
                 Item::Boolean(true) => known.texts.push("true"),
                 Item::Boolean(false) => known.texts.push("false"),
                 Item::Number(number) if number.is_short() => known.numbers.push(number.to_f64()),
@@ -50,7 +50,7 @@ impl<'l> EqualitySet<'l> {
     }
 }
 
-/// Numbers the texts of all such lists, those of one field after another: then few words hold them.
+/// Assigns slots to the texts of all such lists, grouped by field, so that few words hold them.
 pub(super) fn number_texts(rules: &[CheckedRule], slots: &mut SlotTable) {
     let mut by_field = BTreeMap::new();
     rules.iter().for_each(|rule| gather(&rule.when, &mut by_field));
@@ -77,7 +77,7 @@ fn gather<'c>(condition: &'c Condition, by_field: &mut BTreeMap<&'c FieldPath, V
     }
 }
 
-/// The test whether a field is in a list, without a question about the list. `None` when that is not possible.
+/// Returns a membership test without a list lookup; `None` when that is not possible.
 pub(super) fn test(
     path: &FieldPath,
     list: &ListSource,
@@ -130,7 +130,7 @@ fn among(field: i32, texts: &[i32], operations: &mut Vec<WasmOperation>) {
     operations.push(WasmOperation::plain(Instruction::I64Ne));
 }
 
-/// Makes a bit: of a symbol that is in another word, or of none of the texts, it is 0.
+/// Computes a symbol bit; 0 for a symbol in another word and for a field that equals none of the texts.
 pub(super) fn make(bit: SymbolBit) -> [WasmOperation; 12] {
     let plain = WasmOperation::plain;
     [

@@ -1,4 +1,4 @@
-//! A condition as a tree of tests, each with the questions it asks.
+//! Conditions as trees of tests, each with its host calls.
 
 use tollgate_guest_abi::{Condition, Operand};
 use wasm_encoder::Instruction;
@@ -7,34 +7,32 @@ use crate::emit::body::{BodyBuilder, BodyStep, PreparedCall, Unsupported, each_a
 use crate::emit::condition::{Connective, EMPTY_CHAIN};
 use crate::emit::fused::sets;
 
-/// A condition.
 #[derive(Debug)]
 pub(super) enum ConditionTree {
-    /// Read left to right until one part decides; never empty.
+    /// Evaluated left to right until one part decides; never empty.
     Chain(Connective, Vec<ConditionTree>),
     Not(Box<ConditionTree>),
-    /// All of its questions are asked once it is reached.
+    /// A test; reaching it makes all of its host calls.
     Test(Vec<WasmOperation>),
 }
 
-/// One operation of a function.
 #[derive(Debug, Clone)]
 pub(super) enum WasmOperation {
     Step(BodyStep),
-    /// Leaves a bit on the stack.
+    /// Pushes a bit.
     Bit(SymbolBit),
-    /// Keeps what is on the stack as this bit.
+    /// Pops a value into this bit.
     KeepBit(SymbolBit),
-    /// Asks, and keeps the answer.
+    /// Makes the call and keeps the result.
     Learn(PreparedCall),
-    /// The same where the answer may be known.
+    /// Makes the call unless its result is known, and keeps the result.
     LearnUnlessKnown(PreparedCall),
 }
 
-/// Of an `i64` that has at most one bit: bit `n` is set when the symbol of a field is text `64 × word + n`.
+/// A word of a symbol set, an `i64` with at most one bit set. Bit `n` is set when the field's symbol is text `64 × word
+/// + n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SymbolBit {
-    /// The field's slot.
     pub(super) field: i32,
     pub(super) word: i32,
 }
@@ -72,14 +70,13 @@ impl ConditionTree {
         Ok(ConditionTree::Chain(chain, parts))
     }
 
-    /// As it is tested in a rule alone.
+    /// Builds the same test as for a single rule.
     fn test(condition: &Condition, body: &mut BodyBuilder) -> Result<Self, Unsupported> {
         body.condition(condition)?;
         let steps = std::mem::take(&mut body.steps);
         Ok(ConditionTree::Test(steps.into_iter().map(WasmOperation::Step).collect()))
     }
 
-    /// Every test of the tree, from left to right.
     pub(super) fn each_test<'t>(&'t self, look_at: &mut impl FnMut(&'t [WasmOperation])) {
         match self {
             ConditionTree::Chain(_, parts) => parts.iter().for_each(|part| part.each_test(look_at)),
@@ -88,7 +85,7 @@ impl ConditionTree {
         }
     }
 
-    /// The test that is reached in any case.
+    /// Returns the test that is always reached.
     pub(super) fn first_test(&self) -> &[WasmOperation] {
         match self {
             ConditionTree::Chain(_, parts) => parts.first().map_or(&[], ConditionTree::first_test),
@@ -98,7 +95,7 @@ impl ConditionTree {
     }
 }
 
-/// Every question of a test, those inside arguments first.
+/// Returns every host call of a test, those in arguments first.
 pub(super) fn asks(operations: &[WasmOperation]) -> Vec<&PreparedCall> {
     let mut asks = Vec::new();
     for operation in operations {

@@ -1,4 +1,4 @@
-//! Operations to instructions: which local holds what, and which index a call has.
+//! Translates operations to instructions: assigns locals and call indices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,6 @@ use crate::emit::body::{BodyStep, HostCall, N_SCRATCH, PreparedCall, count, inde
 use crate::emit::fused::plan::SlicePlan;
 use crate::emit::fused::tree::{SymbolBit, WasmOperation};
 
-/// Instructions, and what they need around them.
 #[derive(Debug)]
 pub(super) struct WrittenCode {
     pub(super) calls: Vec<Call>,
@@ -17,7 +16,6 @@ pub(super) struct WrittenCode {
     pub(super) instructions: Vec<Instruction<'static>>,
 }
 
-/// Writes the function.
 pub(super) fn write(plan: &SlicePlan, operations: &[WasmOperation]) -> WrittenCode {
     let mut writer = FusedWriter {
         calls: plan.calls().into_iter().collect(),
@@ -31,18 +29,18 @@ pub(super) fn write(plan: &SlicePlan, operations: &[WasmOperation]) -> WrittenCo
     WrittenCode { calls: writer.calls, locals: writer.locals.groups, instructions: writer.instructions }
 }
 
-/// Where answers are kept. Locals begin as 0.
+/// Locals of the results. WebAssembly initializes locals to 0.
 #[derive(Debug)]
 struct AnswerLocals {
     answers: BTreeMap<HostCall, u32>,
-    /// 1 when the answer is known; only of questions of which a place cannot tell otherwise.
+    /// 1 when the result is known; only for calls whose state varies by path.
     flags: BTreeMap<HostCall, u32>,
     bits: BTreeMap<SymbolBit, u32>,
     groups: Vec<(u32, ValType)>,
 }
 
 impl AnswerLocals {
-    /// Scratch, then floats, integers, flags, bits.
+    /// Assigns locals in the order scratch, floats, integers, flags, bits.
     fn of(plan: &SlicePlan, operations: &[WasmOperation]) -> Self {
         let (floats, integers): (Vec<_>, Vec<_>) =
             plan.kept().partition(|question| question.answer() == ValType::F64);
@@ -77,7 +75,7 @@ impl FusedWriter {
         self.instructions.push(instruction);
     }
 
-    /// Every local that an operation names was given a place by the same plan.
+    /// INVARIANT: the same plan assigned every local that an operation uses.
     fn local(&mut self, local: Option<u32>, access: fn(u32) -> Instruction<'static>) {
         self.instructions.extend(local.map(access));
     }

@@ -1,4 +1,4 @@
-//! What a rule module may ask of Tollgate, in Rust.
+//! Rust bindings of the functions that a rule module may call in Tollgate.
 //!
 //! ```ignore
 //! #![no_std]
@@ -16,11 +16,11 @@
 //! }
 //! ```
 //!
-//! Questions are asked by slot: [`Field`], [`Text`], [`List`], [`Pattern`], [`Aggregate`], [`Previous`] and [`Time`] are
-//! places in the lists of that name below `needs` in the manifest, counted from 0. A slot that the manifest does not have
-//! ends the evaluation with a failure, and so does a panic. What is missing is `None`.
+//! [`Field`], [`Text`], [`List`], [`Pattern`], [`Aggregate`], [`Previous`] and [`Time`] are slots: indices, from 0,
+//! into the lists of that name under `needs` in the manifest. A slot that the manifest does not have ends the
+//! evaluation with a failure; so does a panic. Missing values are `None`.
 //!
-//! `docs/abi.md` has the contract behind it, and what each question costs.
+//! `docs/abi.md` specifies the contract and the cost of each call.
 #![no_std]
 #![deny(missing_docs)]
 
@@ -31,21 +31,22 @@ mod reason;
 pub use need::{Aggregate, Field, Kind, List, Pattern, Previous, Relations, Text, Time};
 pub use reason::Reason;
 
-/// Says the score of this match, in place of the manifest's, clamped to 0 to 1. A NaN or an infinity ends the evaluation.
+/// Sets the score of this match in place of the manifest's, clamped to 0 to 1. A NaN or an infinity ends the
+/// evaluation.
 pub fn set_score(score: f64) {
-    // SAFETY: a number crosses the border, and no memory is touched.
+    // SAFETY: only numbers are passed; no memory is accessed.
     unsafe { border::set_score(0, score) }
 }
 
-/// Says the reason of this match, in place of the manifest's. One of more than [`border::REASON_BYTES_MAX`] bytes ends the
+/// Sets the reason of this match in place of the manifest's. More than [`border::REASON_BYTES_MAX`] bytes end the
 /// evaluation.
 pub fn set_reason(reason: &str) {
-    // SAFETY: the host reads as many bytes as the text has, before it returns.
+    // SAFETY: the host reads exactly the bytes of the text, before it returns.
     unsafe { border::set_reason(0, reason.as_ptr(), reason.len() as i32) }
 }
 
-/// Makes a module of a function `fn() -> bool`, which says whether the rule matches, and of a manifest, a file named from
-/// where this stands.
+/// Builds a module from a function `fn() -> bool`, which returns whether the rule matches, and a manifest. The manifest
+/// is a file path relative to the calling source file.
 #[macro_export]
 macro_rules! rule {
     ($matches:path, $manifest:literal) => {
@@ -60,13 +61,13 @@ macro_rules! rule {
     };
 }
 
-/// A rule that panics has failed.
+/// A panic in a rule is a trap, so the rule fails.
 #[cfg(target_arch = "wasm32")]
 #[panic_handler]
 fn end(_: &core::panic::PanicInfo<'_>) -> ! {
     core::arch::wasm32::unreachable()
 }
 
-// Elsewhere a rule is only looked at, by the compiler's lints and by tests of its parts.
+// On other targets a rule is only linted and unit-tested.
 #[cfg(not(target_arch = "wasm32"))]
 extern crate std;

@@ -1,4 +1,4 @@
-//! Slots of the manifest, and the questions to them.
+//! Slots of the manifest and the host calls that take them.
 
 use crate::border;
 
@@ -6,23 +6,23 @@ use crate::border;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field(pub i32);
 
-/// A text of the manifest.
+/// A text listed in the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text(pub i32);
 
-/// A list that values are looked for in.
+/// A list to look values up in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List(pub i32);
 
-/// A pattern that texts are searched for.
+/// A pattern to search for in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern(pub i32);
 
-/// A question to the history that has a number for an answer.
+/// A history lookup that returns a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aggregate(pub i32);
 
-/// A question to the history that has yes or no for an answer.
+/// A history lookup that returns yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Previous(pub i32);
 
@@ -30,16 +30,16 @@ pub struct Previous(pub i32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub i32);
 
-/// What stands in a field.
+/// The kind of value in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing is there.
+    /// No value.
     Missing,
     /// `true` or `false`.
     Boolean,
     /// A JSON number.
     Number,
-    /// A text.
+    /// A text value.
     Text,
     /// A date-time field.
     Time,
@@ -51,31 +51,31 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relations(i32);
 
-/// What is written over by the last bytes of a text that fills its buffer; no byte of UTF-8 is like this.
+/// Fills the last bytes of a buffer before the host writes to it. This byte never occurs in UTF-8.
 const UNWRITTEN: u8 = 0xFF;
-/// A character has at most one byte more, so a buffer with a longer text has at most as many unwritten bytes.
+/// The most bytes left unwritten by a text longer than the buffer: one less than the longest character.
 const UNWRITTEN_MAX: usize = 3;
 
 impl Field {
-    /// The field as a number: a number, or a text that is wholly a plain decimal number.
+    /// Returns the field as a number: a number, or a text that is entirely a plain decimal number.
     #[must_use]
     pub fn number(self) -> Option<f64> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         there(unsafe { border::number(self.0) })
     }
 
-    /// Which of the manifest's texts the field is, to the letter.
+    /// Returns the manifest text that equals the field exactly, if any.
     #[must_use]
     pub fn symbol(self) -> Option<Text> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         let text = unsafe { border::symbol(self.0) };
         (text >= 0).then_some(Text(text))
     }
 
-    /// What stands there.
+    /// Returns the kind of the field's value.
     #[must_use]
     pub fn kind(self) -> Kind {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         match unsafe { border::kind(self.0) } {
             border::KIND_BOOLEAN => Kind::Boolean,
             border::KIND_NUMBER => Kind::Number,
@@ -86,27 +86,28 @@ impl Field {
         }
     }
 
-    /// How it stands to another field.
+    /// Compares the field with another field.
     #[must_use]
     pub fn relate(self, other: Field) -> Relations {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         Relations(unsafe { border::relate(self.0, other.0) })
     }
 
-    /// How it stands to a text of the manifest.
+    /// Compares the field with a text of the manifest.
     #[must_use]
     pub fn relate_text(self, text: Text) -> Relations {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         Relations(unsafe { border::relate_text(self.0, text.0) })
     }
 
-    /// Its text, in this buffer: all of it, or as many whole characters as the buffer holds. `None` when it is no text.
+    /// Copies the field's text into the buffer and returns it, cut to whole characters that fit. `None` when it is not
+    /// a text.
     #[must_use]
     pub fn text(self, buffer: &mut [u8]) -> Option<&str> {
         let capacity = buffer.len().min(i32::MAX as usize);
         let buffer = buffer.get_mut(..capacity)?;
         buffer.iter_mut().rev().take(UNWRITTEN_MAX).for_each(|byte| *byte = UNWRITTEN);
-        // SAFETY: the host writes at most as many bytes as the buffer has, and has written when it returns.
+        // SAFETY: the host writes at most `capacity` bytes, before it returns.
         let n_bytes = unsafe { border::text(self.0, buffer.as_mut_ptr(), capacity as i32) };
         if n_bytes < 0 {
             return None;
@@ -116,81 +117,81 @@ impl Field {
         while let [rest @ .., UNWRITTEN] = written {
             written = rest;
         }
-        // SAFETY: the host writes whole characters, in UTF-8.
+        // SAFETY: the host writes whole characters in UTF-8.
         Some(unsafe { core::str::from_utf8_unchecked(written) })
     }
 
-    /// How many bytes its text has. `None` when it is no text.
+    /// Returns the length of the field's text in bytes. `None` when it is not a text.
     #[must_use]
     pub fn text_bytes(self) -> Option<usize> {
-        // SAFETY: with a capacity of 0 nothing is written.
+        // SAFETY: with a capacity of 0 the host writes nothing.
         let n_bytes = unsafe { border::text(self.0, core::ptr::null_mut(), 0) };
         (n_bytes >= 0).then_some(n_bytes as usize)
     }
 }
 
 impl List {
-    /// Whether a field is in it. `None` when the field, or the list, is missing.
+    /// Returns whether a field is in the list. `None` when the field or the list is missing.
     #[must_use]
     pub fn has(self, field: Field) -> Option<bool> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         tested(unsafe { border::member(field.0, self.0) })
     }
 
-    /// Whether a computed number is in it. `None` when the number is a NaN, or the list is missing.
+    /// Returns whether a computed number is in the list. `None` when the number is NaN or the list is missing.
     #[must_use]
     pub fn has_number(self, number: f64) -> Option<bool> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         tested(unsafe { border::member_number(number, self.0) })
     }
 
-    /// Whether a text of the manifest is in it. `None` when the list is missing.
+    /// Returns whether a text of the manifest is in the list. `None` when the list is missing.
     #[must_use]
     pub fn has_text(self, text: Text) -> Option<bool> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         tested(unsafe { border::member_text(text.0, self.0) })
     }
 }
 
 impl Pattern {
-    /// Whether it is found in a field. `None` when the field is missing.
+    /// Returns whether the pattern is found in a field. `None` when the field is missing.
     #[must_use]
     pub fn is_in(self, field: Field) -> Option<bool> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         tested(unsafe { border::matches(field.0, self.0) })
     }
 
-    /// Whether it is found in the plain decimal text of a number. `None` when that is a NaN.
+    /// Returns whether the pattern is found in the plain decimal text of a number. `None` when the number is NaN.
     #[must_use]
     pub fn is_in_number(self, number: f64) -> Option<bool> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         tested(unsafe { border::matches_number(number, self.0) })
     }
 }
 
 impl Aggregate {
-    /// Its value; 0 when no past transaction takes part.
+    /// Returns the aggregate's value; 0 when no past transaction qualifies.
     #[must_use]
     pub fn value(self) -> f64 {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         unsafe { border::aggregate(self.0) }
     }
 }
 
 impl Previous {
-    /// Whether there is such a past transaction.
+    /// Returns whether such a past transaction exists.
     #[must_use]
     pub fn is_there(self) -> bool {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         unsafe { border::previous(self.0) != 0 }
     }
 }
 
 impl Time {
-    /// That part of the date-time.
+    /// Returns this part of the date-time.
     #[must_use]
     pub fn part(self) -> Option<f64> {
-        // SAFETY: numbers cross the border, and no memory is touched.
+        // SAFETY: only numbers are passed; no memory is accessed.
         there(unsafe { border::time_part(self.0) })
     }
 }
@@ -202,7 +203,7 @@ impl Relations {
         self.has(border::RELATION_EQUAL)
     }
 
-    /// `!=`, which needs both values to be there.
+    /// `!=`; false when either value is missing.
     #[must_use]
     pub fn is_not_equal(self) -> bool {
         self.has(border::RELATION_NOT_EQUAL)

@@ -1,8 +1,8 @@
-//! A reason, put together.
+//! Builds a reason text without allocation.
 
 use crate::{set_reason, Field};
 
-/// A sentence for an analyst, of up to `N` bytes; what is over that is cut off after a whole character.
+/// A sentence for an analyst, of at most `N` bytes. Longer text is cut at a character boundary.
 #[derive(Debug, Clone)]
 pub struct Reason<const N: usize> {
     bytes: [u8; N],
@@ -10,13 +10,13 @@ pub struct Reason<const N: usize> {
 }
 
 impl<const N: usize> Reason<N> {
-    /// An empty one.
+    /// Creates an empty reason.
     #[must_use]
     pub const fn new() -> Self {
         Self { bytes: [0; N], n_bytes: 0 }
     }
 
-    /// Goes on with these words.
+    /// Appends a text.
     pub fn words(&mut self, words: &str) -> &mut Self {
         let room = N - self.n_bytes;
         let mut n_bytes = words.len().min(room);
@@ -33,7 +33,7 @@ impl<const N: usize> Reason<N> {
         self
     }
 
-    /// Goes on with a whole number.
+    /// Appends a whole number.
     pub fn number(&mut self, number: u32) -> &mut Self {
         let mut digits = [b'0'; 10];
         let mut rest = number;
@@ -50,7 +50,7 @@ impl<const N: usize> Reason<N> {
         self.words(core::str::from_utf8(digits).unwrap_or_default())
     }
 
-    /// Goes on with the text of a field, if it is one.
+    /// Appends the text of a field; appends nothing when the field is not a text.
     pub fn field(&mut self, field: Field) -> &mut Self {
         let room = self.bytes.get_mut(self.n_bytes..).unwrap_or_default();
         if let Some(text) = field.text(room) {
@@ -59,14 +59,14 @@ impl<const N: usize> Reason<N> {
         self
     }
 
-    /// The sentence so far.
+    /// Returns the sentence so far.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // What was put together is whole texts.
+        // The buffer holds only whole characters.
         self.bytes.get(..self.n_bytes).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
-    /// Says it.
+    /// Sets this text as the reason of the match.
     pub fn set(&self) {
         set_reason(self.as_str());
     }

@@ -1,18 +1,18 @@
-//! The rules, as an analyst writes them.
+//! Generated rules, in the form an analyst would write them.
 
 use fastrand::Rng;
 
 use super::{COUNTRIES, CURRENCIES, N_ACCOUNTS, RARE_COUNTRIES, SEED, STATUSES, WORDS, pick};
 
-/// Most different aggregates that the corpus has.
+/// The largest number of distinct aggregates in the corpus.
 pub const AGGREGATES_MAX: usize = KEYS.len() * ASKED.len() * WINDOWS.len();
-/// Most that one rule asks.
+/// The largest number of aggregates in one rule.
 const PER_RULE_MAX: usize = 8;
-/// The named list that some rules look into.
+/// The named list that some rules search.
 pub const WATCHED: &str = "bench_watched";
 
 const KEYS: [&str; 5] = ["source", "destination", "metadata.card", "metadata.device", "metadata.merchant"];
-/// A function, with a limit that hardly anybody reaches.
+/// Function, value and limit; the limits are almost never reached.
 const ASKED: [(&str, &str, u32); 5] = [
     ("count", "", 1_000_000),
     ("sum", "amount ", 1_000_000_000),
@@ -25,19 +25,19 @@ const WINDOWS: [&str; 4] = ["PT10M", "PT1H", "P1D", "P30D"];
 /// A rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// Below the rules directory.
+    /// Path relative to the rules directory.
     pub path: String,
-    /// What it says.
+    /// Text of the rule.
     pub text: String,
 }
 
-/// Whether so many rules can ask so many different aggregates.
+/// Whether `n_rules` rules can contain `n_aggregates` distinct aggregates.
 #[must_use]
 pub const fn can_ask(n_rules: usize, n_aggregates: usize) -> bool {
     n_aggregates <= AGGREGATES_MAX && n_aggregates <= n_rules * PER_RULE_MAX
 }
 
-/// So many rules, which together ask so many different aggregates; always the same.
+/// Returns `n_rules` rules with `n_aggregates` distinct aggregates in total; the same for every call.
 #[must_use]
 pub fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
     let mut random = Rng::with_seed(SEED);
@@ -48,7 +48,7 @@ pub fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
     let mut n_plain = 0;
     (0..n_rules)
         .map(|number| {
-            // Evenly among the others.
+            // Spread rules with aggregates evenly among the others.
             let place = number * n_asking / n_rules;
             let asks = (number + 1) * n_asking / n_rules > place;
             n_plain += usize::from(!asks);
@@ -99,7 +99,7 @@ fn pattern(random: &mut Rng) -> String {
     format!("description regex \"(?i){one}|{other}\"")
 }
 
-/// What the rule at this place among those that ask has to ask.
+/// The condition of the rule at position `place` among the rules with aggregates.
 fn history(place: usize, n_asking: usize, n_aggregates: usize) -> String {
     let own: Vec<usize> = match n_aggregates {
         n if n <= n_asking => vec![place % n.max(1)],
@@ -108,7 +108,7 @@ fn history(place: usize, n_asking: usize, n_aggregates: usize) -> String {
     own.into_iter().map(aggregate).collect::<Vec<_>>().join("\n   or ")
 }
 
-/// No two numbers below [`AGGREGATES_MAX`] give the same.
+/// Returns the aggregate with this number; numbers below [`AGGREGATES_MAX`] give distinct aggregates.
 fn aggregate(number: usize) -> String {
     let (n_keys, n_pairs) = (KEYS.len(), KEYS.len() * ASKED.len());
     let key = KEYS.get(number % n_keys).copied().unwrap_or_default();

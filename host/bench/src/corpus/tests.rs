@@ -1,4 +1,4 @@
-//! The corpus is what it says, and the same for everybody.
+//! The corpus has the documented mix and is reproducible.
 
 use std::collections::BTreeSet;
 

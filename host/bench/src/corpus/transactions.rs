@@ -1,4 +1,4 @@
-//! Requests that are ready but for a few digits: to make one costs the generator a copy.
+//! Prepared requests: writing one costs the generator a copy and a few digits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,15 +8,14 @@ use serde_json::json;
 use super::{COUNTRIES, CURRENCIES, N_ACCOUNTS, PHRASES, RARE_COUNTRIES, SEED, STATUSES, WORDS, pick};
 use crate::wire;
 
-/// Different bodies, ids and sources left aside.
+/// Distinct bodies, apart from transaction IDs and source accounts.
 const N_BODIES: usize = 4_096;
-/// Where the digits of an id go, and those of a source.
+/// Placeholders for the digits of a transaction ID and of a source account.
 const ID: &str = "iiiiiiiiiiii";
 const SOURCE: &str = "ssssss";
-/// No transaction is larger.
 const AMOUNT_MAX: f64 = 250_000.0;
 
-/// `POST /inject` as bytes, each with an id and a source of its own.
+/// `POST /inject` requests as bytes, each with its own transaction ID and source account.
 #[derive(Debug)]
 pub(crate) struct Requests {
     prepared: Vec<PreparedRequest>,
@@ -31,7 +30,7 @@ struct PreparedRequest {
 }
 
 impl Requests {
-    /// For this service; ids are not those of any other run.
+    /// Prepares requests for this host; transaction IDs are unique to the run.
     pub(crate) fn to(host: &str) -> Self {
         let mut random = Rng::with_seed(SEED + 1);
         let run = fastrand::u32(..);
@@ -40,7 +39,7 @@ impl Requests {
         Self { prepared, next: AtomicU64::new(0) }
     }
 
-    /// Writes the next one into this buffer, in place of what is there.
+    /// Replaces the contents of `buffer` with the next request.
     pub(crate) fn write(&self, buffer: &mut Vec<u8>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         buffer.clear();
@@ -48,7 +47,7 @@ impl Requests {
         let Some(prepared) = self.prepared.get(place) else { return };
         buffer.extend_from_slice(&prepared.bytes);
         put_digits(buffer, prepared.id_at, ID.len(), number);
-        // Fibonacci's hash spreads them.
+        // Fibonacci hashing spreads the accounts.
         let account = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % N_ACCOUNTS;
         put_digits(buffer, prepared.source_at, SOURCE.len(), account);
     }
@@ -77,9 +76,9 @@ fn put_digits(buffer: &mut [u8], at: usize, n_digits: usize, number: u64) {
     }
 }
 
-/// One transaction; its time is that of its arrival.
+/// One transaction without a timestamp; the service uses its arrival time.
 fn body(random: &mut Rng, run: u32) -> String {
-    // Pareto's law: half of them below 8.20, one in a thousand over 700.
+    // Pareto distribution: half are below 8.20, one in a thousand is over about 700.
     let amount = (5.0 / (1.0 - random.f64()).powf(1.0 / 1.4)).min(AMOUNT_MAX);
     let phrase = pick(random, &PHRASES);
     let description = if random.u32(..1_000) == 0 {

@@ -1,4 +1,4 @@
-//! One keep-alive connection: at most one request at a time, nothing that waits.
+//! One non-blocking keep-alive connection with at most one request in flight.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,33 +8,31 @@ use std::time::{Duration, Instant};
 use crate::target::HttpTarget;
 use crate::wire::{self, CompleteResponse};
 
-/// A service that does not even take a connection is not there.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    /// What has arrived of an answer.
+    /// Bytes of the response received so far.
     arrived: Vec<u8>,
-    /// When the request under way was due.
+    /// The time the current request was due.
     pub(super) due: Instant,
-    /// When it was sent.
+    /// The time it was sent.
     pub(super) sent: Instant,
-    /// Whether one is under way.
+    /// Whether a request is in flight.
     pub(super) is_busy: bool,
 }
 
-/// What a look at a connection brought.
+/// The result of reading from a connection.
 #[derive(Debug)]
 pub(super) enum ConnectionEvent {
-    /// Not all of an answer yet.
+    /// The response is not complete.
     Part,
-    /// A whole one, and whether a rule matched.
+    /// A complete response, and whether a rule matched.
     Whole { answer: CompleteResponse, matched: bool },
-    /// The end of the connection.
+    /// The connection was closed or failed.
     Broken,
-    /// What no service says.
+    /// The response is not valid HTTP.
     Nonsense(&'static str),
 }
 
@@ -47,14 +45,14 @@ impl Connection {
         Ok(Self { stream, arrived: Vec::new(), due: now, sent: now, is_busy: false })
     }
 
-    /// Sends a request; whether the connection took all of it, which one that waits for nothing else does.
+    /// Sends a request and returns whether the socket accepted all of it. An idle connection accepts it.
     pub(super) fn send(&mut self, request: &[u8], due: Instant) -> bool {
         (self.due, self.sent) = (due, Instant::now());
         self.is_busy = self.stream.write(request).is_ok_and(|n_bytes| n_bytes == request.len());
         self.is_busy
     }
 
-    /// Takes what has arrived.
+    /// Reads the bytes that have arrived.
     pub(super) fn take(&mut self, piece: &mut [u8]) -> ConnectionEvent {
         match self.stream.read(piece) {
             Ok(0) => ConnectionEvent::Broken,

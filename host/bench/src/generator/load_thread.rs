@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::target::HttpTarget;
 use crate::wire::CompleteResponse;
 
-/// Nothing is waited for longer without a look at whether to stop.
+/// The longest wait before the next check for an end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -24,7 +24,7 @@ pub(super) struct GeneratorThread<'a> {
     target: &'a HttpTarget,
     requests: &'a Requests,
     load: LoadSpec,
-    /// Of all requests that are due, every so many-th is its own, from this one on.
+    /// Index of the thread: it sends every `n_lanes`-th due request, starting with this one.
     number: usize,
     n_lanes: usize,
     connections: Vec<Connection>,
@@ -32,7 +32,7 @@ pub(super) struct GeneratorThread<'a> {
     resting: RestingConnections,
     n_busy: usize,
     arrivals: ConnectionSchedule,
-    /// How many of its own were due and have been dealt with.
+    /// Requests of this thread that were due and have been sent or dropped.
     n_taken: usize,
     request: Vec<u8>,
     piece: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct GeneratorThread<'a> {
 }
 
 impl<'a> GeneratorThread<'a> {
-    /// Opens its connections, as many as are granted.
+    /// Opens the connections of this thread, up to the number the service grants.
     pub(super) fn open(
         target: &'a HttpTarget,
         requests: &'a Requests,
@@ -60,7 +60,7 @@ impl<'a> GeneratorThread<'a> {
                         .map_err(BenchError::io("wait for answers"))?;
                     connections.push(connection);
                 }
-                // Whoever refuses some may be measured with the others.
+                // A service that refuses some connections is measured with the others.
                 Err(_) if !connections.is_empty() => break,
                 Err(error) => return Err(BenchError::io("connect to the service")(error)),
             }
@@ -107,7 +107,7 @@ impl<'a> GeneratorThread<'a> {
         Ok(self.outcome)
     }
 
-    /// When its n-th request is due; `None` in a closed loop.
+    /// The time its n-th request is due; `None` in a closed loop.
     fn due(&self, n: usize) -> Option<Instant> {
         let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return None };
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -115,30 +115,31 @@ impl<'a> GeneratorThread<'a> {
         Some(self.outcome.began + Duration::from_secs_f64(place / per_second))
     }
 
-    /// Sends until nothing is due or no connection is free; when the next one will be due, if an answer is not first.
+    /// Sends requests until none is due or no connection is free. Returns the time the next one is due.
     fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
-        // Each connection at most once: one that breaks right away and can be replaced is free again.
+        // At most one request per connection: a connection that breaks at once and is replaced is free again.
         for _ in 0..self.connections.len() {
             self.leave_what_is_late(now);
             let due = self.due(self.n_taken);
             if due.is_some_and(|due| due > now) {
                 return due;
             }
-            // Who is late is left when a connection is free again: to wake up for each would take a core from the service.
+            // Overdue requests are dropped when a connection becomes free. Waking up for each one would take a core
+            // from the service.
             let place = self.free.pop_front()?;
             self.send(place, due);
         }
         Some(now)
     }
 
-    /// Those who were refused and come back now.
+    /// Returns connections to use whose pause after a refusal is over.
     fn take_back(&mut self, now: Instant) {
         while let Some(place) = self.resting.rested(now) {
             self.free.push_back(place);
         }
     }
 
-    /// What waited too long for a connection, where requests do not wait.
+    /// Drops the requests that waited too long for a connection, under [`OverduePolicy::Left`].
     fn leave_what_is_late(&mut self, now: Instant) {
         if matches!(self.load.pace, ArrivalProcess::Open { overdue: OverduePolicy::Left, .. }) {
             let late = now.checked_sub(LEFT_AFTER).map_or(0, |then| self.n_due_until(then));
@@ -152,7 +153,7 @@ impl<'a> GeneratorThread<'a> {
         self.outcome.n_unsent += n;
     }
 
-    /// How many of its own were due by then; none in a closed loop.
+    /// The number of requests of this thread due by `then`; 0 in a closed loop.
     fn n_due_until(&self, then: Instant) -> usize {
         let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return 0 };
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -179,13 +180,13 @@ impl<'a> GeneratorThread<'a> {
         }
     }
 
-    /// Waits at most so long, and takes what has arrived.
+    /// Waits for at most `patience` and reads the responses that have arrived.
     fn take_answers(&mut self, patience: Duration) -> Result<(), BenchError> {
         let ready = self.arrivals.wait(&self.connections, patience);
         for place in ready.map_err(BenchError::io("wait for answers"))? {
             let Some(connection) = self.connections.get_mut(place) else { continue };
             if !connection.is_busy {
-                // Nobody asked it anything: it was closed.
+                // No request is in flight, so the peer has closed it.
                 self.reopen(place);
                 continue;
             }
@@ -229,7 +230,7 @@ impl<'a> GeneratorThread<'a> {
         self.reopen(place);
     }
 
-    /// Replaces a connection, free or resting as it is. One that cannot be replaced is missing from then on.
+    /// Replaces a connection and keeps its free or resting state. If that fails, the connection is lost.
     fn reopen(&mut self, place: usize) {
         let Some(connection) = self.connections.get_mut(place) else { return };
         connection.is_busy = false;
@@ -243,7 +244,7 @@ impl<'a> GeneratorThread<'a> {
         }
     }
 
-    /// What was due before the end and never got its turn has waited until then.
+    /// Records the waiting time, up to the end, of requests that were due but never sent.
     fn leave_what_was_due(&mut self) {
         let end = self.outcome.began + self.outcome.lasted;
         while let Some(due) = self.due(self.n_taken).filter(|due| *due < end) {

@@ -1,7 +1,7 @@
-//! Which of many connections have something to read.
+//! Finds the connections that have something to read.
 //!
-//! On Linux who asks is told of those alone, and pays for those alone: with thousands of connections a look at each, at every
-//! turn, would take the cores from the service that is measured. Elsewhere each is looked at.
+//! On Linux, epoll costs only as much as the ready connections. Polling thousands of connections at every turn would
+//! take cores from the service under test. Other systems use poll.
 
 use std::io;
 use std::time::Duration;
@@ -17,11 +17,10 @@ use {
     std::mem::MaybeUninit,
 };
 
-/// So many are told of at once.
 #[cfg(target_os = "linux")]
 const EVENTS_MAX: usize = 256;
 
-/// Connections by their places.
+/// Registered connections, by index.
 #[derive(Debug)]
 pub(super) struct ConnectionSchedule {
     #[cfg(target_os = "linux")]
@@ -34,24 +33,24 @@ impl ConnectionSchedule {
         Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
     }
 
-    /// The connection at this place is a new one. One that is dropped is forgotten.
+    /// Registers a new connection under this index. Closing the connection removes it.
     pub(super) fn watch(&self, place: usize, connection: &Connection) -> io::Result<()> {
         let data = epoll::EventData::new_u64(place as u64);
         Ok(epoll::add(&self.epoll, connection, data, epoll::EventFlags::IN)?)
     }
 
-    /// This one is closed, and nothing came in its place.
+    /// Removes a closed connection that was not replaced.
     pub(super) fn forget(&self, connection: &Connection) {
         epoll::delete(&self.epoll, connection).ok();
     }
 
-    /// Waits at most so long. Places that have something to read, or are closed.
+    /// Waits for at most `patience`. Returns the indices of connections that are readable or closed.
     pub(super) fn wait(&self, _all: &[Connection], patience: Duration) -> io::Result<Vec<usize>> {
         let ready = self.ready()?;
         if !ready.is_empty() {
             return Ok(ready);
         }
-        // To the microsecond, which waiting for the events themselves is not.
+        // `poll` waits with finer resolution than `epoll_wait`, whose timeout is in milliseconds.
         wait_for(&mut [PollFd::new(&self.epoll, PollFlags::IN)], patience)?;
         self.ready()
     }
@@ -75,15 +74,12 @@ impl ConnectionSchedule {
         Ok(Self {})
     }
 
-    /// The connection at this place is a new one.
     pub(super) fn watch(&self, _place: usize, _connection: &Connection) -> io::Result<()> {
         Ok(())
     }
 
-    /// This one is closed, and nothing came in its place.
     pub(super) fn forget(&self, _connection: &Connection) {}
 
-    /// Waits at most so long. Places that have something to read, or are closed.
     pub(super) fn wait(&self, all: &[Connection], patience: Duration) -> io::Result<Vec<usize>> {
         let mut polled: Vec<PollFd<'_>> =
             all.iter().map(|connection| PollFd::new(connection, PollFlags::IN)).collect();
@@ -93,7 +89,7 @@ impl ConnectionSchedule {
     }
 }
 
-/// Until one of them is ready, or somebody interrupts, or so long.
+/// Waits until a descriptor is ready, a signal arrives, or `patience` has passed.
 fn wait_for(polled: &mut [PollFd<'_>], patience: Duration) -> io::Result<()> {
     let patience = Timespec::try_from(patience).map_err(|_| Errno::INVAL)?;
     match poll(polled, Some(&patience)) {

@@ -1,4 +1,4 @@
-//! A server that stalls is seen to have kept everybody waiting.
+//! Tests of the load generator against a fake server.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 
 use super::*;
 
-/// The server answers nobody for so long, once, in the middle.
+/// The duration of the one stall in the middle of the load.
 const STALL: Duration = Duration::from_millis(400);
 const LASTED: Duration = Duration::from_millis(1_200);
 const PER_SECOND: f64 = 200.0;
-/// One in so many is few: two were under way when the server stalled, and a busy machine holds up some more.
+/// One in 24 counts as few: two requests are in flight at the stall, and a busy machine delays some more.
 const FEW: usize = 24;
 
-/// The server stalls at the request that is due after a third of the load.
+/// The request at which the server stalls: due after a third of the load.
 const STALLS_AT: usize = 80;
 
-/// Answers every request at once, but for one at which it stalls, and all others wait.
+/// A server that answers every request at once, except for one stall that delays all.
 struct FakeServer {
     target: HttpTarget,
 }
@@ -32,7 +32,7 @@ impl FakeServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let n_served = Arc::new(Mutex::new(0));
-        // Ends with its test: its threads hold nothing but sockets.
+        // The threads end with the test process; they hold only sockets.
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let n_served = Arc::clone(&n_served);
@@ -55,7 +55,7 @@ impl FakeServer {
 
 fn serve(mut stream: TcpStream, n_served: &Mutex<usize>, stalls_at: usize, answer: &str) {
     let mut bytes = [0; 4_096];
-    // A request of the corpus arrives as it was sent, in one piece.
+    // A request of the corpus arrives in one piece.
     while stream.read(&mut bytes).is_ok_and(|n_bytes| n_bytes > 0) {
         let mut n_served = n_served.lock();
         *n_served += 1;
@@ -77,7 +77,7 @@ fn open(overdue: OverduePolicy) -> ArrivalProcess {
     ArrivalProcess::Open { per_second: PER_SECOND, overdue }
 }
 
-/// Every request that was due is counted, once.
+/// Checks that every due request is counted exactly once.
 #[track_caller]
 fn check_sums(outcome: &LoadResult) {
     let n_counted = outcome.answered.len() + outcome.n_unsent + outcome.n_unanswered + outcome.n_broken;
@@ -95,7 +95,7 @@ fn a_stall_shows_in_the_latencies_though_few_requests_were_under_way() {
     assert!((outcome.n_due as f64 - n_expected).abs() <= 1.0, "{} due", outcome.n_due);
     let (latencies, service) = (outcome.latencies(), outcome.service_times());
     let half_a_stall = micros(STALL / 2);
-    // A sixth of all came in the first half of the stall; of those that were under way there were two.
+    // A sixth of all requests is due in the first half of the stall; only two are in flight.
     assert!(latencies.permille(900).unwrap() >= half_a_stall, "{:?}", latencies.json());
     assert!(latencies.n_over(half_a_stall) >= outcome.n_due / 10, "{:?}", latencies.json());
     assert!(service.n_over(half_a_stall) <= outcome.n_due / FEW, "{:?}", service.json());

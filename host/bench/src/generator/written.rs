@@ -1,10 +1,10 @@
-//! An outcome as JSON, with raw samples, so that whoever doubts a percentile can take it again.
+//! A load result as JSON, with raw samples, so that readers can recompute each percentile.
 
 use serde_json::{Value as Json, json};
 
 use super::{LoadResult, RequestSample};
 
-/// Most samples written of one outcome; of a flood, which has millions, every so many-th.
+/// Upper bound of samples written per result; larger sets are thinned evenly.
 const SAMPLES_MAX: usize = 200_000;
 
 impl LoadResult {
@@ -31,7 +31,7 @@ impl LoadResult {
     }
 }
 
-/// Of these many, in the order of their answers.
+/// Writes the samples in the order of their answers, thinned to at most [`SAMPLES_MAX`].
 fn samples<'a, I: Iterator<Item = &'a RequestSample>>(n: usize, all: impl Fn() -> I) -> Json {
     let every = n.div_ceil(SAMPLES_MAX).max(1);
     let column = |value: fn(&RequestSample) -> u32| all().step_by(every).map(value).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What the plot shows.
+//! Charts of the results.
 
 use crate::generator::LoadResult;
 use crate::overload::OverloadRun;
@@ -6,7 +6,7 @@ use crate::plot::{Chart, Line};
 use crate::service::ServiceRun;
 use crate::swap::{SwapMethod, SwapRun};
 
-/// Latency over load, a line for every service.
+/// Latency over load, one line per service.
 pub(super) fn services(runs: &[ServiceRun]) -> Vec<Chart> {
     [("p50", 500), ("p99", 990), ("p99.9", 999)]
         .into_iter()
@@ -50,7 +50,7 @@ pub(super) fn swaps(runs: &[SwapRun]) -> Chart {
     }
 }
 
-/// Latency over time: who was there all along, and whom the flood brought.
+/// Latency over time: the steady load and the flood.
 pub(super) fn overload(run: &OverloadRun) -> Chart {
     let steady = run.windows().into_iter().map(|window| (window.at, window.p99_ms)).collect();
     let (from, to) = run.flooded_us();

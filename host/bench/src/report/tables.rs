@@ -1,4 +1,4 @@
-//! Tables in Markdown, aligned, so that they can be read where they are printed too.
+//! Aligned Markdown tables, readable as plain text.
 
 use crate::generator::LoadResult;
 use crate::overload::OverloadRun;
@@ -6,7 +6,7 @@ use crate::samples::Samples;
 use crate::service::{LoadStep, ServiceRun};
 use crate::swap::{SwapMethod, SwapRun};
 
-/// Goals, as the table names them.
+/// Goals of the overload measurement.
 const GOODPUT_PERCENT_MIN: f64 = 95.0;
 const REFUSAL_MS_MAX: f64 = 5.0;
 const GROWTH_MAX: f64 = 1.25;
@@ -155,7 +155,7 @@ fn answered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
     ]
 }
 
-/// Nothing where the system does not say.
+/// Rows about memory; empty where the system reports none.
 fn memory_rows(run: &OverloadRun) -> Vec<Vec<String>> {
     let Some((before, most, after)) = run.resident_kib() else { return Vec::new() };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -183,7 +183,7 @@ fn goal(is_met: bool, words: &str) -> String {
     format!("{words}: {}", if is_met { "met" } else { "missed" })
 }
 
-/// Everything that did not get a verdict, by what became of it.
+/// Counts everything without a verdict, by cause.
 fn otherwise(outcome: &LoadResult) -> String {
     let by_status = outcome.by_status();
     let statuses = by_status.iter().filter(|(status, _)| **status != 200);
@@ -201,7 +201,7 @@ fn otherwise(outcome: &LoadResult) -> String {
     if parts.is_empty() { "0".to_owned() } else { parts.join(", ") }
 }
 
-/// Three digits that count.
+/// Three significant digits.
 fn ms(number: f64) -> String {
     match number {
         number if number.is_nan() => "–".to_owned(),

@@ -1,12 +1,12 @@
-//! What was compiled, kept in the data directory.
+//! Cache of compiled modules in the data directory.
 //!
 //! ```text
 //!  SERVICE_DATA_DIR/artifacts/key                          32 random bytes
 //!                             <fingerprint>/<digest>       MAC( fingerprint │ digest │ artifact ) │ artifact
 //! ```
 //!
-//! A file is read whole, then its MAC is checked, then those very bytes are used. One that was torn by a crash is one that
-//! differs, so nothing waits for the disk.
+//! A file is read whole, and exactly the bytes whose MAC was verified are used. The MAC also detects files torn by a
+//! crash, so writes need no sync.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -23,34 +23,32 @@ use super::compiler::artifact_bytes_max;
 use super::key::{KEY_BYTES, MAC_BYTES, MacKey};
 use crate::registry::RULES_MAX;
 
-/// In the data directory.
+/// Folder below the data directory.
 const FOLDER: &str = "artifacts";
 const KEY: &str = "key";
-/// What a file ends with before it is whole.
+/// Extension of a file that is being written.
 const UNFINISHED: &str = "new";
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Bits of a mode that let in others than the owner.
+/// Mode bits that grant access to other users.
 pub(super) const ANYONE_ELSE: u32 = 0o077;
-/// Most files.
 const FILES_MAX: usize = RULES_MAX;
-/// All files together, in bytes.
+/// Upper bound of all files together, in bytes.
 const BYTES_MAX: u64 = 256 << 20;
-/// Largest file, in bytes.
+/// Upper bound of one file, in bytes.
 const FILE_BYTES_MAX: u64 = (MAC_BYTES + artifact_bytes_max(MODULE_BYTES_MAX)) as u64;
 
-/// The artifacts of one engine.
+/// Cached artifacts of one engine.
 pub(super) struct Cache {
     folder: PathBuf,
     fingerprint: [u8; 32],
     key: MacKey,
     files_max: usize,
     bytes_max: u64,
-    /// Whether it was said that nothing can be written.
+    /// Whether a failed write has been logged.
     is_complained: AtomicBool,
 }
 
-/// A file with an artifact.
 struct CachedArtifact {
     path: PathBuf,
     name: String,
@@ -59,7 +57,7 @@ struct CachedArtifact {
 }
 
 impl Cache {
-    /// What is kept for this engine; what is kept for others goes.
+    /// Opens the cache for this engine and removes the artifacts of other engines.
     pub(super) fn open(data_dir: &Path, fingerprint: [u8; 32]) -> io::Result<Self> {
         Self::bounded(data_dir, fingerprint, FILES_MAX, BYTES_MAX)
     }
@@ -73,7 +71,7 @@ impl Cache {
         let all = data_dir.join(FOLDER);
         make_folder(&all)?;
         let key = MacKey::of(&all.join(KEY))?;
-        // Both are 32 bytes, in the same digits.
+        // Both are 32 bytes, written as the same hexadecimal digits.
         let name = ContentDigest(fingerprint).to_string();
         remove_others(&all, &name);
         let folder = all.join(name);
@@ -81,7 +79,7 @@ impl Cache {
         Ok(Self { folder, fingerprint, key, files_max, bytes_max, is_complained: AtomicBool::new(false) })
     }
 
-    /// The artifact of the module with this digest, to the last bit as it was written here.
+    /// Returns the artifact of the module with this digest if its MAC is valid.
     pub(super) fn read(&self, digest: ContentDigest) -> Option<Vec<u8>> {
         let path = self.path_of(digest);
         let mut file = match read_whole(&path) {
@@ -100,7 +98,7 @@ impl Cache {
         None
     }
 
-    /// Keeps an artifact, in the place of the oldest ones when there is no room. One that cannot be kept is no failure.
+    /// Stores an artifact and evicts the oldest ones beyond the limits. A failed write is logged once.
     pub(super) fn write(&self, digest: ContentDigest, artifact: &[u8]) {
         let mac = self.key.mac(&[&self.fingerprint, &digest.0, artifact]);
         let path = self.path_of(digest);
@@ -115,7 +113,7 @@ impl Cache {
         }
     }
 
-    /// Removes what belongs to none of these.
+    /// Removes the artifacts of all other modules.
     pub(super) fn retain(&self, digests: &[ContentDigest]) {
         let names: std::collections::HashSet<String> = digests.iter().map(ToString::to_string).collect();
         for kept in self.kept().into_iter().filter(|kept| !names.contains(&kept.name)) {
@@ -123,7 +121,7 @@ impl Cache {
         }
     }
 
-    /// Until a file of this size has its place within the limits.
+    /// Removes the oldest files until a file of this size fits within the limits.
     fn make_room(&self, bytes: u64) {
         let mut kept = self.kept();
         kept.sort_by_key(|kept| kept.written);
@@ -165,10 +163,10 @@ impl fmt::Debug for Cache {
     }
 }
 
-/// How many compiled modules lie in a data directory; reads, and changes nothing. `None` where nothing was ever kept.
+/// Returns the number of compiled modules in a data directory, or `None` without a cache. Changes nothing.
 ///
 /// # Errors
-/// When what lies there is not what this service keeps; the next start would make it anew.
+/// When the contents are not a valid cache; the next start would replace the key.
 pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
     let all = data_dir.join(FOLDER);
     let entries = match fs::read_dir(&all) {
@@ -190,7 +188,7 @@ pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
     Ok(Some(n_files))
 }
 
-/// Writes a file of these parts, for this user alone, in the place of any other of this name.
+/// Writes a file of these parts, accessible to this user only, and replaces any file of this name.
 pub(super) fn write_anew(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = path.with_extension(UNFINISHED);
     match fs::remove_file(&unfinished) {
@@ -206,7 +204,7 @@ pub(super) fn write_anew(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     placed
 }
 
-/// A file of ours; anything else of this name is an error, and nobody waits for it.
+/// Reads a regular file within the size limit. Anything else is an error, so a FIFO cannot block.
 fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
@@ -217,7 +215,7 @@ fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A folder for this user alone.
+/// Creates a folder accessible to this user only.
 fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)?;
     if fs::metadata(path)?.permissions().mode() & ANYONE_ELSE != 0 {

@@ -1,4 +1,4 @@
-//! The service's side of compiling: a process for each module, one at a time.
+//! The service side of compiling: one process per module, one at a time.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use super::work::{COMPILING, FAILED, LIMITS, byte_of};
 use crate::sandbox::Execution;
 use crate::sandbox::{EMPTY_MODULE, Sandbox};
 
-/// For one module, from the start of its process to the last byte of the artifact.
+/// Time limit for one module, from the start of its process to the last byte of the artifact.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// How many bytes of artifact a byte of module may make.
+/// Bytes of artifact allowed per byte of module.
 const ARTIFACT_BYTES_PER_BYTE: usize = 16;
-/// And how many any module may.
+/// Bytes of artifact allowed for any module, in addition.
 const ARTIFACT_BYTES_LEAST: usize = 256 * 1024;
 
-/// Compiles modules, each in a process of its own.
+/// Compiles modules, each in a separate process.
 #[derive(Debug)]
 pub struct Compiler {
     /// `None`: modules are compiled in this process.
@@ -30,29 +30,29 @@ pub struct Compiler {
     one: Mutex<()>,
 }
 
-/// Why a module has no artifact.
+/// The reason a module has no artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactError {
-    /// The engine does not take it, or its compiler came to a bad end; in words for its author.
+    /// The engine refuses the module, or its compiler failed; the text is for the author.
     Refused(String),
-    /// No compiler could be started.
+    /// No compiler could run.
     Unavailable(String),
 }
 
 impl Compiler {
-    /// Compilers out of the running program, which work without walls only if these are not needed.
+    /// Uses the running program as the compiler. Without full confinement it works only if `needs_walls` is false.
     #[must_use]
     pub fn of_this_program(needs_walls: bool) -> Self {
         Self::started_as(ProcessLauncher::this(COMPILER_ARGUMENT, needs_walls), TIME_MAX)
     }
 
-    /// Compiles in this very process, which nothing bounds: for tests, whose program is no compiler.
+    /// Compiles in this process, without limits: for tests, whose program has no compiler mode.
     #[must_use]
     pub const fn in_this_process() -> Self {
         Self { program: None, time_max: TIME_MAX, one: Mutex::new(()) }
     }
 
-    /// Compilers out of the program in this file.
+    /// Uses the program at this path as the compiler.
     #[must_use]
     pub fn of(tollgate: PathBuf) -> Self {
         Self::started_as(ProcessLauncher::at(tollgate, vec![COMPILER_ARGUMENT.into()]), TIME_MAX)
@@ -62,10 +62,10 @@ impl Compiler {
         Self { program: Some(program), time_max, one: Mutex::new(()) }
     }
 
-    /// Returns the code that the engine makes of a module that is run so.
+    /// Returns the code the engine generates for a module in this execution mode.
     ///
     /// # Errors
-    /// Why there is nothing.
+    /// The reason there is no artifact.
     pub fn compile(&self, module: &[u8], execution: Execution) -> Result<Vec<u8>, ArtifactError> {
         let Some(program) = &self.program else {
             return Sandbox::compile(module, execution).map_err(ArtifactError::Refused);
@@ -73,10 +73,10 @@ impl Compiler {
         self.compile_by(program, module, execution).map(|(artifact, _)| artifact)
     }
 
-    /// Compiles nothing, to find out within which walls a module would be compiled.
+    /// Compiles an empty module to determine the confinement of the compiler.
     ///
     /// # Errors
-    /// Why no module can be compiled here.
+    /// The reason no module can be compiled here.
     pub fn walls(&self) -> Result<Confinement, ArtifactError> {
         let none = || ArtifactError::Unavailable("modules are compiled in this process".to_owned());
         let program = self.program.as_ref().ok_or_else(none)?;
@@ -124,8 +124,8 @@ impl Compiler {
         ))
     }
 
-    /// Whether a death is the module's fault: its limits are, and what the engine makes of it, a fault of its own among that. A signal from
-    /// outside and a process that cannot begin are not. What the process had said by then, nobody can believe.
+    /// Decides whether the module is to blame: yes for exceeded limits and crashes while compiling, no for external
+    /// signals and failed starts. A reply before the crash is not trusted.
     fn bad_end(&self, ending: ProcessExit, notes: &ProgressNotes) -> ArtifactError {
         let refused = |why: &str| ArtifactError::Refused(why.to_owned());
         let doing = notes.last();
@@ -137,7 +137,7 @@ impl Compiler {
             }
             ProcessExit::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
             ProcessExit::Other(status) => match (ending.signal(), status.code()) {
-                // The compiler's own fault over this module: another one may do better.
+                // The compiler crashed on this module; another module may succeed.
                 (Some(signal), _) if doing == COMPILING && OWN_FAULTS.contains(&signal.as_str()) => {
                     refused(&format!(
                         "the compiler was ended by {signal} over the module; make its functions smaller, with fewer locals and less nesting"
@@ -158,10 +158,10 @@ impl Compiler {
     }
 }
 
-/// Signals that a process brings upon itself.
+/// Signals caused by a fault of the process.
 const OWN_FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP"];
 
-/// The runtime notes these before it ends a process that has no memory left, or no stack.
+/// Messages of the runtime before it ends a process without memory or stack.
 const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "has overflowed its stack"];
 
 fn out_of_memory() -> ArtifactError {
@@ -176,7 +176,7 @@ fn out_of_memory() -> ArtifactError {
     )
 }
 
-/// The largest artifact of a module of this many bytes.
+/// The largest artifact allowed for a module of this size.
 pub(super) const fn artifact_bytes_max(module_bytes: usize) -> usize {
     module_bytes.saturating_mul(ARTIFACT_BYTES_PER_BYTE).saturating_add(ARTIFACT_BYTES_LEAST)
 }

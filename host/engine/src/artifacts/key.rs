@@ -1,4 +1,4 @@
-//! The key that only this installation knows.
+//! The secret key of this installation.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,19 +10,17 @@ use sha2::Sha256;
 
 use super::cache::{ANYONE_ELSE, write_anew};
 
-/// Of a MAC, in bytes.
 pub(super) const MAC_BYTES: usize = 32;
-/// Of the key, in bytes.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// What MACs are made with. Nothing shows it.
+/// The key of the MACs. It implements no `Debug`, so it cannot be printed.
 pub(super) struct MacKey {
     blank: Hmac<Sha256>,
 }
 
 impl MacKey {
-    /// The key in this file. One that is not there, that is damaged, or that anybody else could read or have put there, is
-    /// replaced: it guards nothing but what can be made again, and refusing to start would help nobody.
+    /// Reads the key from this file, or creates it. A damaged key, or one that another user could read or replace, is
+    /// replaced: it protects only a cache, which can be rebuilt.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if is_ours(&metadata) => return Self::read(File::open(path)?),
@@ -32,14 +30,14 @@ impl MacKey {
                     "the key of the compiled modules is not 32 bytes of this user alone: another one takes its place, and \
                      modules are compiled again"
                 );
-                // A folder of this name is nothing that the service made, and stays.
+                // A folder of this name was not created by the service, so it stays and the call fails.
                 fs::remove_file(path)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         let mut key = [0; KEY_BYTES];
-        // The system itself is asked, since there may be no `/dev`.
+        // Uses the system call, since `/dev` may not exist.
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         write_anew(path, &[&key])?;
         Self::read(key.as_slice())
@@ -51,12 +49,12 @@ impl MacKey {
         Ok(Self { blank: Hmac::new_from_slice(&key).map_err(io::Error::other)? })
     }
 
-    /// Of these parts one after another; all but the last have one length, always.
+    /// Returns the MAC of the concatenated parts. All parts but the last must have a fixed length.
     pub(super) fn mac(&self, parts: &[&[u8]]) -> [u8; MAC_BYTES] {
         self.over(parts).finalize().into_bytes().into()
     }
 
-    /// Whether this is the MAC of these parts; in constant time.
+    /// Verifies the MAC of these parts in constant time.
     pub(super) fn verifies(&self, mac: &[u8], parts: &[&[u8]]) -> bool {
         self.over(parts).verify_slice(mac).is_ok()
     }

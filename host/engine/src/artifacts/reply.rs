@@ -1,8 +1,8 @@
-//! What a module compiler is told and what it says, as bytes.
+//! Wire format between the service and a module compiler.
 //!
 //! ```text
-//!  question: length (u32, little-endian) │ module
-//!  reply:    one line of JSON: walls, outcome │ artifact, as long as the line says │ nothing else
+//!  question: execution (u8) │ length (u32, little-endian) │ module
+//!  reply:    one line of JSON: walls, outcome │ artifact, with the length in that line │ end
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -14,23 +14,22 @@ pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;
 /// Longest refusal, in characters.
 pub(super) const WORDS_MAX: usize = 1_000;
 
-/// The line.
+/// The JSON line of a reply.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CompilerReply {
     pub(super) walls: Confinement,
     pub(super) outcome: CompilerOutcome,
 }
 
-/// What came of it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum CompilerOutcome {
-    /// An artifact, behind the line.
+    /// An artifact of this size follows the line.
     Compiled { artifact_bytes: u64 },
-    /// The engine does not take the module; in its words.
+    /// The engine refuses the module, with this message.
     Refused(String),
 }
 
-/// Reads a whole reply; `None` when it is none, or not whole.
+/// Parses a complete reply; `None` if it is malformed or incomplete.
 pub(super) fn read(mut said: Vec<u8>) -> Option<(CompilerReply, Vec<u8>)> {
     let end = said.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n')?;
     let artifact = said.split_off(end + 1);
@@ -42,7 +41,7 @@ pub(super) fn read(mut said: Vec<u8>) -> Option<(CompilerReply, Vec<u8>)> {
     (artifact.len() as u64 == artifact_bytes).then_some((reply, artifact))
 }
 
-/// Words about a stranger's module: short, and nothing in them that a terminal or a log would obey.
+/// Shortens a message about an untrusted module and replaces control characters, for terminals and logs.
 pub(super) fn plain(words: &str) -> String {
     let is_plain = |character: &char| !character.is_control();
     words

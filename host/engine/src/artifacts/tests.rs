@@ -1,4 +1,4 @@
-//! Compilers that do not do as they should.
+//! Tests with compilers that misbehave.
 
 mod kept;
 
@@ -16,17 +16,17 @@ use super::*;
 use crate::sandbox::Execution;
 
 const GOOD: &[u8] = include_bytes!("../../../../guest-abi/fixtures/abi-1.wasm");
-/// Nobody waits longer for one.
+/// The longest any compilation may take.
 const LONG: Duration = Duration::from_secs(20);
-/// For compilers that never come to an end.
+/// The timeout for compilers that never end.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// The good module, and a section that says nothing: another module.
+/// The valid module with an empty custom section: a different module.
 fn another(n: u8) -> Vec<u8> {
     [GOOD, &[0, 2, 1, n]].concat()
 }
 
-/// A folder to keep things in, and the reply of a compiler that did as it should.
+/// A folder with the reply of a correct compiler.
 struct Fixture {
     folder: TempDir,
     sandbox: Sandbox,
@@ -43,7 +43,7 @@ impl Fixture {
         fs::write(self.folder.path().join(name), bytes).unwrap();
     }
 
-    /// Artifacts by compilers that are this line of the shell, within this folder, and with nothing kept.
+    /// Artifacts whose compiler is this shell command, run in the folder, without a cache.
     fn by(&self, line: &str, time_max: Duration) -> Artifacts {
         let line = format!("ulimit -c 0; cd {}; {line}", self.folder.path().display());
         let program = ProcessLauncher::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
@@ -51,25 +51,25 @@ impl Fixture {
         Artifacts { sandbox: self.sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
 
-    /// Artifacts by compilers that do as they should, kept here.
+    /// Artifacts with a correct compiler and a cache.
     fn keeping(&self) -> Artifacts {
         Artifacts::open(self.folder.path(), &self.sandbox, Compiler::in_this_process())
     }
 
-    /// The same, by compilers that cannot be started.
+    /// As [`Self::keeping`], with a compiler that cannot be started.
     fn only_keeping(&self) -> Artifacts {
         let compiler = Compiler::of(PathBuf::from("/nowhere/tollgate"));
         Artifacts { compiler, ..self.keeping() }
     }
 
-    /// The module is refused for what such a compiler does.
+    /// Checks that this compiler leads to a refusal of the module.
     #[track_caller]
     fn check(&self, line: &str, expected: &str) {
         let error = self.check_error(line, expected);
         assert!(matches!(&error, AdmitError::Refused(_)), "{line}: {error:?}");
     }
 
-    /// The module is not refused for what such a compiler does.
+    /// Checks that this compiler does not lead to a refusal of the module.
     #[track_caller]
     fn check_passing(&self, line: &str, expected: &str) {
         let error = self.check_error(line, expected);
@@ -83,7 +83,7 @@ impl Fixture {
         let error = artifacts.admit(GOOD, Grant::default()).expect_err(line);
         assert!(error.to_string().contains(expected), "{line}: {error}");
         assert!(begun.elapsed() < LONG, "{line}: {:?}", begun.elapsed());
-        // Whatever one compiler was, the next module has another.
+        // The next module gets a new compiler process.
         self.by("cat reply", LONG).admit(GOOD, Grant::default()).unwrap();
         error
     }
@@ -110,7 +110,7 @@ fn a_compiler_that_dies_by_its_limits_or_of_itself_is_a_refusal() {
             &format!("ended by SIG{signal} over the module"),
         );
     }
-    // Whatever it said before it died.
+    // A reply before the crash is ignored.
     check_all(&fixture, &["cat reply; exit 101"], "bad end over the module");
 }
 
@@ -127,7 +127,7 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
         "echo raising its walls >&2; kill -SYS $$",
         "SIGSYS while raising its walls; a filter of system calls",
     );
-    // A stranger who has taken it over may note anything.
+    // A compromised process may note anything.
     fixture.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
     for signal in ["SYS", "KILL", "TERM"] {
         let line = format!("echo compiling the module >&2; kill -{signal} $$");
@@ -148,7 +148,7 @@ fn a_compiler_that_does_not_end_is_a_refusal_in_time() {
     {
         fixture.check(line, "takes longer than");
     }
-    // It says nothing more, and lives on.
+    // The process closes its output and continues to run.
     fixture.check_passing("cat reply; exec >&-; exec sleep 100", "SIGKILL");
 }
 
@@ -174,7 +174,7 @@ fn a_compiler_that_says_too_much_or_too_little_is_a_refusal() {
 fn what_is_no_artifact_for_this_engine_is_a_refusal() {
     let fixture = Fixture::new();
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
-    // What it was made for stands in it by name.
+    // The artifact contains the name of its target architecture.
     let machine = std::env::consts::ARCH.as_bytes();
     let place = artifact.windows(machine.len()).position(|window| window == machine).unwrap();
     let mut of_another = artifact.clone();

@@ -1,4 +1,4 @@
-//! The compiler's side: limits and walls first, then the one module.
+//! The compiler process: sets its limits and confinement, then compiles one module.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -8,27 +8,27 @@ use super::reply::{CompilerOutcome, CompilerReply, plain};
 use crate::sandbox::Execution;
 use crate::sandbox::Sandbox;
 
-/// What compiling one module may use.
+/// Limits for compiling one module.
 pub(super) const LIMITS: ProcessLimits = ProcessLimits {
     processor_seconds: 5,
     memory_bytes: 512 << 20,
     address_bytes: 512 << 20,
     file_bytes: 0,
-    // Its three, and what it takes to raise the walls.
+    // Three standard streams, and descriptors for the confinement.
     open_files: 8,
 };
-/// Largest module that is compiled, in bytes: far over what the checks let pass, because the limits do not lean on them.
+/// Largest module compiled, in bytes: far above the admission limit, since these limits do not rely on admission.
 const MODULE_BYTES_MAX: u32 = 2 << 20;
-/// The note that comes before the module is touched.
+/// The note written before the module is read by the engine.
 pub(super) const COMPILING: &str = "compiling the module";
-/// The exit code of one that cannot work here, was asked for nothing, or whose service is gone.
+/// Exit code when limits or confinement fail, the input is invalid, or the service is gone.
 pub(super) const FAILED: u8 = 3;
 
-/// Compiles the module that standard input brings, and says on standard output what came of it. The exit code: 0 when it
-/// has said it.
+/// Compiles the module on standard input and writes the reply to standard output. Returns the exit code: 0 when the
+/// reply was written.
 ///
-/// Not for people: the service starts this. It takes rights away from its process for good. It checks nothing of the module
-/// but what the engine does: whoever asks has done so, and the limits have to hold whatever comes.
+/// Only the service starts this command, which drops privileges of its process for good. The caller has performed the
+/// admission checks; the limits must hold for any input.
 #[must_use]
 pub fn work(needs_walls: bool) -> u8 {
     confinement::note("setting its limits");
@@ -52,7 +52,6 @@ pub fn work(needs_walls: bool) -> u8 {
     if say(&CompilerReply { walls, outcome }, &artifact).is_ok() { 0 } else { FAILED }
 }
 
-/// The module, and how it will be run.
 fn question() -> io::Result<(Vec<u8>, Execution)> {
     let mut questions = io::stdin().lock();
     let mut head = [0; 5];
@@ -68,7 +67,7 @@ fn question() -> io::Result<(Vec<u8>, Execution)> {
     Ok((module, execution))
 }
 
-/// The byte before a module.
+/// The byte that encodes an execution mode in a request.
 pub(super) const fn byte_of(execution: Execution) -> u8 {
     match execution {
         Execution::Compiled => b'c',

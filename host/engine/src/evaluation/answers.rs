@@ -1,4 +1,4 @@
-//! The host's answers to the import table, given from the facts.
+//! Answers host calls from the facts of the current transaction.
 
 use tollgate_guest_abi::Semantics;
 use tollgate_guest_abi::imports::{Call, operand};
@@ -115,7 +115,7 @@ impl HostCalls for Facts {
             Call::RelateOperands => self.bytes_of(first)?.saturating_add(self.bytes_of(second)?),
             Call::MemberOperand => self.bytes_compared(self.bytes_of(first)?, second)?,
             Call::RelateText => self.length(first)? + self.own_text(second)?.len(),
-            // It copies no more than there is room for.
+            // The call copies at most this many bytes.
             Call::Text => self.length(first)?.min(second as usize),
             Call::Relate => self.length(first)? + self.length(second)?,
             Call::Member => self.bytes_compared(self.length(first)?, second)?,
@@ -131,11 +131,11 @@ impl HostCalls for Facts {
     }
 }
 
-/// What an element of an array counts as.
+/// Cost of one array element, in bytes.
 const ELEMENT_BYTES: usize = 16;
 /// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
 const NUMBER_TEXT_BYTES_MAX: usize = 328;
-/// What finding the value behind a path counts as.
+/// Cost of resolving a path, in bytes.
 const PATH_BYTES: usize = 256;
 
 /// One side of an exact comparison.
@@ -171,14 +171,14 @@ impl ExactOperand<'_> {
     }
 }
 
-/// A value beside a number: the number it is, or how it is related to every number.
+/// Returns the value as a number, or its relation to every number if it is not one.
 fn related_value(value: Value<'_>) -> Result<ExactValue, RelationSet> {
     let otherwise = if value.is_missing() { RelationSet::NONE } else { RelationSet::UNEQUAL };
     value.as_decimal().map(ExactValue::of).ok_or(otherwise)
 }
 
 impl Facts {
-    /// Whether a value is in a list, by its slot; `None` when either is missing.
+    /// Whether a value is in the list with this slot; `None` when either is missing.
     pub(super) fn find_member(
         &self,
         value: &ExactOperand<'_>,
@@ -191,7 +191,7 @@ impl Facts {
             ExactOperand::Computed(ExactValue::Double(double)) => {
                 membership.of_number(*double, current, lists)
             }
-            // A number with more digits than any value is in no list, and is not missing either.
+            // A number with more digits than any value is in no list, but is not missing either.
             ExactOperand::Computed(exact) => {
                 let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
                 membership.of_value(number, current, lists)
@@ -199,7 +199,8 @@ impl Facts {
         })
     }
 
-    /// Notes the fields among two operands that have no order; with `have_equality`, only what some test orders.
+    /// Records the fields among two operands without an order. With `have_equality`, only fields that some test orders
+    /// are recorded.
     #[cold]
     fn suspect_fields(&mut self, operands: [u32; 2], have_equality: bool) -> Result<(), RuleFailure> {
         for operand in operands {
@@ -217,7 +218,7 @@ impl Facts {
         Ok(())
     }
 
-    /// What an operand stands for, and how many rows it took.
+    /// Returns the value of an operand, and the rows read for it.
     fn operand(&self, reference: u32, rows_max: u64) -> Result<CostedAnswer<ExactOperand<'_>>, RuleFailure> {
         if let Some(slot) = operand::as_time(reference) {
             let value = Value::of_time_part(self.part_of_time(slot)?);
@@ -239,7 +240,7 @@ impl Facts {
         Ok(CostedAnswer { value: ExactOperand::Value(value), rows: 0 })
     }
 
-    /// How many bytes an operand has to be read for, at most; a question to the history counts as what it costs.
+    /// Upper bound of the bytes read for an operand. A history query counts as its fuel cost.
     fn bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
         if operand::as_time(reference).is_some() {
             return Ok(0);
@@ -252,12 +253,12 @@ impl Facts {
         })
     }
 
-    /// How long the text in a field is, in bytes; 0 when there is none.
+    /// Length of the text in a field, in bytes; 0 if it is not a text.
     fn length(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(self.value(slot)?.as_text().map_or(0, str::len))
     }
 
-    /// How many bytes of a field a pattern is searched in, at most.
+    /// Upper bound of the bytes of a field that a pattern searches.
     fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(match self.value(slot)? {
             Value::Text(text) | Value::Caseless(text) => text.len(),
@@ -266,8 +267,8 @@ impl Facts {
         })
     }
 
-    /// What it takes to look for a value of this length in a list: the value is compared with one after the other of those
-    /// that the transaction holds.
+    /// The cost of searching a list for a value of this length. The value is compared with every element in the
+    /// transaction.
     fn bytes_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
         let ComparedValues { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
         let of_each = n_bytes.saturating_add(ELEMENT_BYTES);

@@ -1,8 +1,8 @@
-//! Who notices that a rule keeps failing.
+//! Detects rules that keep failing.
 //!
-//! A streak begins with a failure that is the rule's own fault and ends with the first answer. A rule is reported when its
-//! streak has gone through as many transactions of different sources as here, or through so many of whatever source: a few
-//! crafted transactions do not reach either, and among ordinary traffic a good rule answers in between.
+//! A streak begins with a failure that is the fault of the rule and ends with its first answer. A rule is reported
+//! after [`SOURCES_MAX`] distinct sources in one streak, or [`FAILURES_MAX`] failures. A few crafted transactions reach
+//! neither limit, and in ordinary traffic a correct rule answers in between.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,29 +16,29 @@ use tollgate_model::instruction::{ContentDigest, InstructionId};
 use crate::evaluation::RuleOutcomes;
 use crate::registry::{RuleInForce, RuleSet};
 
-/// Failures in a row for different sources after which a rule is reported.
+/// Consecutive failures with distinct sources before a rule is reported.
 pub const SOURCES_MAX: usize = 32;
-/// Failures in a row after which it is reported, whatever the sources.
+/// Consecutive failures before a rule is reported, regardless of sources.
 pub const FAILURES_MAX: u64 = 1_000;
 
 /// A rule that keeps failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailingRule {
-    /// Which.
+    /// The rule.
     pub id: InstructionId,
-    /// Of which module: another one under the same id is not guilty.
+    /// Digest of its module; a later module under the same id is not affected.
     pub digest: ContentDigest,
-    /// How it failed last.
+    /// The last failure.
     pub failure: RuleFailure,
-    /// How often in a row.
+    /// The number of consecutive failures.
     pub n_failures: u64,
 }
 
-/// The rules that failed when they were asked last, and how often in a row.
+/// Rules whose last runs failed, with the lengths of their streaks.
 #[derive(Debug)]
 pub struct Breakers {
     streaks: Mutex<HashMap<InstructionId, FailureStreak>>,
-    /// How many streaks there are, for those who only want to know that there is none.
+    /// The number of streaks, to check without the lock that there is none.
     n_streaks: AtomicUsize,
     reports: UnboundedSender<FailingRule>,
     hasher: ahash::RandomState,
@@ -48,14 +48,14 @@ pub struct Breakers {
 struct FailureStreak {
     digest: ContentDigest,
     n_failures: u64,
-    /// Hashes of different sources.
+    /// Hashes of distinct sources.
     sources: SmallVec<[u64; 4]>,
-    /// After how many it was reported last; 0 when it was not.
+    /// The number of failures at the last report; 0 if there was none.
     reported_at: u64,
 }
 
 impl Breakers {
-    /// Without a streak; each rule that keeps failing is reported to the receiver.
+    /// Creates an instance without streaks, and the receiver of its reports.
     #[must_use]
     pub fn new() -> (Self, UnboundedReceiver<FailingRule>) {
         let (reports, failing) = unbounded_channel();
@@ -63,7 +63,7 @@ impl Breakers {
         (Self { streaks: Mutex::default(), n_streaks: AtomicUsize::new(0), reports, hasher }, failing)
     }
 
-    /// Takes note of how the rules of a set fared on a transaction from this source.
+    /// Records the outcomes of a rule set for a transaction from this source.
     pub fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, source: Option<&str>) {
         let failed =
             |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(failure) if counts(*failure));
@@ -86,7 +86,7 @@ impl Breakers {
             if streak.digest != digest {
                 *streak = FailureStreak::of(digest);
             }
-            // Time is also the machine's: by it alone nobody is reported soon.
+            // A timeout may be the fault of the machine, so it counts only towards [`FAILURES_MAX`].
             let source = (failure != RuleFailure::Timeout).then_some(source);
             if let Some(n_failures) = streak.grow(source) {
                 self.reports.send(FailingRule { id, digest, failure, n_failures }).ok();
@@ -96,7 +96,7 @@ impl Breakers {
         self.n_streaks.store(streaks.len(), Ordering::Relaxed);
     }
 
-    /// Forgets what is known of a rule: somebody has looked at it.
+    /// Removes the streak of a rule after an operator has reviewed it.
     pub fn forgive(&self, id: InstructionId) {
         let mut streaks = self.streaks.lock();
         streaks.remove(&id);
@@ -104,21 +104,20 @@ impl Breakers {
     }
 }
 
-/// Whether a row of failures of this rule is not over.
 fn goes_on(rule_set: &RuleSet, outcomes: &RuleOutcomes, id: InstructionId) -> bool {
     let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
-    // Of rules that are gone nobody will hear again.
+    // Rules no longer in the set produce no more outcomes.
     let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
     match outcomes.of(place) {
-        // It was heard: whoever lets it run again begins anew.
+        // The rule was reported; after its release a new streak begins.
         RuleOutcome::Failed(RuleFailure::Quarantined) => false,
-        // Whatever it was, nobody knows what it would have said.
+        // The failure leaves open what the rule would have answered.
         RuleOutcome::Failed(_) => true,
         RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) | RuleOutcome::NotMatched => false,
     }
 }
 
-/// Whether a failure is one of a row.
+/// Whether a failure counts towards a streak.
 fn counts(failure: RuleFailure) -> bool {
     failure.is_own_fault() || failure == RuleFailure::Timeout
 }
@@ -128,7 +127,7 @@ impl FailureStreak {
         Self { digest, n_failures: 0, sources: SmallVec::new(), reported_at: 0 }
     }
 
-    /// One more failure; how many there were, once they are enough.
+    /// Adds a failure. Returns their number if the rule is due for a report.
     fn grow(&mut self, source: Option<u64>) -> Option<u64> {
         self.n_failures += 1;
         let is_new = |source: &u64| self.sources.len() < SOURCES_MAX && !self.sources.contains(source);
@@ -136,7 +135,7 @@ impl FailureStreak {
             self.sources.push(source);
         }
         let is_enough = self.sources.len() >= SOURCES_MAX || self.n_failures >= FAILURES_MAX;
-        // Once, and again when nothing came of it.
+        // Reported once, and again after every further [`FAILURES_MAX`] failures.
         let is_due = self.reported_at == 0 || self.n_failures - self.reported_at >= FAILURES_MAX;
         if !is_enough || !is_due {
             return None;

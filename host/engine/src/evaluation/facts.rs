@@ -1,4 +1,4 @@
-//! The inputs of one evaluation, gathered when first asked for and kept until the transaction is judged.
+//! Inputs of one evaluation, computed on first use and kept until the transaction is judged.
 
 use std::sync::Arc;
 
@@ -13,48 +13,48 @@ use crate::evaluation::mismatches::SuspectValue;
 use crate::evaluation::searches::SearchCache;
 use crate::registry::{RuleSet, Selector, SlotBindings, Symbols, ValueClass};
 
-/// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
-/// about yet.
+/// Values that the rules of one set use for one transaction. The tables have the indices of the set; `None` marks a
+/// value not yet computed.
 #[derive(Debug)]
 pub(super) struct Facts {
     rule_set: Arc<RuleSet>,
     subject: Option<EvaluatedTransaction>,
-    /// Who is asking.
+    /// The module that is running.
     turn: ModuleIndex,
     fields: Vec<Option<FieldForms>>,
     aggregates: Vec<Option<CostedAnswer<AggregateValue>>>,
     previous: Vec<Option<CostedAnswer<bool>>>,
     times: Vec<Option<f64>>,
     searches: SearchCache,
-    /// Where a value lies that some test of a rule cannot compare.
+    /// Values that a test of some rule cannot compare.
     suspects: Vec<SuspectValue>,
 }
 
-/// Who is asking: a place among the set's rules, or among its bodies.
+/// The running module: its index among the rules of the set, or among the bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModuleIndex {
     Rule(usize),
     Body(usize),
 }
 
-/// Which transaction, and how much history it sees.
+/// The transaction, and the part of the history it sees.
 #[derive(Debug)]
 struct EvaluatedTransaction {
     transaction: Arc<Transaction>,
     as_of: Sequence,
 }
 
-/// One field, in the forms in which modules ask for it.
+/// One field, in the forms that modules read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FieldForms {
     pub(super) kind: i32,
-    /// The nearest double; NaN when it is no number.
+    /// The nearest double; NaN if the value is not a number.
     pub(super) number: f64,
-    /// The double that compares exactly with short numbers.
+    /// A double that compares exactly with short numbers.
     pub(super) comparable: f64,
-    /// Its number among the texts of the set.
+    /// Index of its text in the symbol table of the set.
     pub(super) symbol: Option<u32>,
-    /// What it is to a test that cannot compare it.
+    /// Class of the value, for mismatch detection.
     class: ValueClass,
 }
 
@@ -73,7 +73,7 @@ impl Facts {
         }
     }
 
-    /// Forgets the last transaction and takes up this one.
+    /// Discards the values of the last transaction and starts this one.
     pub(super) fn begin(&mut self, transaction: Arc<Transaction>, as_of: Sequence) {
         self.subject = Some(EvaluatedTransaction { transaction, as_of });
         self.fields.fill(None);
@@ -84,22 +84,20 @@ impl Facts {
         self.suspects.clear();
     }
 
-    /// This one asks from now on.
     pub(super) fn turn_to(&mut self, turn: ModuleIndex) {
         self.turn = turn;
     }
 
-    /// Lets go of the transaction.
     pub(super) fn end(&mut self) {
         self.subject = None;
     }
 
-    /// The module that is asking.
+    /// The slot bindings of the running module.
     pub(super) fn asker(&self) -> Result<&SlotBindings, RuleFailure> {
         asker_of(&self.rule_set, self.turn)
     }
 
-    /// What is searched, who is asking, and what was found.
+    /// The rule set, the running module, the transaction and the search cache.
     #[inline]
     pub(super) fn searching(
         &mut self,
@@ -117,7 +115,7 @@ impl Facts {
         self.subject.as_ref().map(|subject| &*subject.transaction).ok_or(RuleFailure::Internal)
     }
 
-    /// The value behind a field slot of the module that is asking.
+    /// Returns the value of a field slot of the running module.
     pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
         let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
         Ok(field.ok_or(RuleFailure::Internal)?.read(self.transaction()?))
@@ -129,7 +127,7 @@ impl Facts {
         self.field_of_set(number)
     }
 
-    /// The same by its number among the fields of the set.
+    /// As [`Self::field`], by the index of the field in the set.
     #[inline]
     fn field_of_set(&mut self, number: usize) -> Result<&FieldForms, RuleFailure> {
         if let Some(None) = self.fields.get(number) {
@@ -149,7 +147,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Notes where a value lies that some test cannot compare.
+    /// Records a value that some test cannot compare.
     #[cold]
     pub(super) fn suspect(&mut self, suspect: SuspectValue) {
         if !self.suspects.contains(&suspect) {
@@ -157,17 +155,16 @@ impl Facts {
         }
     }
 
-    /// Takes what was noted.
     pub(super) fn take_suspects(&mut self) -> Vec<SuspectValue> {
         std::mem::take(&mut self.suspects)
     }
 
-    /// The transaction that is judged.
+    /// The current transaction.
     pub(super) fn subject(&self) -> Option<Arc<Transaction>> {
         self.subject.as_ref().map(|subject| Arc::clone(&subject.transaction))
     }
 
-    /// Whether no rule of a body can match, or fail, by what the transaction is.
+    /// Whether the selector rules out that any rule of a body matches or fails.
     pub(super) fn rule_out(&mut self, selector: &Selector) -> Result<bool, RuleFailure> {
         for (field, range) in &selector.ranges {
             let number = self.field_of_set(*field as usize)?.number;
@@ -184,7 +181,7 @@ impl Facts {
         Ok(false)
     }
 
-    /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
+    /// Returns the value and the rows read. A cached answer reports the same rows, so a rule's cost is independent of
     /// others.
     pub(super) fn aggregate(
         &mut self,
@@ -203,7 +200,7 @@ impl Facts {
         keep(&mut self.aggregates, number, answered)
     }
 
-    /// The value of an aggregate itself; it is asked for anew.
+    /// Returns the exact value of an aggregate, computed again on every call.
     pub(super) fn exact_aggregate(
         &self,
         slot: u32,
@@ -217,7 +214,7 @@ impl Facts {
         answered.map_err(|error| unanswered(&error))
     }
 
-    /// The answer to an aggregate, if it took no look at a row, and is known or told together with others.
+    /// Returns an aggregate if it is cached, or answered by a batch, without reading a row.
     pub(super) fn cached_aggregate(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(None) = self.aggregates.get(number) {
@@ -229,7 +226,7 @@ impl Facts {
         })
     }
 
-    /// Answers what is answered together with this aggregate, as far as it can be.
+    /// Answers all aggregates in the batch of this one, if it has a batch.
     fn answer_jointly(&mut self, slot: u32) -> Result<(), RuleFailure> {
         let Self { rule_set, subject, turn, aggregates, .. } = self;
         let asker = asker_of(rule_set, *turn)?;
@@ -246,7 +243,7 @@ impl Facts {
         Ok(())
     }
 
-    /// As [`Facts::aggregate`].
+    /// As [`Facts::aggregate`], for a previous transaction.
     pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
         let number = at(&self.asker()?.previous, slot)?;
         if let Some(&Some(answered)) = self.previous.get(number) {
@@ -277,7 +274,7 @@ impl Facts {
         Ok(question.field.read(self.transaction()?).is_missing())
     }
 
-    /// The same, read anew.
+    /// As [`Self::time_part`], without the cache.
     pub(super) fn part_of_time(&self, slot: u32) -> Result<f64, RuleFailure> {
         let question = self.rule_set.times.get(at(&self.asker()?.times, slot)?);
         let question = question.ok_or(RuleFailure::Internal)?;
@@ -294,7 +291,7 @@ fn asker_of(rule_set: &RuleSet, turn: ModuleIndex) -> Result<&SlotBindings, Rule
     asker.ok_or(RuleFailure::Internal)
 }
 
-/// A field of which nothing is known but what sort of value it holds.
+/// A field of this kind without a number or symbol.
 const fn of_kind(kind: i32, class: ValueClass) -> FieldForms {
     FieldForms { kind, number: f64::NAN, comparable: f64::NAN, symbol: None, class }
 }
@@ -331,7 +328,7 @@ fn of_number(kind: i32, class: ValueClass, number: Decimal) -> FieldForms {
     FieldForms { kind, number: nearest, comparable, symbol: None, class }
 }
 
-/// A rule that was not answered fails, and a rule that fails never allows.
+/// Maps an error to a failure: a rule without an answer fails, and a failed rule never allows.
 fn unanswered(error: &LookupError) -> RuleFailure {
     match error {
         LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
@@ -341,7 +338,7 @@ fn unanswered(error: &LookupError) -> RuleFailure {
     RuleFailure::Lookup
 }
 
-/// The place in the set's table behind a slot; a slot the manifest does not name is the module's fault.
+/// The index in the table of the set for a slot; a slot outside the manifest is the fault of the module.
 pub(super) fn at(numbers: &[u32], slot: u32) -> Result<usize, RuleFailure> {
     numbers.get(slot as usize).map(|&number| number as usize).ok_or(RuleFailure::HostCall)
 }

@@ -1,8 +1,8 @@
-//! Which tests of rules got a value that they cannot compare.
+//! Counts tests of rules that met a value they cannot compare.
 //!
-//! The modules do not say: they see a number that is none. So while the rules are run it is only noted that a field holds
-//! what some test of the set cannot compare ([`FieldWatch`](crate::registry::FieldWatch)); of such a transaction the rules that test the
-//! field are gone through afterwards, test by test and in their order, and what is not tested is not counted.
+//! Modules see such a value as NaN and do not report it. While they run, only suspect fields are recorded, see
+//! [`FieldWatch`](crate::registry::FieldWatch). Afterwards the rules that test such a field are replayed in order; a
+//! test that is not reached is not counted.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::evaluation::answers::ExactOperand;
 use crate::evaluation::facts::{Facts, ModuleIndex};
 use crate::registry::{BoundRule, ComparedForm, Mismatch, MismatchKind, RuleSet, form_of_item, may_be_in};
 
-/// Most rows of the past that one question takes here: a rule that needs more is not gone through to its end.
+/// Upper bound of rows read by one query of a replay; a rule that needs more is not replayed to its end.
 const ROWS_MAX: u64 = 1_000;
 
-/// Where a value lies that some test cannot compare.
+/// The location of a value that some test cannot compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuspectValue {
     /// A field of the set.
     Field(u32),
-    /// The field of a part of a date-time of the set.
+    /// The field of a time part of the set.
     Time(u32),
 }
 
@@ -37,17 +37,17 @@ impl SuspectValue {
     }
 }
 
-/// Counts what the tests of the rules made of the transaction that was judged.
+/// Counts the mismatches of the current transaction.
 pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[SuspectValue]) {
     for (n, suspect) in suspects.iter().enumerate() {
         let Some(field) = suspect.field(rule_set) else { continue };
-        // One field may be read as itself and for several parts of its time.
+        // One field may be read directly and for several time parts.
         if suspects.iter().take(n).any(|before| before.field(rule_set) == Some(field)) {
             continue;
         }
         for place in rule_set.watch.rules_to_go_through(field) {
             let in_force = rule_set.rules.get(place as usize);
-            // A rule that is not run tests nothing.
+            // A rule that does not run performs no tests.
             let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
             if let Some(in_force) = runs {
                 facts.turn_to(ModuleIndex::Rule(place as usize));
@@ -60,10 +60,10 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
 fn count_of_rule(facts: &mut Facts, rule: &BoundRule, field: &FieldAccess) {
     let (Some(checked), Some(transaction)) = (&rule.checked, facts.subject()) else { return };
     let mut walk = MismatchSearch { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
-    // A rule that fails has made its tests up to there.
+    // A rule that fails has performed its tests up to that point.
     let _ = walk.holds(&checked.when);
     for found in walk.found {
-        // Each field is counted when it is its turn.
+        // Other fields are counted in their own turn.
         if found.field != *field {
             continue;
         }
@@ -80,12 +80,12 @@ fn count_of_rule(facts: &mut Facts, rule: &BoundRule, field: &FieldAccess) {
     }
 }
 
-/// A way through the tests of one rule.
+/// A replay of the tests of one rule.
 struct MismatchSearch<'w> {
     facts: &'w mut Facts,
     rule: &'w BoundRule,
     transaction: &'w Transaction,
-    /// The number of the next test.
+    /// Number of the next test.
     next: usize,
     found: Vec<FoundMismatches>,
 }
@@ -114,7 +114,7 @@ impl<'w> MismatchSearch<'w> {
         }
     }
 
-    /// The first of these words that a part says, else the other one.
+    /// Returns `word` as soon as one part evaluates to it, otherwise its negation.
     fn until(&mut self, parts: &'w [Condition], word: bool) -> Result<bool> {
         for (n, part) in parts.iter().enumerate() {
             if self.holds(part)? == word {
@@ -125,13 +125,13 @@ impl<'w> MismatchSearch<'w> {
         Ok(!word)
     }
 
-    /// Notes the values that a test cannot compare.
+    /// Records the values that a test cannot compare.
     fn note(&mut self, test: &'w Condition) -> Result<()> {
         match test {
             Condition::Compare { left, operator, right } => {
                 let ordered = operator.is_order();
                 let (of_left, of_right) = (self.form(left)?, self.form(right)?);
-                // One of the two is to blame: what is no structure may suit another test.
+                // Blame one side only: a value that is not a structure may suit another test.
                 let is_right = of_right.is_some_and(|form| form.kind == MismatchKind::Structure);
                 let left_to_blame = dynamic(left).filter(|_| !is_right || dynamic(right).is_none());
                 let suits = |other: Option<ComparedForm>| {
@@ -155,7 +155,7 @@ impl<'w> MismatchSearch<'w> {
         }
     }
 
-    /// Notes the values within arithmetic that are no numbers, and those within a time function that state no time.
+    /// Records values in arithmetic that are not numbers, and values in a time function that are not times.
     fn note_parts(&mut self, operand: &'w Operand) {
         match operand {
             Operand::Arithmetic { left, right, .. } => {
@@ -192,7 +192,7 @@ impl<'w> MismatchSearch<'w> {
         }
     }
 
-    /// Notes a value that does not suit a test, and what of its parts does not suit it.
+    /// Records a value that does not suit a test, and the unsuitable parts within it.
     fn note_unless(
         &mut self,
         operand: &'w Operand,
@@ -207,7 +207,7 @@ impl<'w> MismatchSearch<'w> {
         Ok(())
     }
 
-    /// The form of an operand's value; `None` when it is missing.
+    /// The form of the value of an operand; `None` when it is missing.
     fn form(&mut self, operand: &'w Operand) -> Result<Option<ComparedForm>> {
         Ok(match operand {
             Operand::Aggregate(_) => Some(ComparedForm::of_kind(MismatchKind::Number)),
@@ -288,7 +288,6 @@ fn decimal(number: &Number) -> Value<'static> {
     Decimal::from_plain(number.as_str()).map_or(Value::Missing, Value::Number)
 }
 
-/// How many tests a condition has.
 fn n_tests(condition: &Condition) -> usize {
     match condition {
         Condition::All(parts) | Condition::Any(parts) => parts.iter().map(n_tests).sum(),
@@ -297,7 +296,7 @@ fn n_tests(condition: &Condition) -> usize {
     }
 }
 
-/// The path of a field whose values may be anything.
+/// The path of a field with values of any type.
 fn dynamic(operand: &Operand) -> Option<&FieldPath> {
     match operand {
         Operand::Field(path) if path.field_type() == FieldType::Dynamic => Some(path),
@@ -305,7 +304,7 @@ fn dynamic(operand: &Operand) -> Option<&FieldPath> {
     }
 }
 
-/// The kind that could have been compared with a value of this form. Only texts that are numbers have an order.
+/// The kind that would compare with a value of this form. Only numeric texts have an order.
 fn wanted(other: Option<ComparedForm>, ordered: bool) -> MismatchKind {
     match other.map_or(MismatchKind::Text, |other| other.kind) {
         MismatchKind::Text if ordered => MismatchKind::Number,

@@ -1,26 +1,25 @@
-//! What the rules of a set said of one transaction.
+//! The outcomes of a rule set for one transaction.
 
 use smallvec::SmallVec;
 
 use tollgate_model::assessment::RuleOutcome;
 
-/// How many rules a word answers for.
 const WORD: usize = 64;
-/// More words are on the heap: to hand on many takes longer than that.
+/// Words stored inline; more are stored on the heap, since moving many is slower.
 const WORDS_IN_PLACE: usize = 4;
 
-/// What the rules of a set said. Most just match or do not: that is a bit each.
+/// The outcomes of a rule set. Most are plain matches or none, which take one bit each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleOutcomes {
     n_rules: usize,
-    /// Bit `n` of word `w` is the match of rule `64 w + n`; few rules take no trip to the allocator.
+    /// Bit `n` of word `w` is the match of rule `64 w + n`; a few words need no allocation.
     matched: SmallVec<[u64; WORDS_IN_PLACE]>,
-    /// The rules that failed or had more to say, and their places in the set; in order once it is finished.
+    /// Rules that failed or matched with a statement, by index; sorted once finished.
     others: Vec<(u32, RuleOutcome)>,
 }
 
 impl RuleOutcomes {
-    /// Of so many rules, none of which matched yet.
+    /// Outcomes of `n_rules` rules, none of which matched yet.
     pub(super) fn none_of(n_rules: usize) -> Self {
         let n_words = n_rules.div_ceil(WORD);
         let matched = if n_words <= WORDS_IN_PLACE {
@@ -31,14 +30,14 @@ impl RuleOutcomes {
         Self { n_rules, matched, others: Vec::new() }
     }
 
-    /// Of so many rules, all of which said this.
+    /// The same outcome for all of `n_rules` rules.
     pub(super) fn all(n_rules: usize, outcome: &RuleOutcome) -> Self {
         let mut outcomes = Self::none_of(n_rules);
         (0..).take(n_rules).for_each(|place| outcomes.note(place, outcome.clone()));
         outcomes
     }
 
-    /// Notes what the rule at a place said, which is asked once.
+    /// Records the outcome of the rule at an index; called at most once per rule.
     pub(super) fn note(&mut self, place: u32, outcome: RuleOutcome) {
         match outcome {
             RuleOutcome::NotMatched => {}
@@ -49,7 +48,7 @@ impl RuleOutcomes {
         }
     }
 
-    /// Notes that rules matched and had no more to say: bit `n` is that of the rule at place `n` of these.
+    /// Records plain matches: bit `n` is the match of the rule at `places[n]`.
     pub(super) fn note_matches(&mut self, mut bits: u64, places: &[u32]) {
         let words = self.matched.as_mut_slice();
         while bits != 0 {
@@ -62,12 +61,12 @@ impl RuleOutcomes {
         }
     }
 
-    /// After everybody was asked.
+    /// Completes the outcomes after all rules have run.
     pub(super) fn finish(&mut self) {
         self.others.sort_unstable_by_key(|(place, _)| *place);
     }
 
-    /// The rules that matched, or failed, by place in the set, in no order.
+    /// Rules that matched or failed, by index in the set, in no particular order.
     pub fn noted(&self) -> impl Iterator<Item = (usize, &RuleOutcome)> {
         let words = self.matched.iter().enumerate();
         let matched = words.flat_map(|(word, &bits)| {
@@ -78,7 +77,7 @@ impl RuleOutcomes {
         matched.map(|place| (place, &RuleOutcome::Matched)).chain(others)
     }
 
-    /// What the rule at a place said.
+    /// The outcome of the rule at an index.
     #[must_use]
     pub fn of(&self, place: usize) -> &RuleOutcome {
         let found = self.others.binary_search_by_key(&place, |(other, _)| *other as usize);
@@ -114,7 +113,7 @@ mod tests {
             outcomes.note(place, FAILED);
         }
         outcomes.note(6, RuleOutcome::NotMatched);
-        // A place that there is not.
+        // An index out of range.
         outcomes.note(1_000, RuleOutcome::Matched);
         outcomes.finish();
         let mut told: Vec<(usize, RuleOutcome)> =

@@ -1,7 +1,7 @@
-//! A fixed number of evaluators, each with a thread.
+//! A fixed number of evaluators with one thread each.
 //!
-//! To wake a thread, and be woken by it, costs more than to run a thousand fused rules. So while evaluations are quick, and can
-//! only be quick, whoever brings a job does it at once with an evaluator that nobody uses at the moment.
+//! A switch to another thread and back costs more than a thousand fused rules. Quick evaluations therefore run on the
+//! submitting thread, with an idle evaluator.
 
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
@@ -19,33 +19,33 @@ use crate::evaluation::{Evaluator, RuleOutcomes};
 use crate::registry::RuleSet;
 use crate::sandbox::Sandbox;
 
-/// An evaluation that takes no longer on average is done where it is asked for: about what two wake-ups take.
+/// Mean duration up to which a job runs on the submitting thread: about two thread wake-ups.
 const QUICK: Duration = Duration::from_micros(50);
 
-/// A transaction to evaluate and who wants to know.
+/// A transaction to evaluate, and the callback for its result.
 pub struct EvaluationJob {
-    /// By which rules.
+    /// The rules to run.
     pub rule_set: Arc<RuleSet>,
-    /// What.
+    /// The transaction.
     pub transaction: Arc<Transaction>,
-    /// How much history it sees: what has a lower number.
+    /// Bound of the visible history: transactions with lower sequence numbers.
     pub as_of: Sequence,
-    /// Called with what came out, on the thread that evaluated.
+    /// Called with the result on the evaluating thread.
     pub done: Box<dyn FnOnce(Evaluated) + Send>,
 }
 
-/// What came out of an [`EvaluationJob`].
+/// The result of an [`EvaluationJob`].
 #[derive(Debug)]
 pub struct Evaluated {
-    /// What each rule said.
+    /// The outcome of each rule.
     pub outcomes: RuleOutcomes,
-    /// How many bodies failed, so that their rules were run one by one.
+    /// The number of bodies that failed; their rules were run one by one.
     pub n_bodies_failed: usize,
-    /// How long it took.
+    /// Duration of the evaluation.
     pub duration: Duration,
 }
 
-/// The evaluators. Their threads stop when the pool is dropped, after the jobs they were given.
+/// A pool of evaluators. After it is dropped, its threads finish the queued jobs and exit.
 #[derive(Debug)]
 pub struct EvaluatorPool {
     seats: Vec<Arc<EvaluatorSlot>>,
@@ -54,23 +54,23 @@ pub struct EvaluatorPool {
     pace: Arc<MeanDuration>,
 }
 
-/// An evaluator, for its thread and whoever is quick.
+/// An evaluator shared by its thread and submitting threads.
 #[derive(Debug)]
 struct EvaluatorSlot {
     evaluator: Mutex<Evaluator>,
 }
 
-/// How long evaluations have taken lately: a moving average, in nanoseconds.
+/// Moving average of recent durations, in nanoseconds.
 #[derive(Debug, Default)]
 struct MeanDuration {
     nanos: AtomicU64,
 }
 
 impl EvaluatorPool {
-    /// Starts the threads. Whoever hands out jobs bounds how many are under way.
+    /// Starts the threads. The caller must bound the number of jobs in flight.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// When the system cannot create a thread.
     pub fn start(n_threads: NonZeroUsize, sandbox: &Sandbox) -> std::io::Result<Self> {
         let (mut seats, mut queues) = (Vec::new(), Vec::new());
         let pace = Arc::<MeanDuration>::default();
@@ -87,20 +87,20 @@ impl EvaluatorPool {
         Ok(Self { seats, queues, turn: AtomicUsize::new(0), pace })
     }
 
-    /// Does a job that will be quick at once, and hands any other to the next thread in turn.
+    /// Runs a quick job on this thread, or passes it to the next evaluator thread in turn.
     pub fn submit(&self, job: EvaluationJob) {
         if let Some(evaluator) = self.at_hand(&job.rule_set) {
             return perform(evaluator, &self.pace, job);
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.queues.len().max(1);
         if let Some(queue) = self.queues.get(turn) {
-            // A thread ends only after its queue is dropped, so somebody is there to take the job.
+            // A thread exits only after its queue is dropped, so the send succeeds.
             drop(queue.send(job));
         }
     }
 
-    /// An evaluator that nobody uses and that has these rules loaded, if they will be quick. None while another one has
-    /// other rules: then the threads take turns until none of them holds on to what is in force no more.
+    /// Returns an idle evaluator with these rules loaded, if evaluations are quick. Returns `None` while an idle
+    /// evaluator has other rules: the threads then take turns until all have released the old set.
     fn at_hand(&self, rule_set: &Arc<RuleSet>) -> Option<MutexGuard<'_, Evaluator>> {
         if !rule_set.is_of_scripts || !self.pace.is_quick() {
             return None;
@@ -122,7 +122,7 @@ impl MeanDuration {
         u128::from(self.nanos.load(Ordering::Relaxed)) <= QUICK.as_nanos()
     }
 
-    /// An eighth of each new one. That of two at once one may be lost does not matter.
+    /// Adds an eighth of each new duration. A concurrent update may be lost; the value is only a hint.
     fn note(&self, duration: Duration) {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let before = self.nanos.load(Ordering::Relaxed);
@@ -140,7 +140,7 @@ fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &MeanDuration, job: E
     let started = Instant::now();
     let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
     let n_bodies_failed = evaluator.n_bodies_failed();
-    // What is left is not the evaluator's business.
+    // Release the evaluator before the callback.
     drop(evaluator);
     let duration = started.elapsed();
     pace.note(duration);

@@ -1,5 +1,4 @@
-//! What comes of searching fields, for patterns and in lists. Different rules search the same field for the same again and
-//! again.
+//! Cached results of searching fields for patterns and in lists, since many rules repeat the same searches.
 
 use tollgate_guest_abi::imports::test;
 use tollgate_model::assessment::RuleFailure;
@@ -9,37 +8,35 @@ use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::SuspectValue;
 use crate::registry::{JointSearch, SlotBindings};
 
-/// What was found in the transaction under evaluation.
 #[derive(Debug)]
 pub(super) struct SearchCache {
     patterns: LastSearch,
     lists: LastSearch,
 }
 
-/// Of each pattern, or each list, of a set, the last field that was searched, and the answer.
+/// The last searched field and its result, for each pattern or each list of a set.
 #[derive(Debug)]
 struct LastSearch {
     found: Vec<SearchResult>,
-    /// How many transactions were begun: what was found in another one is not taken for this one.
+    /// Number of transactions started, to tell results of earlier transactions apart.
     n_begun: u64,
 }
 
-/// What came of searching a field of the set's.
 #[derive(Debug, Clone, Copy, Default)]
 struct SearchResult {
-    /// In which transaction; 0 for none.
+    /// The transaction, as counted by `n_begun`; 0 for none.
     begun: u64,
     field: u32,
     answer: i32,
 }
 
 impl SearchCache {
-    /// For so many patterns and lists.
+    /// Creates an empty cache for this number of patterns and lists.
     pub(super) fn new(n_patterns: usize, n_lists: usize) -> Self {
         Self { patterns: LastSearch::of(n_patterns), lists: LastSearch::of(n_lists) }
     }
 
-    /// From now on another transaction is searched.
+    /// Invalidates all results for the next transaction.
     pub(super) fn begin(&mut self) {
         self.patterns.n_begun += 1;
         self.lists.n_begun += 1;
@@ -66,7 +63,7 @@ impl LastSearch {
 }
 
 impl Facts {
-    /// Whether a pattern is found in a field, by the slots of whoever asks.
+    /// Searches a field for a pattern, by the slots of the running module.
     pub(super) fn find(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
         let (rule_set, asker, transaction, searches) = self.searching()?;
         let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
@@ -91,7 +88,7 @@ impl Facts {
         found
     }
 
-    /// Whether a field is in a list, by the slots of whoever asks.
+    /// Searches a list for the value of a field, by the slots of the running module.
     pub(super) fn find_in_list(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
         let (rule_set, asker, transaction, searches) = self.searching()?;
         let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
@@ -104,7 +101,7 @@ impl Facts {
         let value = access.read(transaction);
         let holds = membership.of_value(value, transaction, &rule_set.lists);
         let found = searches.lists.note(number, number_of_field, answer(holds));
-        // A value that is in the list could be compared.
+        // A value in the list was comparable, so only absent values can be suspect.
         let is_of_interest =
             holds == Some(false) && rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
         if is_of_interest {
@@ -114,7 +111,7 @@ impl Facts {
     }
 }
 
-/// Notes what was found at once: bit `n` is that of pattern `n` of the joint search.
+/// Records the results of a joint search: bit `n` is the result of its pattern `n`.
 fn note_all(
     asker: &SlotBindings,
     joint: &JointSearch,
@@ -128,7 +125,7 @@ fn note_all(
     Ok(())
 }
 
-/// `None` when the value or the list is missing.
+/// Encodes a result; `None` means that the value or the list is missing.
 pub(super) const fn answer(holds: Option<bool>) -> i32 {
     match holds {
         None => test::MISSING,

@@ -1,4 +1,4 @@
-//! From rules to a body.
+//! Builds a body from rules.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -11,14 +11,13 @@ use super::{joint, member};
 use crate::registry::{BoundModule, BoundRule, FusedBody};
 use crate::sandbox::{AdmissionRefusal, Sandbox};
 
-/// More than calling a module takes before its first instruction.
+/// Upper bound of the fuel a call uses before its first instruction.
 const FUEL_OF_A_CALL: u64 = 16;
 
-/// Rules as large as this, in bytes of their own module or in instructions, stay alone: little is gained by calling them
-/// together, and they leave no room for others.
+/// Rules above this size, in bytes of their module or in instructions, are not fused: it saves little, and leaves no
+/// room for others.
 const LARGE: (usize, u32) = (16 * 1024, 1_000);
 
-/// Whether a rule may be put together with others.
 pub(super) fn is_fusible(rule: &BoundRule) -> bool {
     let (bytes_max, instructions_max) = LARGE;
     let is_small = rule.instruction.record.module.len() <= bytes_max
@@ -26,13 +25,13 @@ pub(super) fn is_fusible(rule: &BoundRule) -> bool {
     rule.checked.is_some() && !rule.is_quarantined() && is_small
 }
 
-/// A body of these rules, or several when they are too much for one module; none where they cannot be put together, which
-/// is said in the log and changes no answer.
+/// Builds a body from these rules, or several if they exceed the limits of one module. Returns none if they cannot be
+/// fused; the error is logged and changes no answer.
 pub(super) fn make(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Vec<Arc<FusedBody>> {
     if rules.len() < 2 {
         return Vec::new();
     }
-    // What fails here is an optimisation, and must not stand in the way of a rule set.
+    // Fusion is an optimisation, so its failure must not prevent a rule set.
     match panic::catch_unwind(AssertUnwindSafe(|| body_of(sandbox, rules, is_full))) {
         Ok(Ok(body)) => vec![Arc::new(body)],
         Ok(Err(FusionError::Emit(EmitError::TooLarge { .. } | EmitError::TooComplex { .. }))) => {
@@ -50,7 +49,6 @@ pub(super) fn make(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Ve
     }
 }
 
-/// Why some rules have no body.
 #[derive(Debug, thiserror::Error)]
 enum FusionError {
     #[error("{0}")]
@@ -85,7 +83,7 @@ fn body_of(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Result<Fus
     })
 }
 
-/// Without what people read: of a body nobody asks for it, and it takes room.
+/// Removes the texts meant for people, which a body does not use.
 fn nameless(rule: &CheckedRule) -> CheckedRule {
     let mut rule = rule.clone();
     rule.entry.description = None;
@@ -93,16 +91,15 @@ fn nameless(rule: &CheckedRule) -> CheckedRule {
     rule
 }
 
-/// So little that a body runs out of it whenever the module of one of its rules would.
+/// The fuel limit of a body: low enough that it runs out whenever the module of one of its rules would.
 ///
-/// A script's module pays for its instructions, of which it executes each at most once, and for what the history takes, as
-/// often as it asks. The body asks all that the rule asks, each question once: what it pays is at least what the rule pays for
-/// the history, divided by how often the rule asks the same.
+/// A script's module pays for each instruction at most once, and for every history query. The body makes each distinct
+/// query once. It therefore pays at least the rule's cost for the history, divided by the number of repetitions.
 fn fuel(rules: &[&BoundRule], checked: &[CheckedRule]) -> Result<u64, EmitError> {
     let mut least = FUEL_PER_RUN;
     for (rule, checked) in rules.iter().zip(checked) {
         let own = u64::from(rule.bound.module.manifest.cost.instructions) + FUEL_OF_A_CALL;
-        // A rule that asks the history nothing pays for nothing that it could run out by.
+        // A rule without history queries cannot run out of fuel.
         let left = FUEL_PER_RUN.saturating_sub(own).checked_div(repetitions(checked)?.into());
         least = least.min(left.unwrap_or(FUEL_PER_RUN));
     }

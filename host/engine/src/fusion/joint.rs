@@ -1,5 +1,4 @@
-//! What the rules of a body ask that can be answered with one look: patterns searched in one field, and aggregates about one
-//! key.
+//! Finds queries of a body that can be answered together: patterns in one field, and aggregates about one key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,10 +9,10 @@ use tollgate_model::pattern::PatternSet;
 
 use crate::registry::{BoundModule, JointQuestion, JointSearch};
 
-/// The patterns that rules search, by field.
+/// Patterns of the rules, by field.
 type ByField<'r> = BTreeMap<&'r FieldPath, BTreeSet<&'r str>>;
 
-/// The joint searches of a body of these rules: fields in which more than one pattern is searched.
+/// Joint searches of a body: fields in which it searches more than one pattern.
 pub(super) fn searches(rules: &[CheckedRule], needs: &Needs) -> Vec<JointSearch> {
     let mut by_field = ByField::new();
     rules.iter().for_each(|rule| gather(&rule.when, &mut by_field));
@@ -43,8 +42,8 @@ fn gather<'r>(condition: &'r Condition, by_field: &mut ByField<'r>) {
     }
 }
 
-/// The joint questions of a body of these rules. Only what is asked in any case, because some rule begins with it, is asked
-/// before a rule reaches it.
+/// Joint queries of a body. They contain only aggregates that some rule evaluates first, so each would be computed in
+/// any case.
 pub(super) fn questions(rules: &[CheckedRule], bound: &BoundModule) -> Vec<JointQuestion> {
     let mut certain = Vec::new();
     rules.iter().for_each(|rule| each_begun_with(&rule.when, &mut certain));
@@ -63,7 +62,7 @@ pub(super) fn questions(rules: &[CheckedRule], bound: &BoundModule) -> Vec<Joint
     questions
 }
 
-/// The aggregates of the first test of a condition.
+/// Collects the aggregates in the first test of a condition.
 fn each_begun_with<'r>(condition: &'r Condition, aggregates: &mut Vec<&'r AggregateSpec>) {
     match condition {
         Condition::All(parts) | Condition::Any(parts) => {

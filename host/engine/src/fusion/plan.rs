@@ -1,7 +1,7 @@
-//! Which rules go together: as before, as far as possible.
+//! Groups rules into bodies, and changes existing groups as little as possible.
 //!
-//! A rule set waits for the bodies that change, and how long one takes to compile grows with its members. So a new rule goes
-//! to a young group, of a few members, and only when that has grown up it joins a large one.
+//! A new rule set waits for the bodies that change, and compile time grows with the number of members. A new rule
+//! therefore joins a small young group, which joins a large one only after it has grown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use tollgate_model::instruction::InstructionId;
 
 use crate::registry::{FusedBody, FusedMember};
 
-/// A group that changes and has fewer members than this is put together with another one.
+/// A changed group with fewer members is merged with another group.
 const SMALL: usize = RULES_PER_MODULE_MAX / 2;
 
-/// A group with fewer members than this is young: it takes the new ones, and is left to itself.
+/// A group with fewer members is young: it accepts new rules, and merges only with other young groups.
 const GROWN_UP: usize = RULES_PER_MODULE_MAX / 8;
 
-/// Rules that are to be in one body.
+/// Rules that belong in one body.
 #[derive(Debug)]
 pub(super) struct FusionGroup {
     pub(super) members: Vec<FusedMember>,
-    /// The body that has exactly these.
+    /// The existing body with exactly these members.
     pub(super) kept: Option<Arc<FusedBody>>,
-    /// Whether it is a part of more that was too much for one module: nothing is added to it.
+    /// Whether the group was split off because one module was too small; it accepts no more members.
     pub(super) is_full: bool,
 }
 
-/// Groups of two and more. Members stay where they were; new ones, in this order, go to groups that change anyway if those
-/// have room, and to a young one otherwise.
+/// Returns groups of at least two members. Existing members keep their group. New members join a group that changes
+/// anyway if one has room, otherwise a young group.
 pub(super) fn plan(
     before: &[Arc<FusedBody>],
     members: impl Iterator<Item = FusedMember>,
@@ -51,7 +51,7 @@ pub(super) fn plan(
     groups
 }
 
-/// What is left of a body.
+/// The members of a body that are still in the set.
 fn carry_over(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, FusedMember>) -> FusionGroup {
     let members: Vec<FusedMember> = body.members.iter().filter_map(|old| unseated.remove(&old.id)).collect();
     let kept = (members == body.members).then(|| Arc::clone(body));
@@ -61,7 +61,7 @@ fn carry_over(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, Fuse
 
 fn seat(groups: &mut Vec<FusionGroup>, member: FusedMember) {
     let takes_it = |group: &FusionGroup| group.has_room_for(1) && (group.kept.is_none() || group.is_young());
-    // Each group that takes it, whether it changes, and its place: the last of those that change, or else the last of all.
+    // Prefer the last group that changes anyway, otherwise the last group that accepts the member.
     let places = groups.iter().enumerate().filter(|(_, group)| takes_it(group));
     match places.map(|(place, group)| (group.kept.is_none(), place)).max() {
         Some((_, place)) => {
@@ -84,7 +84,7 @@ impl FusionGroup {
     }
 }
 
-/// A group, and a small one that changes and fits into it. One that is young joins others of its kind alone.
+/// Returns a group and a small changed group to merge into it. Young groups merge only with each other.
 fn two_to_join(groups: &[FusionGroup]) -> Option<(usize, usize)> {
     let is_small =
         |group: &FusionGroup| group.kept.is_none() && !group.is_full && group.members.len() < SMALL;
@@ -94,7 +94,7 @@ fn two_to_join(groups: &[FusionGroup]) -> Option<(usize, usize)> {
         let mut fitting = others.filter(|(_, into)| {
             into.has_room_for(joins.members.len()) && (into.is_young() || !joins.is_young())
         });
-        // It finds only what stands before it, so that each two are looked at once.
+        // Only earlier groups are candidates, so each pair is checked once.
         fitting.next().map(|(into, _)| (into, from))
     };
     (0..groups.len()).rev().find_map(pair)

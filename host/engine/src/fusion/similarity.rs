@@ -1,4 +1,4 @@
-//! Which rules gain by being together.
+//! Sorts rules by similarity, for fusion.
 
 use std::cmp::Ordering;
 
@@ -7,22 +7,21 @@ use tollgate_guest_abi::FieldPath;
 
 use crate::registry::BoundRule;
 
-/// Rules that ask for the same stand next to each other: a body asks each question once, so the fewer different ones its rules
-/// have, the less it takes. What is dear counts first. Rules that need the same of a transaction stand together too, so that a body of
-/// them can be spared by one look.
+/// Sort key that places rules with the same queries next to each other, expensive queries first, so that a body has few
+/// distinct queries. Rules with the same selection are adjacent too, so one check can skip their body.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SimilarityKey {
-    /// Questions to the history, as JSON.
+    /// History queries as JSON.
     lookups: Vec<String>,
     patterns: Vec<String>,
-    /// Fields that have to be one of these texts.
+    /// Fields that must equal one of these texts.
     texts: Vec<(FieldPath, Vec<String>)>,
     fields: Vec<String>,
-    /// Fields that have to be so large.
+    /// Fields with a lower bound.
     lows: Vec<(FieldPath, OrderedBound)>,
 }
 
-/// In the order of numbers.
+/// A bound in numerical order.
 #[derive(Debug, Clone, Copy)]
 struct OrderedBound(f64);
 

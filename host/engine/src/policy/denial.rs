@@ -1,4 +1,4 @@
-//! A manifest held against a grant.
+//! Checks a manifest against a grant.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,18 +10,18 @@ use tollgate_guest_abi::{
 
 use super::RuleGrant;
 
-/// The word for look-ups of past transactions.
+/// The policy name of previous-transaction lookups.
 pub(super) const PREVIOUS_TRANSACTION: &str = "previous_transaction";
 
-/// Everything a rule needs and is not granted.
+/// Everything a rule needs but is not granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Denial {
-    /// Each for people, such as ``the field `amount` ``; never empty.
+    /// Descriptions of the missing rights, such as ``the field `amount` ``; never empty.
     pub missing: Vec<String>,
 }
 
 impl Denial {
-    /// Of a module that begins with more memory than it is granted.
+    /// The denial for a module whose initial memory exceeds its grant.
     #[must_use]
     pub fn of_memory() -> Self {
         Self { missing: vec!["the memory that the module begins with".to_owned()] }
@@ -34,7 +34,7 @@ impl fmt::Display for Denial {
     }
 }
 
-/// What a rule uses.
+/// Names and windows that a rule uses.
 #[derive(Default)]
 struct RuleUses<'m> {
     fields: BTreeSet<String>,
@@ -44,7 +44,7 @@ struct RuleUses<'m> {
 }
 
 impl RuleGrant {
-    /// Holds a rule against what it is granted.
+    /// Checks a rule against this grant.
     ///
     /// # Errors
     /// Everything that is missing.
@@ -91,7 +91,7 @@ impl RuleGrant {
     }
 }
 
-/// The named lists that a module asks, also in its questions to the history.
+/// Returns the named lists a module uses, including those in its history queries.
 #[must_use]
 pub fn named_lists(needs: &Needs) -> BTreeSet<&str> {
     let mut uses = RuleUses::default();
@@ -133,7 +133,7 @@ impl<'m> RuleUses<'m> {
     fn aggregate(&mut self, spec: &'m AggregateSpec) {
         self.history.insert(spec.function.as_str());
         self.window(spec.window);
-        // A count does not look at the field it is written with.
+        // A count does not read its value field.
         if spec.function != tollgate_guest_abi::AggregateFunction::Count {
             self.field(&spec.value);
         }

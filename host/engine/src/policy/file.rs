@@ -1,4 +1,4 @@
-//! The policy as a file: JSON, in which every word is known.
+//! The JSON format of a policy file; unknown fields are errors.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,6 @@ use super::denial::PREVIOUS_TRANSACTION;
 use super::{GrantedNames, RuleGrant, SourceGrant, SourceKind};
 use tollgate_model::instruction::{Grant, PAGE_BYTES};
 
-/// Largest file, in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -98,7 +97,7 @@ fn names(
     }
 }
 
-/// As modules name it: a key that is no name in quotes.
+/// Returns the spelling that manifests use: keys that are not identifiers are quoted.
 fn canonical(name: &str) -> String {
     match name.strip_suffix(".*") {
         Some(start) => format!("{}.*", FieldPath::parse(start)),
@@ -107,7 +106,7 @@ fn canonical(name: &str) -> String {
     }
 }
 
-/// A field in its canonical spelling, or `metadata.*`; a mistyped one would grant nothing, and nobody would know why.
+/// Whether a name is a known field, or `metadata.*`. A mistyped field would silently grant nothing, so it is rejected.
 fn is_field(name: &str) -> bool {
     let path = FieldPath::parse(name.strip_suffix(".*").unwrap_or(name));
     let is_star_of_metadata = !name.ends_with('*') || (name.ends_with(".*") && path.root() == "metadata");

@@ -1,4 +1,4 @@
-//! Policies as files, and rules held against them.
+//! Tests of policy files and their checks.
 
 use std::io::Write as _;
 use tollgate_model::instruction::Grant;
@@ -16,7 +16,6 @@ fn policy(text: &str) -> Result<Policy, PolicyError> {
     Policy::read(file.path())
 }
 
-/// What the compiler says of a script.
 fn manifest(when: &str, then: &str) -> Manifest {
     let script = format!("rule r {{ when {when} then {then} }}");
     let compiled = compile(&script, &CompileOptions::default());

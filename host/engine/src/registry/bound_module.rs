@@ -1,4 +1,4 @@
-//! A module, and all it may ask about found and prepared.
+//! A module with its needs resolved and prepared.
 
 use std::sync::Arc;
 
@@ -11,45 +11,45 @@ use crate::policy;
 use crate::registry::{JointQuestion, JointSearch, ListMembership};
 use crate::sandbox::AdmittedModule;
 
-/// A module with everything behind its slots.
+/// A module and the contents of its slots.
 #[derive(Debug)]
 pub struct BoundModule {
-    /// What runs.
+    /// The module.
     pub module: AdmittedModule,
-    /// Behind the pattern slots.
+    /// Patterns by slot.
     pub patterns: Vec<CompiledPattern>,
     /// Patterns that are searched together.
     pub searches: Vec<JointSearch>,
-    /// Behind the list slots.
+    /// Lists by slot.
     pub lists: Vec<Arc<ListMembership>>,
-    /// The named lists among all that it asks, in filters too.
+    /// Names of all named lists it uses, including those in filters.
     pub named_lists: Box<[String]>,
-    /// Behind the aggregate slots; equal questions of other modules are the same one.
+    /// Aggregates by slot; equal queries of several modules are shared.
     pub aggregates: Vec<Arc<AggregateQuery>>,
     /// Aggregates that are answered together.
     pub questions: Vec<JointQuestion>,
-    /// Behind the previous-transaction slots.
+    /// Previous-transaction lookups by slot.
     pub previous: Vec<Arc<PreviousQuery>>,
-    /// Behind the time slots.
+    /// Time parts by slot.
     pub times: Vec<TimePart>,
 }
 
-/// Why something a module needs cannot be had.
+/// The reason a module cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// A pattern the engine does not take.
+    /// The pattern engine rejects a pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A question the history does not take.
+    /// The history rejects a query.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// No such time zone.
+    /// The time zone does not exist.
     #[error(transparent)]
     Zone(#[from] UnknownZone),
 }
 
 impl BoundModule {
-    /// Finds everything the manifest names; the history builds what it needs to answer.
+    /// Resolves the needs of the manifest; the history starts to maintain what it needs to answer.
     ///
     /// # Errors
     /// The first need that cannot be met.
@@ -78,7 +78,7 @@ impl BoundModule {
         Ok(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
     }
 
-    /// Takes over what these have for the same needs; `None` when they lack something.
+    /// Builds a module from the resolved needs of `parts`; `None` if a need is missing in all of them.
     #[must_use]
     pub fn of_parts(module: AdmittedModule, parts: &[&BoundModule]) -> Option<Self> {
         let Needs { patterns, lists, aggregates, previous, times, .. } = &module.manifest.needs;
@@ -89,18 +89,18 @@ impl BoundModule {
         let previous = found(previous, parts, |part| (&part.module.manifest.needs.previous, &part.previous))?;
         let times = found(times, parts, |part| (&part.module.manifest.needs.times, &part.times))?;
         let (searches, questions) = (Vec::new(), Vec::new());
-        // Each of its rules is asked by its own module what it lacks.
+        // Missing lists are determined by the modules of its rules.
         let named_lists = Box::default();
         Some(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
     }
 
-    /// Compiles what makes it quicker, and changes no answer.
+    /// Compiles the joint searches. This speeds up evaluation and changes no answer.
     pub(super) fn hasten(&self) {
         self.searches.iter().for_each(|search| search.compile(&self.module.manifest.needs.patterns));
     }
 }
 
-/// What stands behind each of these needs in the first part that has it.
+/// Returns the resolved value of each need, from the first part that has it.
 fn found<'p, N: PartialEq + 'p, T: Clone + 'p>(
     needs: &[N],
     parts: &[&'p BoundModule],

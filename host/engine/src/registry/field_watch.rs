@@ -1,7 +1,7 @@
-//! Which values of a transaction some test of a rule set cannot compare, so that nothing is done about all others.
+//! Determines the values of a transaction that some test of a rule set cannot compare.
 //!
-//! A field is looked at once per transaction whatever the number of rules; by what it is there, one look into a table tells
-//! whether rules have to be gone through test by test. Both the fields of metadata and the tests are those of scripts.
+//! Each field is classified once per transaction. A table lookup by class then decides whether rules must be replayed
+//! test by test. Only metadata fields and tests of scripts are watched.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,32 +13,31 @@ use tollgate_model::transaction::{FieldAccess, Value};
 use crate::registry::RuleInForce;
 use crate::registry::mismatches::{ComparedForm, MismatchKind};
 
-/// So many transactions with a value of interest in a field are all looked at; of those that come later, one in
-/// [`LATER_ONE_IN`].
+/// The first transactions with a suspect value in a field are all replayed; later, one in [`LATER_ONE_IN`].
 const FIRST: u32 = 1_000;
 const LATER_ONE_IN: u32 = 64;
-/// Most rules that are gone through for one field of one transaction; the next one goes on with the others.
+/// Upper bound of rules replayed for one field of one transaction; the next replay continues with other rules.
 const RULES_PER_LOOK: usize = 32;
 
-/// What a field can hold, as far as a look at it tells. A bit each.
+/// A set of value classes, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueClass(u8);
 
 impl ValueClass {
-    /// Nothing, or what no table is needed for.
+    /// Missing, or a value that needs no table.
     pub const NONE: Self = Self(0);
     /// A number.
     pub const NUMBER: Self = Self(1);
-    /// A text that is a number.
+    /// A numeric text.
     pub const NUMERIC_TEXT: Self = Self(2);
-    /// Another text.
+    /// Any other text.
     pub const TEXT: Self = Self(4);
     /// `true` or `false`.
     pub const BOOLEAN: Self = Self(8);
     /// An array or an object.
     pub const STRUCTURE: Self = Self(16);
 
-    /// Each with what it can be compared as. That a text is the word of a boolean is left to be found out.
+    /// Each class with its form of comparison. Texts that are words of booleans are not distinguished here.
     const FORMS: [(Self, ComparedForm); 5] = [
         (Self::NUMBER, ComparedForm::of_kind(MismatchKind::Number)),
         (
@@ -53,34 +52,34 @@ impl ValueClass {
         (Self::STRUCTURE, ComparedForm::of_kind(MismatchKind::Structure)),
     ];
 
-    /// Those of which this does not hold.
+    /// Returns the classes whose form does not satisfy `suits`.
     fn all_but(suits: impl Fn(ComparedForm) -> bool) -> Self {
         Self(Self::FORMS.iter().filter(|(_, form)| !suits(*form)).fold(0, |all, (class, _)| all | class.0))
     }
 }
 
-/// What is watched of the fields of a rule set, by path.
+/// Watched fields of a rule set, by path.
 #[derive(Debug, Default)]
 pub struct FieldWatch {
     fields: HashMap<FieldAccess, WatchedField>,
-    /// For each field of the set, by its number, what no rule can compare in it.
+    /// For each field of the set, by index: the classes that some test cannot compare.
     classes: Vec<ValueClass>,
 }
 
 #[derive(Debug)]
 struct WatchedField {
     classes: ValueClass,
-    /// Whether it is compared for its order with another field.
+    /// Whether a test orders it against another field.
     is_ordered: bool,
-    /// Places of the rules that test it.
+    /// Indices of the rules that test it.
     rules: Vec<u32>,
-    /// Transactions with a value of interest, and those of them that were looked at.
+    /// Transactions with a suspect value, and those of them that were replayed.
     n_looks: AtomicU32,
     n_due: AtomicU32,
 }
 
 impl FieldWatch {
-    /// Over these rules, and the fields that their modules read.
+    /// Builds the watch for these rules, and the fields that their modules read.
     pub(super) fn of(rules: &[RuleInForce], fields: &[FieldAccess]) -> Self {
         let mut watch = Self::default();
         for (place, in_force) in (0..).zip(rules) {
@@ -93,14 +92,14 @@ impl FieldWatch {
         watch
     }
 
-    /// Whether what stands in a field of the set, by number, is of interest.
+    /// Whether a value of this class in a field, by index, is suspect.
     #[inline]
     #[must_use]
     pub fn is_of_interest(&self, field: usize, class: ValueClass) -> bool {
         self.classes.get(field).is_some_and(|classes| classes.0 & class.0 != 0)
     }
 
-    /// The same of what was not looked at as a number.
+    /// As [`Self::is_of_interest`], for a value that is not classified yet.
     #[inline]
     #[must_use]
     pub fn is_value_of_interest(&self, field: usize, value: &Value<'_>) -> bool {
@@ -109,7 +108,7 @@ impl FieldWatch {
             Value::Boolean(_) => ValueClass::BOOLEAN,
             Value::List(_) | Value::Object(_) => ValueClass::STRUCTURE,
             Value::Text(text) | Value::Caseless(text) => {
-                // Most lists are of texts: no text is of interest then.
+                // Most lists contain texts; then no text is suspect.
                 let of_interest = |class| self.is_of_interest(field, class);
                 match (of_interest(ValueClass::TEXT), of_interest(ValueClass::NUMERIC_TEXT)) {
                     (false, false) => return false,
@@ -123,13 +122,13 @@ impl FieldWatch {
         self.is_of_interest(field, class)
     }
 
-    /// Whether some rule compares this field for its order with another one.
+    /// Whether some rule orders this field against another one.
     #[must_use]
     pub fn is_ordered(&self, field: &FieldAccess) -> bool {
         self.fields.get(field).is_some_and(|watched| watched.is_ordered)
     }
 
-    /// The places of the rules that are gone through, now that a value of interest stands in this field.
+    /// Returns the indices of the rules to replay for a suspect value in this field.
     pub fn rules_to_go_through(&self, field: &FieldAccess) -> impl Iterator<Item = u32> {
         let watched = self.fields.get(field);
         let n_looks = watched.map_or(1, |watched| watched.n_looks.fetch_add(1, Ordering::Relaxed));
@@ -205,7 +204,6 @@ impl FieldWatch {
     }
 }
 
-/// Whether it can be computed with.
 fn is_number(form: ComparedForm) -> bool {
     form.compares_with(ComparedForm::of_kind(MismatchKind::Number), false)
 }
@@ -221,7 +219,7 @@ pub(crate) fn may_be_in(form: ComparedForm, list: &ListSource) -> bool {
     }
 }
 
-/// What an operand is, whatever the transaction; `None` of a field that is no number for sure.
+/// The form of an operand in every transaction; `None` for a field that is not certain to be a number.
 fn form_of(operand: &Operand) -> Option<ComparedForm> {
     Some(match operand {
         Operand::Text(text) => form_of_text(text),
@@ -233,7 +231,7 @@ fn form_of(operand: &Operand) -> Option<ComparedForm> {
     })
 }
 
-/// The same of an item of a list.
+/// The form of a list item; `None` for a field.
 pub(crate) fn form_of_item(item: &Item) -> Option<ComparedForm> {
     Some(match item {
         Item::Number(_) => ComparedForm::of_kind(MismatchKind::Number),

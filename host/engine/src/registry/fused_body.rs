@@ -7,24 +7,24 @@ use tollgate_model::instruction::{ContentDigest, InstructionId};
 
 use crate::registry::BoundModule;
 
-/// A module that answers for several rules as their own modules would, a bit for each. Shared by every rule set it fits.
+/// A module that answers for several rules, one bit each, as their own modules would. Rule sets that it fits share it.
 #[derive(Debug)]
 pub struct FusedBody {
-    /// Whose bit is which, and of which module it is the answer.
+    /// The rule of each bit, with the digest of its own module.
     pub members: Vec<FusedMember>,
-    /// What runs.
+    /// The module.
     pub bound: Arc<BoundModule>,
-    /// Without which none of them matches, and none fails.
+    /// A condition without which no member matches or fails.
     pub selection: Selection,
-    /// Whether these are a part of more that was too much for one module: nothing is added to them.
+    /// Whether the body was split off because one module was too small; it accepts no more members.
     pub is_full: bool,
 }
 
 /// One rule of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FusedMember {
-    /// Which.
+    /// The rule.
     pub id: InstructionId,
-    /// Of its own module.
+    /// Digest of its own module.
     pub digest: ContentDigest,
 }

@@ -9,12 +9,12 @@ use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{ContentDigest, InstructionSource};
 use tollgate_model::named_list::{NamedList, NamedLists, text};
 
-/// Most bytes of all lists together.
+/// Upper bound of all lists together, in bytes.
 pub const ALL_LISTS_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Most lists in force at once.
+/// The largest number of lists in force.
 pub const LISTS_MAX: usize = 1_000;
 
-/// Named lists, immutable; they are swapped together with the rules.
+/// Named lists; immutable, and swapped together with the rules.
 #[derive(Debug, Clone, Default)]
 pub struct Lists {
     by_name: BTreeMap<String, ListInForce>,
@@ -23,26 +23,26 @@ pub struct Lists {
 /// One list, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ListInForce {
-    /// As written: one entry a line, with comments; of a table, what it says in that form.
+    /// The text as written: one entry per line, with comments. Tables are converted to this form.
     pub text: Arc<str>,
-    /// Of the text.
+    /// Digest of the text.
     pub digest: ContentDigest,
-    /// What is looked into.
+    /// The parsed entries.
     pub members: Arc<NamedList>,
-    /// Where it comes from.
+    /// Source of the list.
     pub source: InstructionSource,
-    /// How the text is read.
+    /// Language semantics used to read the text.
     pub semantics: Semantics,
 }
 
 impl ListInForce {
-    /// The list of a text.
+    /// Parses a list with the current semantics.
     #[must_use]
     pub fn new(text: &str, source: InstructionSource) -> Self {
         Self::read(text, source, Semantics::CURRENT)
     }
 
-    /// The list of a text, as a meaning of the language reads it.
+    /// Parses a list with the given semantics.
     #[must_use]
     pub fn read(text: &str, source: InstructionSource, semantics: Semantics) -> Self {
         Self {
@@ -54,12 +54,12 @@ impl ListInForce {
         }
     }
 
-    /// The entries as written, in order.
+    /// Returns the entries as written, in order.
     pub fn entries(&self) -> impl Iterator<Item = Cow<'_, str>> {
         text::entries(&self.text, self.semantics)
     }
 
-    /// Whether another has the same text and comes from the same place.
+    /// Whether both lists have the same text and source.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (self.digest, &self.source) == (other.digest, &other.source)
@@ -67,33 +67,33 @@ impl ListInForce {
 }
 
 impl Lists {
-    /// Sets a list; the one of this name before is gone.
+    /// Adds a list, or replaces the list of this name.
     pub fn insert(&mut self, name: &str, list: ListInForce) {
         self.by_name.insert(name.to_owned(), list);
     }
 
-    /// Takes a list away.
+    /// Removes a list.
     pub fn remove(&mut self, name: &str) -> Option<ListInForce> {
         self.by_name.remove(name)
     }
 
-    /// The list of this name.
+    /// Returns the list of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ListInForce> {
         self.by_name.get(name)
     }
 
-    /// All of them, by name.
+    /// Iterates over all lists by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ListInForce)> {
         self.by_name.iter().map(|(name, list)| (name.as_str(), list))
     }
 
-    /// The names, in order.
+    /// Iterates over the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Whether a list of this many bytes may be set under this name beside the others.
+    /// Whether a list of this size may be set under this name, within the limits.
     #[must_use]
     pub fn has_room_for(&self, name: &str, n_bytes: usize) -> bool {
         let others = || self.iter().filter(|(known, _)| *known != name);
@@ -101,7 +101,7 @@ impl Lists {
         others().count() < LISTS_MAX && (n_bytes_of_others + n_bytes) as u64 <= ALL_LISTS_BYTES_MAX
     }
 
-    /// Whether both hold the same texts from the same places.
+    /// Whether both contain the same texts from the same sources.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.by_name.len() == other.by_name.len()

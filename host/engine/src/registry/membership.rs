@@ -1,4 +1,4 @@
-//! What `in` looks into, prepared once per rule.
+//! Lists for the `in` operator, prepared once per rule.
 
 use std::sync::Arc;
 
@@ -9,37 +9,35 @@ use tollgate_model::value_set::ValueSet;
 
 use crate::registry::Lists;
 
-/// A list of a rule, ready to be asked.
+/// A prepared list of a rule.
 #[derive(Debug)]
 pub struct ListMembership {
-    /// The same for lists that are written alike and mean the same, and for no others.
+    /// Equal exactly for lists with the same notation and semantics.
     pub key: Arc<str>,
     place: MembershipSource,
     semantics: Semantics,
 }
 
-/// Where is looked.
 #[derive(Debug)]
 enum MembershipSource {
-    /// Written in the script.
+    /// Items in the script.
     Items {
-        /// Its literals.
+        /// Literal items.
         literals: Box<ValueSet>,
-        /// Its fields of the transaction under evaluation.
+        /// Items that are fields of the current transaction.
         fields: Vec<FieldAccess>,
     },
-    /// A field of the transaction under evaluation: the elements of an array, or a single value as a list of one.
+    /// A field of the current transaction: the elements of an array, or a single value as a list of one.
     Field(FieldAccess),
-    /// A named list, by name.
     Named(String),
 }
 
-/// Values of the transaction under evaluation that a look into a list compares with.
+/// Values of the current transaction that a membership test compares with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparedValues {
-    /// How many values.
+    /// Number of values.
     pub n_elements: usize,
-    /// How many paths lead to them.
+    /// Number of paths to resolve.
     pub n_paths: usize,
 }
 
@@ -69,7 +67,7 @@ impl ListMembership {
         Self { key, place, semantics }
     }
 
-    /// Whether a value is in it; `None` when the value or the list is missing.
+    /// Whether the list contains a value; `None` when the value or the list is missing.
     #[must_use]
     pub fn of_value(&self, value: Value<'_>, current: &Transaction, lists: &Lists) -> Option<bool> {
         if value.is_missing() {
@@ -83,7 +81,7 @@ impl ListMembership {
         )
     }
 
-    /// The same for a computed number; NaN is missing.
+    /// As [`Self::of_value`], for a computed number; NaN is missing.
     #[must_use]
     pub fn of_number(&self, number: f64, current: &Transaction, lists: &Lists) -> Option<bool> {
         if number.is_nan() {
@@ -97,7 +95,7 @@ impl ListMembership {
         )
     }
 
-    /// With what a look compares, one after the other.
+    /// Counts the values that a membership test compares one by one.
     #[must_use]
     pub fn compared(&self, current: &Transaction) -> ComparedValues {
         match &self.place {

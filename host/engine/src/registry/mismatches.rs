@@ -1,7 +1,6 @@
-//! Tests of a rule that got a value they cannot compare: counted, so that a rule that can never match is found out.
+//! Counts the tests of a rule that met a value they cannot compare, to reveal rules that can never match.
 //!
-//! A test of a text with a number, or of a time with what states none, is no error: it does not hold. Whoever wrote the rule
-//! wants to know of it all the same.
+//! Comparing a text with a number, or a time with a value that is not a time, is not an error: the test is false.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,9 +11,9 @@ use tollgate_guest_abi::Semantics;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{Value, in_small_letters};
 
-/// A count goes so far, and no farther: it then stands for this many or more.
+/// Upper bound of a count; this value means "at least".
 pub const COUNT_MAX: u64 = 1_000;
-/// Most counts of one rule; what would be another one is not counted.
+/// The largest number of distinct counts per rule; further mismatches are not counted.
 pub const COUNTS_MAX: usize = 64;
 
 /// The kind of a value.
@@ -33,7 +32,7 @@ pub enum MismatchKind {
 }
 
 impl MismatchKind {
-    /// The word on the wire.
+    /// The name used in the API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +52,7 @@ pub struct ComparedForm {
     pub kind: MismatchKind,
     /// Whether it is a text that is a plain decimal number.
     pub is_number: bool,
-    /// Whether it is a text that states a time.
+    /// Whether it is a text that is a valid time.
     pub is_time: bool,
     /// Whether it is the text `true` or `false`.
     pub is_boolean: bool,
@@ -66,7 +65,7 @@ impl ComparedForm {
         Self { kind, is_number: false, is_time: false, is_boolean: false }
     }
 
-    /// The form of a value; `None` when it is missing.
+    /// Returns the form of a value; `None` when it is missing.
     #[must_use]
     pub fn of(value: &Value<'_>) -> Option<Self> {
         Some(match value {
@@ -84,8 +83,8 @@ impl ComparedForm {
         })
     }
 
-    /// Whether two such values can be equal or, with `ordered`, have an order: the table of `docs/language.md`, "How values
-    /// compare".
+    /// Whether two such values can be equal or, with `ordered`, have an order. See the table in `docs/language.md`,
+    /// "How values compare".
     #[must_use]
     pub const fn compares_with(self, other: Self, ordered: bool) -> bool {
         match (self.kind, other.kind) {
@@ -103,32 +102,32 @@ impl ComparedForm {
     }
 }
 
-/// A text as it compares with the words of booleans.
+/// Returns the text as it compares with the words of booleans.
 fn word_of<'a>(value: &Value<'a>, text: &'a str) -> Cow<'a, str> {
     if matches!(value, Value::Caseless(_)) { in_small_letters(text) } else { Cow::Borrowed(text) }
 }
 
-/// A test, and how a value did not suit it. Never the value.
+/// A test and the kinds that did not match. The value itself is never stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mismatch {
-    /// The place of the test among [`CheckedRule::tests`](tollgate_compiler::CheckedRule::tests).
+    /// Index of the test in [`CheckedRule::tests`](tollgate_compiler::CheckedRule::tests).
     pub test: usize,
-    /// The field that had the value, as scripts write it.
+    /// The field with the value, as scripts write it.
     pub field: String,
-    /// The kind that the value had.
+    /// The kind of the value.
     pub got: MismatchKind,
-    /// The kind that could have been compared.
+    /// The kind the test could have compared.
     pub wanted: MismatchKind,
 }
 
-/// How often each came about since the rule came into force.
+/// Counts of mismatches since the rule came into force.
 #[derive(Debug, Default)]
 pub struct Mismatches {
     counts: Mutex<BTreeMap<Mismatch, u64>>,
 }
 
 impl Mismatches {
-    /// Counts a mismatch; returns whether it is the first of its kind.
+    /// Counts a mismatch. Returns whether it is the first of its kind.
     pub fn note(&self, mismatch: Mismatch) -> bool {
         let mut counts = self.counts.lock();
         let is_full = counts.len() >= COUNTS_MAX;
@@ -145,7 +144,7 @@ impl Mismatches {
         }
     }
 
-    /// All of them, by test.
+    /// Returns all counts, ordered by test.
     #[must_use]
     pub fn counted(&self) -> Vec<(Mismatch, u64)> {
         self.counts.lock().iter().map(|(mismatch, &count)| (mismatch.clone(), count)).collect()

@@ -1,4 +1,4 @@
-//! One instruction, ready to run.
+//! One instruction with a bound module.
 
 use std::sync::Arc;
 
@@ -9,37 +9,37 @@ use tollgate_model::instruction::Instruction;
 use crate::registry::{BindError, BoundModule, Mismatch, Mismatches};
 use crate::sandbox::AdmittedModule;
 
-/// Longest text of a test that is shown, in characters.
+/// The longest displayed text of a test, in characters.
 const TEST_CHARS_MAX: usize = 120;
 
-/// A test that got what it cannot compare, and how often.
+/// A mismatch with its location and count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedMismatch {
-    /// Where the test stands in the script.
+    /// Position of the test in the script.
     pub place: Position,
-    /// The test as it is written, on one line and not longer than 120 characters.
+    /// Text of the test on one line, cut after 120 characters.
     pub test: String,
-    /// What it got.
+    /// The mismatch.
     pub mismatch: Mismatch,
-    /// How often, up to [`COUNT_MAX`](crate::registry::COUNT_MAX).
+    /// Count, up to [`COUNT_MAX`](crate::registry::COUNT_MAX).
     pub count: u64,
 }
 
-/// An instruction with everything behind its slots. Shared by every rule set it is in.
+/// An instruction with the contents of its slots. Rule sets that contain it share it.
 #[derive(Debug, Clone)]
 pub struct BoundRule {
-    /// What it is.
+    /// The instruction.
     pub instruction: Arc<Instruction>,
-    /// What runs.
+    /// The bound module.
     pub bound: Arc<BoundModule>,
-    /// What its module was made of, which can be fused with others; `None` of what cannot be.
+    /// The checked rule its module was compiled from, for fusion; `None` if it cannot be fused.
     pub checked: Option<Arc<CheckedRule>>,
-    /// Its tests that got what they cannot compare.
+    /// Mismatch counts of its tests.
     pub mismatches: Arc<Mismatches>,
 }
 
 impl BoundRule {
-    /// Finds everything the manifest names; the history builds what it needs to answer.
+    /// Resolves the needs of the manifest; the history starts to maintain what it needs to answer.
     ///
     /// # Errors
     /// The first need that cannot be met.
@@ -52,13 +52,13 @@ impl BoundRule {
         Ok(Self { instruction, bound, checked: None, mismatches: Arc::default() })
     }
 
-    /// The same, made of this: its module, to the last byte, is what the compiler makes of it.
+    /// Sets the checked rule. The compiler must produce exactly the bytes of this module from it.
     #[must_use]
     pub fn made_of(self, checked: Option<Arc<CheckedRule>>) -> Self {
         Self { checked, ..self }
     }
 
-    /// Its tests that got what they cannot compare, with where they stand in the script.
+    /// Returns the mismatches of its tests, with their positions in the script.
     #[must_use]
     pub fn counted_mismatches(&self) -> Vec<CountedMismatch> {
         let script = self.instruction.record.script.as_deref().unwrap_or_default();
@@ -73,7 +73,7 @@ impl BoundRule {
         placed.collect()
     }
 
-    /// Whether it is not run.
+    /// Whether the rule is quarantined and does not run.
     #[must_use]
     pub fn is_quarantined(&self) -> bool {
         self.instruction.record.quarantine.is_some()

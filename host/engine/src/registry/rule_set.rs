@@ -1,4 +1,4 @@
-//! All rules in force, and one table of what they ask about.
+//! All rules in force, and the tables of everything they read.
 
 use std::sync::Arc;
 
@@ -15,94 +15,94 @@ use crate::registry::{
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
 ///
-/// Rules ask by the slots of their own module; the set numbers the same questions of all rules once, so that each is
-/// answered at most once per transaction, whoever asks.
+/// Modules use their own slots. The set gives equal needs of all rules one index, so each is computed at most once per
+/// transaction.
 #[derive(Debug)]
 pub struct RuleSet {
-    /// Strictly increasing with every change; 0 is the empty set before the first.
+    /// Version number, increased with every change; 0 is the initial empty set.
     pub version: u64,
-    /// By instruction id.
+    /// Rules, sorted by instruction id.
     pub rules: Vec<RuleInForce>,
-    /// What answers for several of them at once.
+    /// Bodies, which answer for several rules each.
     pub bodies: Vec<BodyInForce>,
-    /// Places of the rules for which no body answers.
+    /// Indices of the rules that are in no body.
     pub alone: Vec<u32>,
-    /// Places of the rules that name a list nobody set: they fail, without being run.
+    /// Indices of the rules whose named lists are missing: they fail without a run.
     pub lacking: Vec<u32>,
-    /// Whether every rule was a script: none of them can loop.
+    /// Whether all rules are scripts, none of which can loop.
     pub is_of_scripts: bool,
-    /// The meaning of the language that it has. A module may have an earlier one.
+    /// Language semantics of the set. A module may have earlier ones.
     pub semantics: Semantics,
     /// The named lists.
     pub lists: Lists,
-    /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
+    /// The Git commit of the synced rules, in hexadecimal; `None` before the first sync.
     pub commit: Option<Arc<str>>,
-    /// What clocks of time zones show.
+    /// Time zone data.
     pub zones: Arc<ZoneData>,
-    /// Every field some rule reads.
+    /// All fields that rules read.
     pub fields: Vec<FieldAccess>,
-    /// Every text some rule compares with, numbered.
+    /// All texts that rules compare with.
     pub symbols: Symbols,
-    /// How many different patterns there are.
+    /// The number of distinct patterns.
     pub n_patterns: usize,
-    /// How many different lists rules look into.
+    /// The number of distinct lists.
     pub n_lists: usize,
-    /// Every aggregate some rule asks for.
+    /// All aggregates of the rules.
     pub aggregates: Vec<Arc<AggregateQuery>>,
-    /// Every previous transaction some rule asks for.
+    /// All previous-transaction lookups of the rules.
     pub previous: Vec<Arc<PreviousQuery>>,
-    /// Every part of a date-time some rule asks for.
+    /// All time parts of the rules.
     pub times: Vec<TimeQuestion>,
-    /// Of which values some rule's test makes nothing.
+    /// Values that some test cannot compare.
     pub watch: FieldWatch,
 }
 
 /// A rule with its slots resolved to the tables of the set.
 #[derive(Debug)]
 pub struct RuleInForce {
-    /// What runs.
+    /// The rule.
     pub rule: Arc<BoundRule>,
-    /// Whether it does not run, and fails instead.
+    /// Whether it is quarantined: it fails without a run.
     pub is_quarantined: bool,
-    /// The named lists that it asks and nobody set: then it does not run either, and fails.
+    /// Named lists it uses that do not exist; if there are any, it fails without a run.
     pub missing_lists: Vec<String>,
-    /// What its own module asks about.
+    /// Slot bindings of its module.
     pub asker: SlotBindings,
 }
 
-/// Several rules in one module, with its slots resolved to the tables of the set.
+/// A body with its slots resolved to the tables of the set.
 #[derive(Debug)]
 pub struct BodyInForce {
-    /// What runs.
+    /// The body.
     pub body: Arc<FusedBody>,
-    /// The place in [`RuleSet::rules`] behind each bit.
+    /// The index in [`RuleSet::rules`] of each bit.
     pub places: Vec<u32>,
-    /// The bits that count: not those of rules that name a list nobody set.
+    /// Mask of the bits that count; bits of rules with missing lists do not.
     pub counted: u64,
-    /// What the module asks about.
+    /// Slot bindings of its module.
     pub asker: SlotBindings,
-    /// What a transaction must have for one of them to match.
+    /// Conditions a transaction must meet for one of the rules to match.
     pub selector: Selector,
 }
 
-/// Which part of which field.
+/// A time part of a field.
 #[derive(Debug, Clone)]
 pub struct TimeQuestion {
-    /// Of which field.
+    /// The field.
     pub field: FieldAccess,
-    /// Which part, in which zone.
+    /// The part and its time zone.
     pub part: TimePart,
 }
 
 impl RuleSet {
-    /// The set of these rules and lists, each rule in a module of its own.
+    /// Creates a set in which every rule runs with its own module.
     #[must_use]
     pub fn new(version: u64, rules: Vec<Arc<BoundRule>>, lists: Lists) -> Self {
         Self::fused(version, rules, &[], lists)
     }
 
-    /// The set of these rules and lists. A body answers for its members; one that does not fit, because a member is not
-    /// here, is another one, or does not run, is left out.
+    /// Creates a set with bodies that answer for their members. A body is left out if a member is missing, differs or
+    /// is quarantined.
     #[must_use]
     pub fn fused(
         version: u64,
@@ -167,32 +167,33 @@ impl RuleSet {
         }
     }
 
-    /// Compiles what makes it quicker, and changes no answer, as far as that is not done: for when nobody waits. Takes some
-    /// milliseconds for each body whose rules search many patterns.
+    /// Compiles optional joint searches, which speed up evaluation and change no answer. Runs in the background; it
+    /// takes some milliseconds per body with many patterns.
     pub fn hasten(&self) {
         self.bodies.iter().for_each(|in_force| in_force.body.bound.hasten());
     }
 
-    /// The same, with an earlier meaning of the language.
+    /// Sets earlier language semantics.
     #[must_use]
     pub fn meaning(self, semantics: Semantics) -> Self {
         Self { semantics, ..self }
     }
 
-    /// The same, with the zone data that its rules were bound by.
+    /// Sets the zone data its rules were bound with.
     #[must_use]
     pub fn in_zones(self, zones: Arc<ZoneData>) -> Self {
         Self { zones, ..self }
     }
 
-    /// The same, with the Git commit whose rules are among its own.
+    /// Sets the Git commit of the synced rules.
     #[must_use]
     pub fn at_commit(self, commit: Option<Arc<str>>) -> Self {
         Self { commit, ..self }
     }
 }
 
-/// The named lists that a rule asks and nobody set. Under the first meaning of the language a rule does without them.
+/// Returns the missing named lists of a rule. Under the first semantics, a rule runs without them, so the result is
+/// empty.
 fn missing_lists(rule: &BoundRule, lists: &Lists) -> Vec<String> {
     let BoundModule { module, named_lists, .. } = &*rule.bound;
     if module.manifest.semantics.is_first() {
@@ -201,13 +202,14 @@ fn missing_lists(rule: &BoundRule, lists: &Lists) -> Vec<String> {
     named_lists.iter().filter(|name| lists.get(name).is_none()).cloned().collect()
 }
 
-/// Bit `n` is set where the place `n` of these is not lacking.
+/// Bit `n` is set unless `places[n]` is in `lacking`.
 fn counted_bits(places: &[u32], lacking: &[u32]) -> u64 {
     let counts = |place: &u32| u64::from(lacking.binary_search(place).is_err());
     places.iter().zip(0..u64::BITS).map(|(place, bit)| counts(place) << bit).fold(0, |all, bit| all | bit)
 }
 
-/// Where the members of a body stand among these rules, if all of them do and run, and no other body answers for one.
+/// Returns the indices of the members of a body. Returns `None` if a member is missing, differs, is quarantined or
+/// belongs to another body.
 fn places_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> Option<Vec<u32>> {
     let place_of = |member: &FusedMember| {
         let place = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;

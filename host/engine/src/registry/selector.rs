@@ -1,4 +1,4 @@
-//! Which transactions a body has nothing to do with.
+//! Selects the transactions for which a body must run.
 
 use tollgate_compiler::emit::{NumberRange, Selection};
 
@@ -8,21 +8,22 @@ use crate::registry::tables::RuleSetTables;
 /// A [`Selection`] with its names resolved to the tables of a rule set.
 #[derive(Debug, Default)]
 pub struct Selector {
-    /// Numbers of fields in [`RuleSet::fields`](crate::registry::RuleSet::fields), and the symbols that each is one of, in order.
+    /// Indices in [`RuleSet::fields`](crate::registry::RuleSet::fields), each with the sorted symbols that the field
+    /// may have.
     pub texts: Box<[(u32, Box<[u32]>)]>,
-    /// Numbers of fields, and where each of them lies.
+    /// Indices of fields, each with its range.
     pub ranges: Box<[(u32, NumberRange)]>,
 }
 
 impl Selector {
-    /// Of a body whose module asks for these fields and texts.
+    /// Resolves the selection of a body with the slot bindings of its module.
     pub(super) fn of(selection: &Selection, asker: &SlotBindings, tables: &RuleSetTables) -> Self {
         let fields = &asker.bound.module.manifest.needs.fields;
         let number_of = |path| {
             let slot = fields.iter().position(|field| field == path)?;
             asker.fields.get(slot).copied()
         };
-        // The texts of a long list are no symbols: the host looks for them, and a field that is one of them is not known as such.
+        // Texts of a long list have no symbols, since the host searches them; such a condition is dropped.
         let symbols = |texts: &[String]| {
             let symbols = texts.iter().map(|text| tables.symbols.get(text));
             let mut symbols = symbols.collect::<Option<Box<[u32]>>>()?;

@@ -1,10 +1,10 @@
-//! A module with its slots resolved to the tables of a rule set.
+//! Slots of a module, resolved to the tables of a rule set.
 
 use std::sync::Arc;
 
 use crate::registry::BoundModule;
 
-/// What a module's slots stand for among all that a rule set asks about.
+/// Index in the tables of a rule set for each slot of a module.
 #[derive(Debug)]
 pub struct SlotBindings {
     /// The module.
@@ -13,9 +13,9 @@ pub struct SlotBindings {
     pub fields: Vec<u32>,
     /// Texts the module compares with.
     pub texts: SymbolTexts,
-    /// Pattern slot to a number among the set's patterns.
+    /// Pattern slot to an index among the patterns of the set.
     pub patterns: Vec<u32>,
-    /// List slot to a number among the set's lists.
+    /// List slot to an index among the lists of the set.
     pub lists: Vec<u32>,
     /// Aggregate slot to [`RuleSet::aggregates`](crate::registry::RuleSet::aggregates).
     pub aggregates: Vec<u32>,
@@ -25,21 +25,21 @@ pub struct SlotBindings {
     pub times: Vec<u32>,
 }
 
-/// From numbers of [`RuleSet::symbols`](crate::registry::RuleSet::symbols) to text slots; of a text with several slots, to the
+/// Maps [`RuleSet::symbols`](crate::registry::RuleSet::symbols) to text slots; a text with several slots maps to the
 /// first.
 #[derive(Debug)]
 pub enum SymbolTexts {
-    /// Numbers and their slots, by number.
+    /// Symbols with their slots, sorted by symbol.
     Sorted(Box<[(u32, i32)]>),
-    /// The slot of each number, -1 when the module has none for it.
+    /// The slot of each symbol; -1 without one.
     Table(Box<[i32]>),
 }
 
 impl SymbolTexts {
-    /// A table may have so many places for each text of the module: it is found in at once, and most of it is nothing.
+    /// Table entries allowed per text of the module: a table is fast but mostly empty.
     const PLACES_PER_TEXT_MAX: usize = 16;
 
-    /// Texts with these numbers in a set of so many.
+    /// Maps these symbols, in a set with `n_symbols` symbols.
     pub(super) fn of(symbols: &[u32], n_symbols: usize) -> Self {
         if n_symbols > symbols.len() * Self::PLACES_PER_TEXT_MAX {
             let mut sorted: Vec<(u32, i32)> = symbols.iter().copied().zip(0..).collect();
@@ -56,7 +56,7 @@ impl SymbolTexts {
         SymbolTexts::Table(table)
     }
 
-    /// The slot of a text, -1 when the module does not compare with it.
+    /// Returns the slot of a text; -1 if the module does not compare with it.
     #[must_use]
     pub fn slot_of(&self, symbol: u32) -> i32 {
         let found = match self {

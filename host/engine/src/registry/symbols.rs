@@ -1,15 +1,15 @@
-//! The texts that rules compare with, numbered.
+//! Texts that rules compare with, numbered.
 
 use ahash::RandomState;
 use hashbrown::HashTable;
 
 use tollgate_model::transaction::is_same_text;
 
-/// Texts of rules, each with a number. Every text field of every transaction is looked for among them.
+/// Texts of rules, numbered from 0. Every text field of a transaction is looked up here.
 #[derive(Debug)]
 pub struct Symbols {
     table: HashTable<(Box<str>, u32)>,
-    /// Keyed: nobody outside knows which texts meet.
+    /// Randomly keyed, so that collisions cannot be crafted.
     hasher: RandomState,
 }
 
@@ -20,7 +20,7 @@ impl Default for Symbols {
 }
 
 impl Symbols {
-    /// The number of a text; `None` when no rule compares with it.
+    /// Returns the symbol of a text; `None` when no rule compares with it.
     #[must_use]
     #[inline]
     pub fn get(&self, text: &str) -> Option<u32> {
@@ -28,22 +28,22 @@ impl Symbols {
         found.map(|(_, number)| *number)
     }
 
-    /// How many there are.
+    /// The number of texts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// The number of a text, which is the next one when it is new.
+    /// Returns the symbol of a text; a new text gets the next one.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         self.get(text).unwrap_or_else(|| {
-            // Texts stay far below this: rules and their needs are limited.
+            // The number of texts stays far below this, since rules and their needs are limited.
             let next = u32::try_from(self.len()).unwrap_or(u32::MAX);
             let hash = |text: &str| self.hasher.hash_one(text);
             self.table.insert_unique(hash(text), (text.into(), next), |(known, _)| hash(known));

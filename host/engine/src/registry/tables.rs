@@ -1,4 +1,4 @@
-//! One numbering for what all modules of a set ask about.
+//! Assigns shared indices to the needs of all modules of a set.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,20 +12,19 @@ use crate::registry::slot_bindings::SymbolTexts;
 use crate::registry::symbols::Symbols;
 use crate::registry::{BoundModule, SlotBindings, TimeQuestion};
 
-/// What was numbered so far.
 #[derive(Default)]
 pub(super) struct RuleSetTables {
     pub(super) fields: Interner<FieldAccess, FieldAccess>,
     pub(super) symbols: Symbols,
     pub(super) patterns: Interner<(), Box<str>>,
     pub(super) lists: Interner<(), Arc<str>>,
-    // The history gives equal questions as one shared value: its address is its identity.
+    // The history returns equal queries as one shared value, so the address identifies it.
     pub(super) aggregates: Interner<Arc<AggregateQuery>, usize>,
     pub(super) previous: Interner<Arc<PreviousQuery>, usize>,
     pub(super) times: Interner<TimeQuestion, (TimeSpec, Semantics)>,
 }
 
-/// A module whose texts wait for the number of all texts to be known.
+/// Bindings of a module before the total number of texts is known.
 pub(super) struct PendingBindings {
     asker: SlotBindings,
     symbols: Vec<u32>,
@@ -37,7 +36,7 @@ impl PendingBindings {
     }
 }
 
-/// Things numbered in the order in which they were first met; `K` tells which are the same.
+/// Items numbered in order of first use; equal keys `K` share a number.
 pub(super) struct Interner<T, K> {
     pub(super) items: Vec<T>,
     numbers: HashMap<K, u32>,
@@ -95,7 +94,7 @@ impl RuleSetTables {
     }
 }
 
-/// Tables stay far below `u32::MAX`: rules and their needs are limited.
+/// Tables stay far below `u32::MAX`, since rules and their needs are limited.
 fn number_of(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -1,12 +1,12 @@
-//! The checks that let a module in, run when it arrives and not when it is first called.
+//! Admission checks, run when a module arrives and not when it is first called.
 //!
 //! ```text
-//!  bytes ──size──▶ structure: sections, imports, exports, bodies ──▶ format, features ──▶ manifest ──▶ Passed
-//!                       every check that fails is a finding, with its place
+//!  bytes ──size──▶ structure: sections, imports, exports, bodies ──▶ format, features ──▶ manifest ──▶ CheckedModule
+//!                       every failed check is a finding, with its offset
 //! ```
 //!
-//! Structure comes first, because the rest is only cheap within its limits: what it costs to compile a module is not
-//! bounded by its size.
+//! The structure is checked first. Only its limits bound the cost of the other checks and of compiling; the size of a
+//! module does not.
 
 mod body;
 mod finding;
@@ -25,11 +25,11 @@ use finding::{AdmissionCheck, AdmissionFindings};
 use structure::Structure;
 use tollgate_model::instruction::{Grant, Origin};
 
-/// What is known of a module that passed every check.
+/// Results of a module that passed every check.
 #[derive(Debug)]
 pub(super) struct CheckedModule {
     pub(super) manifest: Manifest,
-    /// Whether something of one call could be left for the next.
+    /// Whether the module has state that could survive a call.
     pub(super) remembers: bool,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, Admis
     }
 }
 
-/// The manifest of whatever carries a readable one.
+/// Returns the manifest of any module with a readable one.
 pub(super) fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
     let mut findings = AdmissionFindings::default();
     if bytes.len() > MODULE_BYTES_MAX {
@@ -92,7 +92,7 @@ fn check_rules(manifest: &Manifest, origin: Origin, findings: &mut AdmissionFind
     }
 }
 
-/// Whether it is WebAssembly at all, and of the kind that is switched on.
+/// Checks that the bytes are valid WebAssembly with only the enabled features.
 fn validate(bytes: &[u8], findings: &mut AdmissionFindings) {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(bytes) else { return };
     let is_newer = Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();

@@ -1,10 +1,10 @@
-//! Modules compiled elsewhere: made by one process of this program, loaded by another.
+//! Precompiled modules: one process of this program compiles them, another loads them.
 //!
 //! ```text
-//!  bytes ──compile, in a process of its own──▶ artifact ──load──▶ AdmittedModule
+//!  bytes ──compile, in a separate process──▶ artifact ──load──▶ AdmittedModule
 //! ```
 //!
-//! An artifact is machine code, or code of the interpreter. The engine looks whether it was made for it, and believes it in everything else.
+//! An artifact is machine code, or code of the interpreter. The engine checks only that it was made for this engine.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -14,37 +14,36 @@ use wasmtime::{Engine, Module};
 use super::{AdmissionRefusal, AdmittedModule, CheckedUpload, Sandbox, profile};
 use crate::sandbox::Execution;
 
-/// What the engine made of a module.
+/// The code the engine generated for a module.
 ///
-/// Whoever makes one of bytes vouches for them: they are, to the last bit, what [`Sandbox::compile`] gave in a process of
-/// this program.
+/// INVARIANT: the bytes are, unchanged, the result of [`Sandbox::compile`] in a process of this program.
 pub struct Artifact {
     bytes: Vec<u8>,
 }
 
 impl Artifact {
-    /// Takes these bytes for what our own compiler made. The room `artifacts` alone can say so.
+    /// Wraps bytes produced by the compiler. Only the module `artifacts` may call this.
     pub(crate) const fn vouched_for(bytes: Vec<u8>) -> Self {
         Self { bytes }
     }
 }
 
 impl Sandbox {
-    /// Compiles whatever it is given, which may take any amount of memory and time: for a process with limits. It makes
-    /// an engine of its own, of the same profile, and starts no thread.
+    /// Compiles any module, with unbounded memory and time: for a process with limits. Creates a separate engine with
+    /// the same profile, and starts no thread.
     ///
     /// # Errors
-    /// What the engine has against the module, in its words.
+    /// The message of the engine.
     pub fn compile(bytes: &[u8], execution: Execution) -> Result<Vec<u8>, String> {
         let engine = profile::hardened(execution).and_then(|config| Engine::new(&config));
         let engine = engine.map_err(|error| format!("{error:#}"))?;
         engine.precompile_module(bytes).map_err(|error| format!("{error:#}"))
     }
 
-    /// Takes what was compiled elsewhere.
+    /// Loads an artifact compiled in another process.
     ///
     /// # Errors
-    /// When it was made for another engine, or the system has no memory for it.
+    /// When it was made for another engine, or there is not enough memory.
     #[expect(
         unsafe_code,
         reason = "the engine offers no other way to take what it compiled in another process"
@@ -54,9 +53,9 @@ impl Sandbox {
         upload: CheckedUpload,
         artifact: &Artifact,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
-        // SAFETY: an `Artifact` holds, unchanged, what `Engine::precompile_module` gave in a process of this program: it
-        // came through a pipe from such a process, or out of a file under a MAC whose key this installation alone has.
-        // What another version or profile made, the engine itself refuses.
+        // SAFETY: an `Artifact` holds, unchanged, the result of `Engine::precompile_module` in a process of this
+        // program. It came through a pipe from that process, or from a file whose MAC was verified with the key of this
+        // installation. The engine rejects artifacts of other versions or profiles.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
         let module = module.map_err(|error| {
             AdmissionRefusal::of_compilation(&format!("what was compiled is not taken: {error:#}"))
@@ -64,8 +63,8 @@ impl Sandbox {
         Ok(upload.compiled(module))
     }
 
-    /// Of everything an artifact depends on but the module: the engine's version, its profile, this machine's processor,
-    /// and this program's version.
+    /// Hash of everything an artifact depends on except the module: engine version, profile, processor and program
+    /// version.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut digest = Sha256Hasher(Sha256::new_with_prefix(env!("CARGO_PKG_VERSION")));
@@ -74,7 +73,7 @@ impl Sandbox {
     }
 }
 
-/// Keeps all that others would bring down to eight bytes.
+/// Feeds all input to SHA-256, since `Hasher` returns only 64 bits.
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {
@@ -82,7 +81,7 @@ impl Hasher for Sha256Hasher {
         self.0.update(bytes);
     }
 
-    /// Nobody asks for it.
+    /// Unused.
     fn finish(&self) -> u64 {
         0
     }

@@ -1,11 +1,11 @@
-//! How rules are run.
+//! Execution modes of rules.
 
-/// How rules are run. What they say is the same.
+/// The execution mode of rules. It does not affect their answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Execution {
-    /// As machine code.
+    /// Machine code.
     #[default]
     Compiled,
-    /// By an interpreter, which needs no memory that can be executed.
+    /// An interpreter, which needs no executable memory.
     Interpreted,
 }

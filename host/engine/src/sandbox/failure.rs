@@ -1,10 +1,10 @@
-//! What wasmtime says of a guest that died, in our words.
+//! Maps wasmtime errors to rule failures.
 
 use wasmtime::Trap;
 
 use tollgate_model::assessment::RuleFailure;
 
-/// Every way to die is a failure of the one rule.
+/// Classifies an error; every error is a failure of the one rule.
 pub(super) fn classify(error: &wasmtime::Error) -> RuleFailure {
     if let Some(failure) = error.downcast_ref::<RuleFailure>() {
         return *failure;

@@ -1,4 +1,4 @@
-//! What host functions reach through a store, and what bounds the guest in it.
+//! The state of a store: the host, the output and the limits of its guests.
 
 use tollgate_guest_abi::limits::{REASON_BYTES_MAX, TABLE_ELEMENTS_MAX};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
@@ -6,22 +6,20 @@ use wasmtime::{Memory, ResourceLimiter};
 
 use crate::sandbox::plain_text::cleaned;
 
-/// The state of a store.
 pub(super) struct GuestState<H> {
-    /// Who answers. Elsewhere while a guest in another store is asking.
+    /// Answers host calls; `None` while another store borrows it.
     pub(super) host: Option<H>,
-    /// What is left of the calls of this run; `None` where they are not counted, because the guest cannot loop.
+    /// Host calls left in this run; `None` if they are not counted, because the guest cannot loop.
     pub(super) calls_left: Option<u32>,
-    /// The guest's, if it has one.
+    /// Memory of the guest, if it has one.
     pub(super) memory: Option<Memory>,
-    /// How many rules the guest answers for.
+    /// The number of rules the guest answers for.
     pub(super) n_rules: usize,
-    /// What it said in this run.
+    /// Score and reason set in this run.
     pub(super) said: RuleStatement,
     pub(super) room: StoreLimits,
 }
 
-/// How much a store may hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoreLimits {
     pub(super) n_instances: usize,
@@ -29,7 +27,7 @@ pub(super) struct StoreLimits {
 }
 
 impl<H> GuestState<H> {
-    /// The first guests of a host.
+    /// Creates the state of a store without a host.
     pub(super) fn new(room: StoreLimits) -> Self {
         Self { host: None, calls_left: None, memory: None, n_rules: 0, said: RuleStatement::default(), room }
     }
@@ -38,18 +36,17 @@ impl<H> GuestState<H> {
         self.host.as_mut().ok_or(RuleFailure::Internal)
     }
 
-    /// Notes the score of this match.
     pub(super) fn set_score(&mut self, rule: u32, score: f64) -> Result<(), RuleFailure> {
         self.check_rule(rule)?;
         if !score.is_finite() {
             return Err(RuleFailure::InvalidOutput);
         }
-        // Also turns -0 into 0: the two are written differently.
+        // The addition turns -0 into 0, which is formatted differently.
         self.said.score = Some(score.clamp(0.0, 1.0) + 0.0);
         Ok(())
     }
 
-    /// Notes the reason of this match, which lies in the guest's memory.
+    /// Sets the reason of this match from the memory of the guest.
     pub(super) fn set_reason(
         &mut self,
         rule: u32,
@@ -65,13 +62,13 @@ impl<H> GuestState<H> {
         let bytes = memory.get(at..at.saturating_add(n)).ok_or(RuleFailure::InvalidOutput)?;
         let reason = std::str::from_utf8(bytes).map_err(|_| RuleFailure::InvalidOutput)?;
         let mut reason = cleaned(reason);
-        // U+FFFD is longer than what it stands for.
+        // U+FFFD may be longer than the character it replaces.
         reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
         self.said.reason = Some(reason);
         Ok(())
     }
 
-    /// Only who answers for one rule says more of it than a bit.
+    /// Only a module with one rule may set a score or a reason.
     fn check_rule(&self, rule: u32) -> Result<(), RuleFailure> {
         if rule == 0 && self.n_rules == 1 { Ok(()) } else { Err(RuleFailure::HostCall) }
     }

@@ -1,4 +1,4 @@
-//! The host's side of the import table.
+//! Host functions of the import table.
 
 use tollgate_guest_abi::imports::{Call, MODULE, operand};
 use tollgate_guest_abi::limits::{
@@ -10,14 +10,14 @@ use wasmtime::{Caller, Linker};
 
 use crate::sandbox::guest_state::GuestState;
 
-/// The answer of the history, and how many rows it took.
+/// An answer of the history, with the rows read for it.
 pub type HistoryAnswer<T> = Result<CostedAnswer<T>, RuleFailure>;
 
-/// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
-/// the manifest of the module that is running.
+/// Host calls of a guest, one method per row of the import table, which defines their meaning. Arguments are slots in
+/// the manifest of the running module.
 ///
 /// # Errors
-/// Every method answers [`RuleFailure::HostCall`] for a slot the manifest does not name.
+/// Every method returns [`RuleFailure::HostCall`] for a slot that is not in the manifest.
 #[expect(missing_docs, reason = "the rows of `guest_abi::imports::Call`, where each is explained")]
 #[expect(clippy::missing_errors_doc, reason = "said once for all above")]
 pub trait HostCalls: 'static {
@@ -31,9 +31,9 @@ pub trait HostCalls: 'static {
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure>;
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
-    /// The answer that takes no look at a row, if it is known, or was found together with others.
+    /// Returns the answer if it is cached or available from a batch, without reading a row.
     fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
-    /// The answer, if so many rows of the history suffice for it, and how many it took.
+    /// Returns the answer and the rows read, if it needs at most `rows_max` rows.
     fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> HistoryAnswer<AggregateValue>;
     /// As `aggregate`.
     fn previous(&mut self, previous: u32, rows_max: u64) -> HistoryAnswer<bool>;
@@ -43,20 +43,19 @@ pub trait HostCalls: 'static {
     fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> HistoryAnswer<i32>;
     /// As `aggregate`.
     fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> HistoryAnswer<i32>;
-    /// `None` when the field is no text.
+    /// `None` when the field is not a text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
 
-    /// How many bytes a call with these slots is going to read, as far as that depends on the transaction; an element of an
-    /// array counts as 16.
+    /// Returns the number of bytes a call with these slots will read, as far as it depends on the transaction. An array
+    /// element counts as 16.
     fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure>;
 }
 
-/// Links every row.
 pub(super) fn define_all<H: HostCalls>(linker: &mut Linker<GuestState<H>>) -> wasmtime::Result<()> {
     Call::ALL.into_iter().try_for_each(|call| define(linker, call))
 }
 
-/// A host function that asks `HostCalls`: `slots` are the arguments that stand for something a call may have to read.
+/// Defines a host function that forwards to `HostCalls`. `slots` are the arguments whose values the call may read.
 macro_rules! ask {
     ($call:ident: $method:ident($($argument:ident: $type:ty),+), $slots:expr) => {
         |mut caller: Caller<'_, GuestState<H>>, $($argument: $type),+| {
@@ -116,7 +115,7 @@ fn define<H: HostCalls>(linker: &mut Linker<GuestState<H>>, call: Call) -> wasmt
     Ok(())
 }
 
-/// Takes from a guest that may loop what a call costs.
+/// Charges the cost of a call to a guest that may loop.
 #[inline]
 fn charge<H: HostCalls>(
     caller: &mut Caller<'_, GuestState<H>>,
@@ -197,8 +196,8 @@ fn member_operand<H: HostCalls>(
     look_up(caller, |host, rows_max| host.member_operand(operand, list, rows_max))
 }
 
-/// Asks the history. Whoever asks pays for each row that has to be looked at, also one that the compiler made: how many there
-/// are was not known when it was compiled.
+/// Queries the history and charges for each row read. Modules of the compiler pay too, since the number of rows is
+/// unknown at compile time.
 fn look_up<H: HostCalls, T>(
     mut caller: Caller<'_, GuestState<H>>,
     ask: impl FnOnce(&mut H, u64) -> Result<CostedAnswer<T>, RuleFailure>,
@@ -217,7 +216,7 @@ fn take_fuel<H>(caller: &mut Caller<'_, GuestState<H>>, cost: u64) -> Result<(),
     if left.is_some() { Ok(()) } else { Err(RuleFailure::Fuel.into()) }
 }
 
-/// Writes as many whole characters of a text as there is room for; says how many bytes the text has.
+/// Copies the longest prefix of whole characters that fits. Returns the length of the text in bytes.
 fn text<H: HostCalls>(
     mut caller: Caller<'_, GuestState<H>>,
     field: u32,

@@ -1,4 +1,4 @@
-//! Manifests put into modules that come without.
+//! Adds manifests to modules and removes them.
 
 use tollgate_guest_abi::{MANIFEST_SECTION, Manifest};
 use wasmparser::{Encoding, Parser, Payload};
@@ -6,7 +6,7 @@ use wasmparser::{Encoding, Parser, Payload};
 /// Id of custom sections in the binary format.
 const CUSTOM_SECTION: u8 = 0;
 
-/// The module with the manifest as its last section. One that is there already stays, and admission will not like two.
+/// Appends the manifest as the last section. An existing manifest is kept, and admission rejects two.
 #[must_use]
 pub fn with_manifest(module: &[u8], manifest: &Manifest) -> Vec<u8> {
     let mut content = Vec::new();
@@ -20,7 +20,7 @@ pub fn with_manifest(module: &[u8], manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// The module without the manifests that it carries. `None` when it is no module, as far as its sections tell.
+/// Returns the module without its manifests; `None` if its sections do not form a module.
 #[must_use]
 pub fn without_manifest(module: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -30,7 +30,7 @@ pub fn without_manifest(module: &[u8]) -> Option<Vec<u8>> {
         let end = match &payload {
             Payload::Version { encoding: Encoding::Module, range, .. } => range.end,
             Payload::Version { .. } => return None,
-            // Its range begins behind its number and its length.
+            // The range of a section excludes its id and length.
             other => other.as_section().map_or(n_seen, |(_, range)| range.end),
         };
         let is_manifest =
@@ -43,7 +43,7 @@ pub fn without_manifest(module: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// As LEB128: seven bits a byte, the lowest first.
+/// Writes LEB128: seven bits per byte, lowest first.
 fn write_length(bytes: &mut Vec<u8>, length: usize) {
     let mut rest = length;
     loop {

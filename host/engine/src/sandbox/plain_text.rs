@@ -1,7 +1,7 @@
-//! Texts of strangers that people will read.
+//! Sanitizes texts of untrusted authors for display.
 
-/// Whether a character stands where it is and nothing else moves: no control character, no line end but those of texts,
-/// and none that turns the direction of writing.
+/// Whether a character is harmless in displayed text: no control character other than tab and line ends, and none that
+/// changes the writing direction.
 pub(super) const fn is_plain(character: char) -> bool {
     match character {
         '\t' | '\r' | '\n' => true,
@@ -11,7 +11,7 @@ pub(super) const fn is_plain(character: char) -> bool {
     }
 }
 
-/// The text on one line, with U+FFFD for every character that is not plain.
+/// Returns the text on one line, with U+FFFD for every character that is not plain.
 pub(super) fn cleaned(text: &str) -> String {
     let clean = |character| match character {
         '\t' | '\r' | '\n' => ' ',

@@ -1,14 +1,14 @@
-//! The hardened profile: which WebAssembly there is, and what bounds it.
+//! The hardened profile: the enabled WebAssembly features, and the limits.
 
 use wasmtime::{Config, OperatorCost, OptLevel, Strategy, WasmFeatures};
 
 use crate::sandbox::Execution;
 
-/// How much stack a guest may use. Threads that run guests have at least 2 MiB, so this is reached first.
+/// Stack limit of a guest. Threads that run guests have at least 2 MiB, so this limit is reached first.
 const STACK_BYTES_MAX: usize = 256 * 1024;
 
-/// What ordinary compilers emit, and nothing a rule could not do without: no SIMD, threads, 64-bit or second memories,
-/// garbage collection, exceptions or tail calls.
+/// Features that ordinary compilers use and rules need: no SIMD, threads, 64-bit or multiple memories, garbage
+/// collection, exceptions or tail calls.
 pub(super) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::MUTABLE_GLOBAL)
     .union(WasmFeatures::SIGN_EXTENSION)
@@ -16,7 +16,7 @@ pub(super) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::MULTI_VALUE)
     .union(WasmFeatures::BULK_MEMORY);
 
-/// The engine's name of its interpreter for this machine.
+/// The wasmtime target of the interpreter on this machine.
 const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (64, false) => "pulley64",
     (64, true) => "pulley64be",
@@ -24,10 +24,10 @@ const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (_, true) => "pulley32be",
 };
 
-/// The one profile of the one engine.
+/// Returns the configuration of the engine.
 ///
 /// # Errors
-/// When the engine has no interpreter, and is to interpret.
+/// When interpreted execution is requested and the engine has no interpreter.
 pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     if execution == Execution::Interpreted {
@@ -39,12 +39,12 @@ pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     config.cranelift_opt_level(OptLevel::Speed);
     // The same module, transaction and history give the same bits on every machine.
     config.cranelift_nan_canonicalization(true);
-    // Fuel decides, deterministically; the epoch is the safety net for what fuel does not measure.
+    // Fuel is the deterministic limit; the epoch is the fallback for costs that fuel does not measure.
     config.consume_fuel(true);
     config.operator_cost(costs());
     config.epoch_interruption(true);
     config.max_wasm_stack(STACK_BYTES_MAX);
-    // A storm of traps must stay cheap, and an address tells an attacker more than us.
+    // Frequent traps must stay cheap, and addresses help attackers.
     config.wasm_backtrace_max_frames(None);
     config.native_unwind_info(false);
     config.generate_address_map(false);
@@ -52,8 +52,8 @@ pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-/// One unit for each instruction, and more for those that leave the module's code: growing takes as long as a hundred
-/// others, bulk operations as long as twenty before their first byte.
+/// One unit per instruction, and more for instructions that leave the code of the module. Growing costs 100; a bulk
+/// operation costs 20, besides its bytes.
 const fn costs() -> OperatorCost {
     let mut costs = OperatorCost::new();
     costs.MemoryGrow = 100;

@@ -1,4 +1,4 @@
-//! Instances that wait for the next transaction, and such that live for one.
+//! Runs modules in warm instances, or in a fresh instance per run.
 
 use tollgate_guest_abi::EVALUATE_EXPORT;
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
@@ -10,59 +10,57 @@ use tollgate_model::instruction::Grant;
 
 use crate::sandbox::{AdmittedModule, MEMORY_EXPORT, Sandbox, SandboxError, failure};
 
-/// How many epochs, of a millisecond each, one run may last. Fuel decides, and deterministically; this is for what fuel
-/// does not measure, and long enough that a busy machine does not change a verdict.
+/// Epochs, of one millisecond each, before a run is interrupted. Fuel is the deterministic limit; this fallback is long
+/// enough that a busy machine does not change a verdict.
 const EPOCHS_PER_RUN: u64 = 500;
 
-/// Instances of some modules, on one thread.
+/// Instances of modules, on one thread.
 ///
-/// The instance of a module that cannot remember anything, having no memory, no table and no global that changes, is
-/// called again and again. Every other module gets a new one, in a store of its own, for each run.
+/// A module without memory, tables and mutable globals has no state, so its instance is reused. Any other module gets a
+/// new instance in a separate store for each run.
 pub struct Runner<H: HostCalls> {
     engine: Engine,
     linker: Linker<GuestState<H>>,
     warm: Store<GuestState<H>>,
-    /// `None` until the module is run: a rule that others answer for may never be.
+    /// `None` until the module first runs; a fused rule may never run.
     seats: Vec<Option<Box<InstanceSlot<H>>>>,
 }
 
-/// One module.
 struct InstanceSlot<H: 'static> {
     entry: ModuleEntry<H>,
     terms: RunLimits,
 }
 
-/// What holds for every run of a module.
+/// Limits of every run of a module.
 #[derive(Clone, Copy)]
 struct RunLimits {
     n_rules: usize,
     fuel: u64,
-    /// `None` for what the compiler made: it cannot loop, and its calls are counted where it is compiled.
+    /// `None` for modules of the compiler: they cannot loop, and their calls were counted at compile time.
     grant: Option<Grant>,
 }
 
 enum ModuleEntry<H: 'static> {
     Warm(TypedFunc<(), i64>),
     Fresh(InstancePre<GuestState<H>>),
-    /// There is none: each try would take up room that others have.
+    /// Instantiation failed; another try would use up instances of the store.
     Broken(RuleFailure),
 }
 
-/// What a module answered.
+/// The answer of a module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleAnswer {
-    /// Bit `n` says whether rule `n` of its manifest matched.
+    /// Bit `n` is set if rule `n` of its manifest matched.
     pub bits: u64,
-    /// What it has to say of the match beyond that.
+    /// Score and reason set by the module.
     pub said: RuleStatement,
 }
 
 impl<H: HostCalls> Runner<H> {
-    /// For so many modules. None is looked at before it is run: whoever changes from one set of a thousand rules to the next
-    /// runs a few of them.
+    /// Creates a runner for this number of modules. Each is instantiated on first use, since many may never run.
     ///
     /// # Errors
-    /// When the engine cannot link what the host offers.
+    /// When the host functions cannot be linked.
     pub fn new(sandbox: &Sandbox, host: H, n_modules: usize) -> Result<Self, SandboxError> {
         let engine = sandbox.engine.clone();
         let mut warm = store(&engine, StoreLimits { n_instances: n_modules, memory_bytes: 0 });
@@ -73,19 +71,19 @@ impl<H: HostCalls> Runner<H> {
         Ok(Self { engine, linker, warm, seats })
     }
 
-    /// What the guests ask their questions to.
+    /// Returns the host that answers the calls of guests.
     ///
     /// # Errors
-    /// When a run ended in a panic: the runner is of no use any more.
+    /// When a run panicked; the runner is then unusable.
     pub fn host(&mut self) -> Result<&mut H, SandboxError> {
         let lost = |_| SandboxError::Engine("the host was lost in a panic".to_owned());
         self.warm.data_mut().host().map_err(lost)
     }
 
-    /// Runs one module, which has a place among all of them, always the same.
+    /// Runs a module. `place` is its index, which must always be the same.
     ///
     /// # Errors
-    /// How it died. The other modules are none the worse for it.
+    /// The failure of the module. Other modules are not affected.
     pub fn run(&mut self, place: usize, module: &AdmittedModule) -> Result<ModuleAnswer, RuleFailure> {
         let Self { linker, warm, seats, .. } = self;
         let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
@@ -140,7 +138,7 @@ fn open_warm<H: HostCalls>(
     linker: &Linker<GuestState<H>>,
     warm: &mut Store<GuestState<H>>,
 ) -> wasmtime::Result<ModuleEntry<H>> {
-    // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
+    // Instantiation runs no guest code, as admission ensures, but is metered anyway.
     meter(warm, terms.fuel)?;
     let instance = linker.instantiate(&mut *warm, module)?;
     Ok(ModuleEntry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?))
@@ -179,7 +177,7 @@ fn call<H: HostCalls>(
     let guests = store.data_mut();
     guests.calls_left = terms.grant.map(|grant| grant.host_calls);
     guests.n_rules = terms.n_rules;
-    // What one left that died is not for the next.
+    // Discard the output of a failed run.
     guests.said = RuleStatement::default();
     let bits = entry.call(&mut *store, ())?.cast_unsigned();
     Ok(ModuleAnswer { bits, said: std::mem::take(&mut store.data_mut().said) })

@@ -1,4 +1,4 @@
-//! Guests written by hand: what the compiler never makes, and what a hostile author would.
+//! Tests with handwritten guests, including hostile ones that the compiler never produces.
 
 use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
@@ -8,7 +8,7 @@ use tollgate_model::instruction::Grant;
 
 use super::*;
 
-/// A host that has nothing to tell.
+/// A host with fixed answers.
 struct Silent;
 
 impl HostCalls for Silent {
@@ -106,7 +106,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// A module of this text, carrying a manifest.
+/// Parses a module and adds a manifest.
 fn module(wat: &str) -> Vec<u8> {
     with_manifest(&wat::parse_str(wat).unwrap(), &manifest())
 }
@@ -115,7 +115,7 @@ fn evaluating(body: &str) -> String {
     format!(r#"(module (import "tollgate" "number" (func $number (param i32) (result f64))) {body})"#)
 }
 
-/// What a stranger's module answers, three times in a row, beside a good one.
+/// Checks the answer of an untrusted module in three runs, next to a valid module.
 #[track_caller]
 fn check_said(body: &str, expected: &Result<ModuleAnswer, RuleFailure>) {
     let sandbox = Sandbox::new().unwrap();

@@ -1,4 +1,4 @@
-//! The engine's clock: one epoch a millisecond, so that no guest runs for ever.
+//! The epoch ticker: one epoch per millisecond, so that no guest runs forever.
 
 use std::io;
 use std::sync::Arc;
@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// The length of an epoch.
 pub(super) const EPOCH: Duration = Duration::from_millis(1);
 
-/// Advances the epoch until it is dropped.
+/// Advances the epoch until dropped.
 #[derive(Debug)]
 pub(super) struct EpochTicker {
     stopped: Arc<AtomicBool>,
@@ -40,7 +39,7 @@ impl Drop for EpochTicker {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // The thread only ticks; it has nothing to report.
+            // The thread has no result to report.
             drop(thread.join());
         }
     }

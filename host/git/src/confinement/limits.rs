@@ -1,45 +1,45 @@
-//! Limits that every system has.
+//! Resource limits that every Unix system supports.
 
 use std::io;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How much a process may use. Whoever started the service may have set lower limits, which stay.
+/// Resource limits of a process. Lower limits inherited from the parent stay in force.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessLimits {
-    /// Processor time, in seconds. The system says so when it is used up (`SIGXCPU`), and kills a second later.
+    /// Processor time, in seconds. The kernel sends `SIGXCPU` when it is used up, and kills the process a second later.
     pub processor_seconds: u64,
-    /// Memory that is written to, in bytes.
+    /// Writable memory, in bytes.
     pub memory_bytes: u64,
-    /// All memory, with the program itself, in bytes.
+    /// Address space, including the program itself, in bytes.
     pub address_bytes: u64,
     /// Largest file, in bytes.
     pub file_bytes: u64,
-    /// Most open files, pipes and sockets.
+    /// Maximum number of open files, pipes and sockets.
     pub open_files: u64,
 }
 
-/// How far such a process stands back behind the service where both want a core: it gets a quarter of one.
+/// Niceness of such a process. When it competes with the service for a core, it gets about a quarter of it.
 const NICENESS: i32 = 5;
 
-/// The system refuses a limit.
+/// A limit that the system refused.
 #[derive(Debug, thiserror::Error)]
 #[error("the system refuses {call}: {source}")]
 pub struct LimitError {
-    /// What was asked for.
+    /// The call that failed.
     pub call: &'static str,
-    /// Its answer.
+    /// The error of the call.
     pub source: io::Error,
 }
 
-/// Sets them for this process, which from here on leaves the cores to the service, if it may stand back, leaves no dump of itself
-/// and ends with the thread that started it.
+/// Applies the limits to this process. It also lowers its priority if permitted, disables core dumps, and lets the
+/// process end together with the thread that started it.
 ///
 /// # Errors
-/// When the system refuses one.
+/// Fails if the system refuses a limit.
 pub fn limit(limits: &ProcessLimits) -> Result<(), LimitError> {
-    // Where memory runs out, this process is ended before the service.
+    // When memory runs out, the kernel ends this process before the service.
     #[cfg(target_os = "linux")]
     std::fs::write("/proc/self/oom_score_adj", "1000").ok();
     for (call, resource, most) in [
@@ -53,22 +53,22 @@ pub fn limit(limits: &ProcessLimits) -> Result<(), LimitError> {
     }
     limit_processor(limits.processor_seconds)
         .map_err(|source| LimitError { call: "setrlimit(RLIMIT_CPU)", source })?;
-    // Whoever may not stand back works all the same.
+    // A process that may not lower its priority works all the same.
     rustix::process::nice(NICENESS).ok();
-    // A thread of the service waits for this process as long as it lives: that one's end is the service's.
+    // A thread of the service waits for this process, so that thread ends only with the service.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(|error| LimitError { call: "prctl(PR_SET_PDEATHSIG)", source: error.into() })?;
     Ok(())
 }
 
-/// Files that this process makes from here on are for its own user alone, and always for that one, whatever mask it was started with.
-/// To be called before any other thread is there.
+/// Makes files that this process creates accessible to its own user alone, whatever umask it inherited. Call it before
+/// any other thread starts.
 pub fn keep_files_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Why a process that runs out of memory has too little of it: whoever started the service left it less than these limits.
+/// Returns an explanation for running out of memory, if inherited limits are lower than `limits`.
 #[must_use]
 pub fn too_little_memory(limits: &ProcessLimits) -> Option<String> {
     let most = |resource| getrlimit(resource).maximum.unwrap_or(u64::MAX);
@@ -90,19 +90,18 @@ pub fn too_little_memory(limits: &ProcessLimits) -> Option<String> {
 /// Lowers the limit of processor time of this process, in seconds.
 ///
 /// # Errors
-/// When the system refuses it.
+/// Fails if the system refuses the limit.
 pub fn limit_processor(seconds: u64) -> io::Result<()> {
     set(Resource::Cpu, seconds, seconds.saturating_add(1))
 }
 
-/// How many files and connections this process may have open, after asking the system for this many: whoever started it
-/// may have left room between what it gets and what it may ask for.
+/// Raises the limit of open files and connections to `wanted`, up to the hard limit, and returns the resulting limit.
 pub fn open_files(wanted: u64) -> u64 {
     let current = || getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let most = getrlimit(Resource::Nofile).maximum;
     if current() < wanted {
         let asked = wanted.min(most.unwrap_or(u64::MAX));
-        // A refusal leaves what there is.
+        // If this is refused, the current limit remains.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(asked), maximum: most });
     }
     current()

@@ -1,4 +1,4 @@
-//! How much memory the service can have at all, and what the history may take of it.
+//! Memory available to the service, and the share that the history may take.
 
 use std::fmt;
 #[cfg(target_os = "linux")]
@@ -9,46 +9,46 @@ use std::path::PathBuf;
 
 use rustix::process::{Resource, getrlimit};
 
-/// The history takes no more unless it is told to, in bytes.
+/// Maximum default for the history, in bytes.
 const DEFAULT_MAX: u64 = 2 << 30;
-/// And no less, in bytes.
+/// Minimum default for the history, in bytes.
 const DEFAULT_MIN: u64 = 16 << 20;
-/// The default is this part of what there is: docs/deploy.md has what the process takes beside and while it restarts.
+/// Divisor of the available memory for the default. docs/deploy.md lists the other memory needs of the process.
 const DEFAULT_PART: u64 = 3;
-/// What the process takes beside the history, whatever that is, in bytes.
+/// Memory of the process besides the history, whatever its size, in bytes.
 const BESIDE: u64 = 128 << 20;
 
-/// The least of what control groups, limits of the process and the machine leave.
+/// The smallest bound among control groups, process limits and the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryBound {
-    /// So much, in bytes.
+    /// Available memory, in bytes.
     pub bytes: u64,
-    /// Whose bound it is.
+    /// Source of the bound.
     pub of: BoundSource,
 }
 
-/// Whose bound it is.
+/// Source of a memory bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundSource {
-    /// A control group, by the file that says so.
+    /// A control group, with the file that contains the bound.
     ControlGroup(PathBuf),
-    /// A limit of the process, by its name.
+    /// A resource limit of the process, by name.
     Process(&'static str),
-    /// The machine.
+    /// The physical memory of the machine.
     Machine,
 }
 
-/// What the history may take.
+/// Memory limit of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryMemory {
-    /// So much, in bytes.
+    /// Limit, in bytes.
     pub bytes: usize,
-    /// What there is.
+    /// Memory available to the process, if it could be determined.
     pub bound: Option<MemoryBound>,
 }
 
 impl HistoryMemory {
-    /// What the setting says, or a part of what there is.
+    /// Returns the configured limit, or a share of the available memory.
     #[must_use]
     pub fn of(set: Option<usize>) -> Self {
         Self::within(set, memory_bound())
@@ -62,11 +62,11 @@ impl HistoryMemory {
         Self { bytes: set.unwrap_or_else(part), bound }
     }
 
-    /// What is wrong with a limit that what there is has no room for; `None` when it has.
+    /// Returns a warning if the limit does not fit into the available memory.
     #[must_use]
     pub fn lack(&self) -> Option<String> {
         let bound = self.bound.as_ref()?;
-        // A restart takes half as much again.
+        // A restart takes half of the history's memory on top.
         let needed = (self.bytes as u64).saturating_mul(3) / 2 + BESIDE;
         let fits = bound.bytes.saturating_sub(BESIDE).saturating_mul(2) / 3;
         if needed > bound.bytes && fits < DEFAULT_MIN {
@@ -107,7 +107,7 @@ impl fmt::Display for MemoryBound {
     }
 }
 
-/// `None` where the system does not say.
+/// Returns `None` where the system reports no bound.
 fn memory_bound() -> Option<MemoryBound> {
     let of_process = [("RLIMIT_AS", Resource::As), ("RLIMIT_DATA", Resource::Data)].into_iter().filter_map(
         |(name, resource)| {
@@ -119,7 +119,7 @@ fn memory_bound() -> Option<MemoryBound> {
 
 #[cfg(target_os = "linux")]
 fn of_machine() -> Option<MemoryBound> {
-    // Unlike /proc/meminfo it is there wherever the service runs.
+    // Unlike `/proc/meminfo`, this call is available wherever the service runs.
     let info = rustix::system::sysinfo();
     Some(MemoryBound { bytes: info.totalram.saturating_mul(info.mem_unit.into()), of: BoundSource::Machine })
 }
@@ -134,7 +134,7 @@ fn of_groups() -> Vec<MemoryBound> {
     Vec::new()
 }
 
-/// The bounds of every control group this process is in, of either version, up to the one that it sees as the root.
+/// Returns the bounds of every control group of this process, version 1 or 2, up to its visible root.
 #[cfg(target_os = "linux")]
 fn of_groups() -> Vec<MemoryBound> {
     let Ok(process) = procfs::process::Process::myself() else { return Vec::new() };
@@ -161,13 +161,13 @@ fn of_groups() -> Vec<MemoryBound> {
     bounds
 }
 
-/// What these files of a group, and of every group above it, say.
+/// Reads the bounds in these files of a group and of every group above it.
 #[cfg(target_os = "linux")]
 fn bounds_up_from(mount: &Path, below: &Path, names: &[&str]) -> Vec<MemoryBound> {
     let files =
         below.ancestors().flat_map(|group| names.iter().map(move |name| mount.join(group).join(name)));
     let bound = |file: PathBuf| {
-        // `max` is no bound.
+        // `max` means no bound.
         let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
         Some(MemoryBound { bytes, of: BoundSource::ControlGroup(file) })
     };

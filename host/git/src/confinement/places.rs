@@ -1,4 +1,4 @@
-//! Which files may be opened and which ports connected to: Landlock.
+//! Landlock: restricts the files a process may open and the ports it may connect to.
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, LandlockStatus, NetPort, RestrictionStatus, Ruleset,
@@ -7,7 +7,7 @@ use landlock::{
 
 use super::{ConfinementLevel, PathAccess, ProcessNeeds};
 
-/// The newest that is asked for: files, TCP ports, signals and abstract sockets. Older kernels do what they can.
+/// Newest Landlock ABI to request: files, TCP ports, signals and abstract sockets. Older kernels enforce a part of it.
 const NEWEST: ABI = ABI::V6;
 
 pub(super) fn confine(reach: &ProcessNeeds<'_>) -> ConfinementLevel {

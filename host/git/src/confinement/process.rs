@@ -1,4 +1,4 @@
-//! Such a process seen from the service: started, asked once, heard within bounds, never left behind.
+//! A confined process as the service uses it: started, given one question, read within bounds, and always reaped.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,76 +17,76 @@ use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use super::{Confinement, WALLS_NEEDED};
 
-/// How processes are started. Cheap to clone.
+/// Starts processes of one program. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ProcessLauncher {
     path: PathBuf,
     arguments: Vec<OsString>,
-    /// Whether it was said which walls this system has.
+    /// Whether the confinement of this system was already logged.
     is_described: Arc<AtomicBool>,
 }
 
-/// Most bytes of notes that are read.
 const NOTES_BYTES_MAX: usize = 4096;
-/// Longest note that is shown.
+/// Maximum number of characters of a note to show.
 const LAST_CHARACTERS_MAX: usize = 300;
 
 const NO_PROC: &str = "there is no /proc, by which this program finds itself: mount it";
 
-/// The processes of this one that nobody has waited for yet.
+/// Ids of child processes that have not been reaped yet.
 static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// A running process. Never left behind: killed and waited for when dropped.
+/// A running process. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct Process(Child);
 
-/// What a process noted on its standard error: a line for each thing that it began.
+/// Progress notes from the standard error of a process, one line for each step it began.
 #[derive(Debug, Default)]
 pub struct ProgressNotes(String);
 
-/// What a process said.
+/// Output of a process.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProcessOutput {
-    /// Everything up to the end.
+    /// Everything up to the end of the output.
     Whole(Vec<u8>),
-    /// The end did not come in time.
+    /// The output did not end before the deadline.
     TooLate,
-    /// More than anybody wants to hear.
+    /// The output exceeds its maximum size.
     TooMuch,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessExit {
-    /// It has worked longer than it may.
+    /// It exceeded its processor time.
     ProcessorTime,
-    /// It has written a larger file than it may.
+    /// It exceeded its maximum file size.
     FileSize,
-    /// By itself or by another signal.
+    /// It exited, or was ended by another signal.
     Other(ExitStatus),
 }
 
 impl ProcessLauncher {
-    /// The running program, started with this word, which is to touch nothing of a stranger's without its walls if these are needed.
+    /// Creates a launcher for the running program with this argument. With `needs_walls`, the process refuses to touch
+    /// untrusted data while Landlock or seccomp is missing.
     #[must_use]
     pub fn this(argument: &str, needs_walls: bool) -> Self {
-        // By this path it is the very program that runs, also when its file was replaced meanwhile.
+        // This path refers to the running program even if its file has been replaced.
         let by_number = PathBuf::from("/proc/self/exe");
         let path = if by_number.exists() { Ok(by_number) } else { std::env::current_exe() };
         let walls = needs_walls.then_some(WALLS_NEEDED);
         Self::at(path.unwrap_or_default(), [argument].into_iter().chain(walls).map(OsString::from).collect())
     }
 
-    /// The program of this file, with these arguments.
+    /// Creates a launcher for the program at `path`, with these arguments.
     #[must_use]
     pub fn at(path: PathBuf, arguments: Vec<OsString>) -> Self {
         Self { path, arguments, is_described: Arc::default() }
     }
 
-    /// Starts one, with nothing of the service's but three pipes.
+    /// Starts a process that inherits nothing from the service except three pipes.
     ///
     /// # Errors
-    /// When the system gives no process or no pipe.
+    /// Fails if the system cannot create the process or a pipe.
     pub fn start(&self) -> io::Result<Process> {
         if self.path.as_os_str().is_empty() {
             return Err(io::Error::other(NO_PROC));
@@ -94,9 +94,9 @@ impl ProcessLauncher {
         let mut command = Command::new(&self.path);
         command.arg0("tollgate").args(&self.arguments).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // In a group of its own: a signal for the service's, such as SIGHUP, is not for it, and would end it.
+        // A separate process group, so that signals to the group of the service, such as SIGHUP, do not end it.
         command.process_group(0);
-        // Held meanwhile: nobody takes the new one for an orphan.
+        // Held until the id is inserted, so that `reap_orphans` does not take the new process for an orphan.
         let mut children = CHILDREN.lock();
         let child = command.spawn()?;
         children.insert(child.id());
@@ -104,7 +104,7 @@ impl ProcessLauncher {
         Ok(Process(child))
     }
 
-    /// Says once which walls there are: a system without one of them is no reason to stop, and one to know.
+    /// Logs once how this system confines processes. Incomplete confinement is a warning, not an error.
     pub fn describe(&self, who: &str, walls: &Confinement) {
         if self.is_described.swap(true, Ordering::Relaxed) {
             return;
@@ -122,17 +122,17 @@ impl ProcessLauncher {
 }
 
 impl Process {
-    /// Its number.
+    /// Returns the process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Tells it the question and hears what it says, up to its end. Neither side waits for the other: who does not hear
-    /// may still say something. The pipe of questions stays open afterwards.
+    /// Writes the question and reads the output up to its end. Writing and reading do not wait for each other: a
+    /// process may reply without reading the question. The pipe of the question stays open afterwards.
     ///
     /// # Errors
-    /// When the system does not let them talk.
+    /// Fails if a pipe cannot be read or written.
     pub fn ask(&mut self, question: &[u8], bytes_max: usize, deadline: Instant) -> io::Result<ProcessOutput> {
         let (Some(questions), Some(answers)) = (&mut self.0.stdin, &mut self.0.stdout) else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -163,10 +163,10 @@ impl Process {
         }
     }
 
-    /// Ends it. Whoever has ended already keeps the end that was its own.
+    /// Kills the process and reaps it. A process that has already ended keeps its own exit status.
     ///
     /// # Errors
-    /// When the system does not say how it ended.
+    /// Fails if the system does not report how the process ended.
     pub fn end(&mut self) -> io::Result<ProcessExit> {
         self.0.kill().ok();
         let status = self.0.wait();
@@ -174,11 +174,11 @@ impl Process {
         Ok(ProcessExit::of(status?))
     }
 
-    /// What it noted on its standard error, once it has ended. A stranger may have had a say in it: there is nothing in it that a terminal
-    /// or a log would obey.
+    /// Returns the notes from standard error, once the process has ended. Untrusted data may have influenced them, so
+    /// control characters are replaced by spaces.
     pub fn notes(&mut self) -> ProgressNotes {
         let Some(errors) = &mut self.0.stderr else { return ProgressNotes::default() };
-        // Whoever it started, and is alive, may still hold the pipe.
+        // A surviving child of the process may still hold the pipe open.
         if rustix::io::ioctl_fionbio(&*errors, true).is_err() {
             return ProgressNotes::default();
         }
@@ -192,8 +192,7 @@ impl Process {
     }
 }
 
-/// Waits for every process that has ended and that nobody here started: the first process of a container is given those whose own
-/// parents are gone.
+/// Reaps every ended child that this program did not start. The first process of a container inherits such orphans.
 #[cfg(target_os = "linux")]
 pub fn reap_orphans() {
     let children = CHILDREN.lock();
@@ -208,7 +207,7 @@ pub fn reap_orphans() {
     }
 }
 
-/// Does nothing: containers are of Linux.
+/// Does nothing: only Linux has containers.
 #[cfg(not(target_os = "linux"))]
 pub fn reap_orphans() {}
 
@@ -230,7 +229,7 @@ impl ProcessExit {
         }
     }
 
-    /// The name of the signal that ended it, such as `SIGSYS`; `None` when it ended by itself.
+    /// Returns the name of the signal that ended the process, such as `SIGSYS`; `None` if it exited.
     #[must_use]
     pub fn signal(self) -> Option<String> {
         let Self::Other(status) = self else { return None };
@@ -239,7 +238,7 @@ impl ProcessExit {
         Some(known.map_or_else(|| format!("signal {number}"), |signal| signal.as_str().to_owned()))
     }
 
-    /// Whether it ended by itself, and says that all went well.
+    /// Returns whether the process exited with success.
     #[must_use]
     pub fn is_success(self) -> bool {
         matches!(self, Self::Other(status) if status.success())
@@ -247,20 +246,20 @@ impl ProcessExit {
 }
 
 impl ProgressNotes {
-    /// What it was doing when it ended.
+    /// Returns the last note: the step the process was in when it ended.
     #[must_use]
     pub fn last(&self) -> String {
         self.0.lines().last().unwrap_or("starting").chars().take(LAST_CHARACTERS_MAX).collect()
     }
 
-    /// Whether one of these stands in them.
+    /// Returns whether the notes contain one of these texts.
     #[must_use]
     pub fn tell_of(&self, words: &[&str]) -> bool {
         words.iter().any(|words| self.0.contains(words))
     }
 }
 
-/// What a signal did that a process did not bring upon itself by its limits, and what helps; `doing` is its last note.
+/// Describes an end by a signal that is no resource limit, with advice; `doing` is the last note.
 #[must_use]
 pub fn ended_by(signal: &str, doing: &str) -> String {
     let cure = match signal {
@@ -279,7 +278,7 @@ struct Ready {
     hears: bool,
 }
 
-/// Until one of them can go on; `None` when time is up.
+/// Waits until a pipe is ready; `None` after the deadline.
 fn wait(
     answers: BorrowedFd<'_>,
     questions: Option<BorrowedFd<'_>>,
@@ -304,13 +303,13 @@ fn wait(
     Ok(Some(Ready { says: is_ready(0), hears: is_ready(1) }))
 }
 
-/// Says as much as the pipe takes; what is left of it.
+/// Writes what fits into the pipe and returns the rest.
 fn tell<'q>(questions: &mut ChildStdin, unsaid: &'q [u8]) -> io::Result<&'q [u8]> {
     match questions.write(unsaid) {
         Ok(n_bytes) => Ok(unsaid.get(n_bytes..).unwrap_or_default()),
         Err(error) => match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(unsaid),
-            // Who is dead does not hear: how it died says more.
+            // The process has ended; its exit status says more than this error.
             io::ErrorKind::BrokenPipe => Ok(&[]),
             _ => Err(error),
         },

@@ -1,9 +1,9 @@
-//! Which calls of the system are refused: seccomp.
+//! seccomp: the system calls that a confined process is refused.
 //!
-//! A list of what is refused, not of what is allowed: that would depend on the C library of each machine. Refused is
-//! everything by which a process gets out of its own memory: other programs, other processes, other sockets than streams
-//! of the internet, and the parts of the kernel that nobody here has any use for. Who only computes is refused more: files,
-//! sockets and threads of any kind, and memory that can be executed.
+//! The filter lists refused calls, because a list of allowed calls would depend on the C library of each machine. It
+//! refuses access beyond the memory of the process: other programs and processes, and sockets other than internet
+//! streams. It also refuses unneeded kernel interfaces. A process that only computes is also refused files, sockets,
+//! threads and executable memory.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use super::{ConfinementLevel, ProcessNeeds};
 
 type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-// Who hears of what can be read from a file or socket. The numbers are those of every architecture seccompiler knows.
+// Requests that choose which process gets a signal when a file or socket becomes readable. The numbers are those of
+// every architecture that seccompiler supports.
 const F_SETOWN: u64 = 8;
 const F_SETSIG: u64 = 10;
 const F_SETOWN_EX: u64 = 15;
 const FIOSETOWN: u64 = 0x8901;
 const SIOCSPGRP: u64 = 0x8902;
-/// What marks calls in the manner of 32-bit programs, which some kernels let every program make.
+/// Bit that marks calls of the x32 ABI, which some kernels offer to every program.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
-/// Memory that can be executed.
 const PROT_EXEC: u64 = 4;
 
-/// Refused whatever they are asked for.
+/// Calls refused whatever their arguments.
 const REFUSED: [i64; 63] = [
     // Other programs.
     libc::SYS_execve,
@@ -46,19 +46,19 @@ const REFUSED: [i64; 63] = [
     libc::SYS_tkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
-    // To be spoken to.
+    // Incoming connections.
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
-    // Memory shared with others.
+    // Shared memory and messages.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_msgget,
     libc::SYS_semget,
     libc::SYS_mq_open,
     libc::SYS_memfd_create,
-    // The kernel's workshops, where its own mistakes are found.
+    // Complex kernel interfaces, where kernel bugs are often found.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -71,7 +71,7 @@ const REFUSED: [i64; 63] = [
     libc::SYS_request_key,
     libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie,
-    // Another view of the files.
+    // Another view of the file system.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -102,7 +102,7 @@ const REFUSED: [i64; 63] = [
     libc::SYS_personality,
 ];
 
-/// Refused to who only computes. It holds its pipes and nothing else, and cannot get anything else.
+/// Calls also refused to a process that only computes. It has its pipes and cannot acquire anything else.
 const REFUSED_TO_COMPUTE: [i64; 23] = [
     libc::SYS_openat,
     libc::SYS_openat2,
@@ -129,7 +129,7 @@ const REFUSED_TO_COMPUTE: [i64; 23] = [
     libc::SYS_clone,
 ];
 
-/// What other architectures never had.
+/// Older calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const OLD_AND_REFUSED_TO_COMPUTE: [i64; 13] = [
     libc::SYS_open,
@@ -162,9 +162,9 @@ fn programs(reach: &ProcessNeeds<'_>) -> Result<[BpfProgram; 2], BackendError> {
     let mut refused: SyscallRules = REFUSED.into_iter().map(|call| (call, Vec::new())).collect();
     refused.insert(libc::SYS_socket, other_sockets()?);
     refused.insert(libc::SYS_clone, other_processes()?);
-    // Limits of other processes.
+    // Resource limits of other processes.
     refused.insert(libc::SYS_prlimit64, vec![when(&[(0, Is::Ne, 0)])?]);
-    // Signals to other processes: at once, or when something can be read. Its own abort is one to itself.
+    // Signals to other processes, immediate or on readability. A process may signal itself, for example to abort.
     refused.insert(libc::SYS_tgkill, vec![when(&[(0, Is::Ne, u64::from(std::process::id()))])?]);
     refused.insert(libc::SYS_fcntl, one_of(1, &[F_SETOWN, F_SETOWN_EX, F_SETSIG])?);
     refused.insert(libc::SYS_ioctl, one_of(1, &[FIOSETOWN, SIOCSPGRP])?);
@@ -179,11 +179,11 @@ fn programs(reach: &ProcessNeeds<'_>) -> Result<[BpfProgram; 2], BackendError> {
     #[cfg(target_arch = "x86_64")]
     {
         refused.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, Vec::new())));
-        // The same calls by their other numbers, and the few that have numbers of their own.
+        // The same calls under their x32 numbers, and the calls that only x32 has.
         let others = refused.keys().copied().chain(512..=547).map(|call| call | X32).collect::<Vec<_>>();
         refused.extend(others.into_iter().map(|call| (call, Vec::new())));
     }
-    // What it is asked for is out of a filter's sight; told that there is no such call, the C library takes `clone`.
+    // A filter cannot inspect the arguments of `clone3`. On `ENOSYS`, the C library falls back to `clone`.
     let unknown: SyscallRules = [(libc::SYS_clone3, Vec::new())].into();
     Ok([program(unknown, libc::ENOSYS)?, program(refused, libc::EPERM)?])
 }
@@ -193,7 +193,7 @@ fn program(refused: SyscallRules, error: i32) -> Result<BpfProgram, BackendError
     SeccompFilter::new(refused, SeccompAction::Allow, error, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// All but streams of the internet; where those lead is for Landlock to say.
+/// Matches sockets other than internet streams; Landlock restricts their destinations.
 fn other_sockets() -> Result<Vec<SeccompRule>, BackendError> {
     const KIND: u64 = 0xf;
     let kinds = [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
@@ -203,18 +203,18 @@ fn other_sockets() -> Result<Vec<SeccompRule>, BackendError> {
     kinds.into_iter().map(of_kind).chain([others]).collect()
 }
 
-/// A thread is none.
+/// Matches `clone` calls that create a process instead of a thread.
 fn other_processes() -> Result<Vec<SeccompRule>, BackendError> {
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     Ok(vec![when(&[(0, Is::MaskedEq(thread), 0)])?])
 }
 
-/// When this argument is one of these.
+/// Matches if this argument has one of these values.
 fn one_of(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
     values.iter().map(|value| when(&[(argument, Is::Eq, *value)])).collect()
 }
 
-/// When all of these hold of the arguments.
+/// Matches if all conditions on the arguments hold.
 fn when(conditions: &[(u8, Is, u64)]) -> Result<SeccompRule, BackendError> {
     let of = |(argument, operator, value): &(u8, Is, u64)| {
         SeccompCondition::new(*argument, Length::Dword, operator.clone(), *value)

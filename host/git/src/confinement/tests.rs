@@ -1,4 +1,4 @@
-//! Processes that do not do as they should, and what walls keep a thread from.
+//! Misbehaving processes, and the actions that confinement refuses to a thread.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,9 +13,8 @@ use rustix::process::Signal;
 
 use super::*;
 
-/// Nobody waits longer for one.
 const LONG: Duration = Duration::from_secs(20);
-/// More than a pipe holds.
+/// More bytes than a pipe holds.
 const LARGE: usize = 1 << 20;
 
 fn shell(line: &str) -> Process {
@@ -36,16 +35,16 @@ fn a_process_is_heard_whatever_it_does_with_the_question() {
     let question = vec![b'q'; LARGE];
     let short = Duration::from_millis(100);
     check("echo yes", b"", LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
-    // It never hears it, and says something all the same.
+    // It never reads the question, but replies.
     check("echo yes", &question, LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
     check("exec <&-; echo yes", &question, LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
-    // As long a reply as a question, both longer than the pipes.
+    // The reply has the length of the question; both exceed a pipe.
     let echoed = [question.as_slice(), b"end"].concat();
     check(&format!("head -c {LARGE}; printf end"), &question, LONG, &ProcessOutput::Whole(echoed));
     check("exec yes", &question, LONG, &ProcessOutput::TooMuch);
     check("exec sleep 100", &question, short, &ProcessOutput::TooLate);
     check("exec cat", b"q", short, &ProcessOutput::TooLate);
-    // Time is up for one that always has something to say, too.
+    // The deadline also ends a process that writes without pause.
     check("while :; do echo; sleep 0.01; done", b"", short, &ProcessOutput::TooLate);
 }
 
@@ -83,7 +82,7 @@ fn a_program_that_is_not_there_is_an_error() {
     assert!(ProcessLauncher::at("/nowhere/tollgate".into(), Vec::new()).start().is_err());
 }
 
-/// What everybody else may do, and what came of it.
+/// Actions that an unconfined thread may perform, each with its result.
 fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
     let file = folder.join("file");
     let this = std::process::id();
@@ -108,7 +107,7 @@ fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
     ]
 }
 
-/// Does it in a thread of its own, within walls or without.
+/// Performs the attempts in a separate thread, with or without confinement.
 fn in_a_thread(
     reach: Option<ProcessNeeds<'static>>,
 ) -> (Option<Confinement>, Vec<(&'static str, io::Result<()>)>) {

@@ -1,8 +1,8 @@
-//! The address of a remote: read strictly, credentials taken out at once.
+//! Strict parser for addresses of remotes. It separates the credentials immediately.
 //!
-//! Addresses are where parsers differ and attackers live. This grammar takes less than a browser does: one spelling of an
-//! IPv4 address, no escapes in a host, nothing that another program could read as an option. What goes to libgit2 is
-//! written anew from the parts, so there is no second reading of the caller's text.
+//! Parsers of addresses differ, and attackers exploit the differences. This grammar accepts less than a browser: one
+//! spelling of an IPv4 address and no escapes in a host. It rejects text that another program could read as an option.
+//! libgit2 gets an address rebuilt from the parsed parts, so the original text is never parsed a second time.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -11,16 +11,15 @@ use tollgate_model::secret::Secret;
 
 use super::credentials::Credentials;
 
-/// Longest address, in bytes.
 const ADDRESS_BYTES_MAX: usize = 2048;
-/// Longest host name, and longest label of one, as the domain name system has them.
+/// Longest host name and longest label, as defined by the domain name system.
 const HOST_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
-/// How a remote is spoken to.
+/// Protocol of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// HTTP within TLS.
+    /// HTTP over TLS.
     Https,
     /// Plain HTTP.
     Http,
@@ -30,36 +29,36 @@ pub enum Scheme {
     File,
 }
 
-/// Where a repository is. Holds no credentials.
+/// Address of a repository, without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryAddress {
-    /// How to speak.
+    /// Protocol.
     pub scheme: Scheme,
-    /// In lower case; an IPv6 address without brackets; empty for a path.
+    /// Host in lower case; an IPv6 address without brackets; empty for a path.
     pub host: String,
-    /// 0 for a path.
+    /// Port; 0 for a path.
     pub port: u16,
-    /// With its leading `/`.
+    /// Path, with its leading `/`.
     pub path: String,
 }
 
-/// Why a text is no address. The text itself is never shown: it may hold a password.
+/// Reason why a text is not a valid address. The text is never shown, because it may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RepositoryAddressError {
-    /// Too long, empty, or with characters that no address has.
+    /// Too long, empty, or with invalid characters.
     #[error(
         "an address has 1 to {ADDRESS_BYTES_MAX} printable ASCII characters and no space, quote or backslash"
     )]
     Characters,
-    /// Not one of the known forms.
+    /// Not one of the supported forms.
     #[error(
         "an address looks like `https://host/path`, `ssh://git@host/path`, `git@host:path` or, where that is allowed, `http://host/path` or `/path`"
     )]
     Form,
-    /// User and password cannot be told apart or decoded.
+    /// User and password cannot be separated or decoded.
     #[error("the user and the password in an address must be percent-encoded")]
     Credentials,
-    /// No name and no address in its usual spelling.
+    /// Neither a host name nor an IP address in its usual spelling.
     #[error(
         "the host of an address must be a domain name, an IPv4 address of four decimal numbers or an IPv6 address in brackets"
     )]
@@ -67,13 +66,13 @@ pub enum RepositoryAddressError {
     /// Not a number from 1 to 65535.
     #[error("the port of an address must be a number from 1 to 65535")]
     Port,
-    /// Empty, or with parts that lead elsewhere.
+    /// Empty, or with parts that lead outside the path.
     #[error("the path of an address must name a repository, without `..`, query or fragment")]
     Path,
 }
 
 impl Scheme {
-    /// As addresses begin with it.
+    /// Returns the scheme as written in an address.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +99,7 @@ impl Scheme {
 }
 
 impl RepositoryAddress {
-    /// Reads an address and takes the credentials out of it.
+    /// Parses an address and separates its credentials.
     ///
     /// # Errors
     /// See [`RepositoryAddressError`].
@@ -133,7 +132,7 @@ impl RepositoryAddress {
         Ok((address, credentials))
     }
 
-    /// `user@host:path`.
+    /// Parses `user@host:path`.
     fn of_short_form(text: &str) -> Result<(Self, Credentials), RepositoryAddressError> {
         let (user, rest) = text.split_once('@').ok_or(RepositoryAddressError::Form)?;
         let (host, path) = rest.split_once(':').ok_or(RepositoryAddressError::Form)?;
@@ -147,21 +146,21 @@ impl RepositoryAddress {
 
     fn of_path(path: &str) -> Result<Self, RepositoryAddressError> {
         let path = checked_path(path)?;
-        // An escape here would be a part of the name for one reader and a character for another.
+        // One program would read an escape literally, another as the character it encodes.
         if path.contains('%') {
             return Err(RepositoryAddressError::Path);
         }
         Ok(Self { scheme: Scheme::File, host: String::new(), port: 0, path })
     }
 
-    /// The host as a request names it, with its port unless that goes without saying.
+    /// Returns the host for a request, with its port unless it is the default.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = self.bracketed_host();
         if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// Whether credentials for the one may be shown to the other.
+    /// Returns whether both addresses have the same scheme, host and port, so that credentials may be shared.
     #[must_use]
     pub fn is_same_origin(&self, other: &Self) -> bool {
         (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)
@@ -172,7 +171,7 @@ impl RepositoryAddress {
     }
 }
 
-/// Without credentials, and without a port that goes without saying.
+/// Writes the address without credentials and without a default port.
 impl fmt::Display for RepositoryAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.scheme == Scheme::File {
@@ -198,7 +197,7 @@ fn credentials_of(user_info: &str) -> Result<Credentials, RepositoryAddressError
     })
 }
 
-/// With `%41` as `A`; no control characters.
+/// Decodes percent-encoding (`%41` is `A`) and rejects control characters.
 fn decoded(text: &str) -> Result<String, RepositoryAddressError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -243,7 +242,7 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), RepositoryAddress
     Ok((host, port.map(number).transpose()?))
 }
 
-/// A domain name, or an IPv4 address in its one usual spelling.
+/// Accepts a domain name, or an IPv4 address in its usual spelling.
 fn host_of(text: &str) -> Result<String, RepositoryAddressError> {
     let host = text.to_ascii_lowercase();
     let is_label = |label: &str| {
@@ -256,8 +255,8 @@ fn host_of(text: &str) -> Result<String, RepositoryAddressError> {
     if host.len() > HOST_BYTES_MAX || !host.split('.').all(is_label) {
         return Err(RepositoryAddressError::Host);
     }
-    // Resolvers take `0x7f.1`, `2130706433` and `0177.0.0.1` for addresses: whatever ends like a number has to be one of
-    // four decimal numbers.
+    // Resolvers accept `0x7f.1`, `2130706433` and `0177.0.0.1` as addresses. A host that ends like a number must
+    // therefore consist of four decimal numbers.
     let last = host.rsplit('.').next().unwrap_or_default();
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x");
     if is_number && host.parse::<Ipv4Addr>().is_err() { Err(RepositoryAddressError::Host) } else { Ok(host) }

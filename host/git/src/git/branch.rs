@@ -1,6 +1,6 @@
-//! Names of branches.
+//! Branch names.
 
-/// Whether a text can be the name of a branch; stricter than Git is.
+/// Returns whether a text is a valid branch name; stricter than Git.
 #[must_use]
 pub fn is_branch(name: &str) -> bool {
     let is_odd = |character: char| {

@@ -1,4 +1,4 @@
-//! What a remote may ask for; the relay shows it, to the configured origin, once.
+//! Credentials for a remote. The relay sends them to the configured origin only.
 
 use std::path::PathBuf;
 
@@ -6,44 +6,44 @@ use openssl::base64::encode_block;
 
 use tollgate_model::secret::Secret;
 
-/// What a token is accompanied by where no user is named; hosts of repositories ignore it.
+/// User name sent with a token when no user is given; Git hosting services ignore it.
 const USER_OF_A_TOKEN: &str = "x-access-token";
-/// Who logs in over SSH where nobody is named.
+/// User name for SSH when no user is given.
 const USER_OF_SSH: &str = "git";
 
-/// Of a caller or the configuration.
+/// Credentials from a caller or from the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// A token in front of the `@` of an address is a secret too.
+    /// User name; secret, because an address may have a token before its `@`.
     pub user: Option<Secret>,
     /// Password or token.
     pub secret: Option<Secret>,
 }
 
-/// How to log in over SSH.
+/// SSH key and trusted hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SshIdentity {
-    /// The private key's file.
+    /// File of the private key.
     pub key: Option<PathBuf>,
-    /// The host keys that are trusted: `SHA256:` and base64 without padding, as `ssh-keyscan` and hosts print them.
+    /// Trusted host keys: `SHA256:` and base64 without padding, as printed by `ssh-keygen -l`.
     pub host_keys: Vec<String>,
 }
 
 impl Credentials {
-    /// These, completed by a token that was given apart.
+    /// Returns these credentials with a separately given token, if any.
     #[must_use]
     pub fn with_token(mut self, token: Option<Secret>) -> Self {
         self.secret = token.or(self.secret);
         self
     }
 
-    /// Whether there is anything to show.
+    /// Returns whether there are no credentials.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.user.is_none() && self.secret.is_none()
     }
 
-    /// As a request over HTTP shows them; a token alone may stand on either side of an address.
+    /// Returns the HTTP `Authorization` value. A token alone may be the user or the password of an address.
     pub(super) fn authorization(&self) -> Option<Secret> {
         let (user, secret) = match (&self.user, &self.secret) {
             (Some(user), Some(secret)) => (user.expose(), secret.expose()),
@@ -54,13 +54,12 @@ impl Credentials {
         Some(Secret::new(format!("Basic {}", encode_block(format!("{user}:{secret}").as_bytes()))))
     }
 
-    /// Who logs in over SSH.
     pub(super) fn user_of_ssh(&self) -> &str {
         self.user.as_ref().map_or(USER_OF_SSH, Secret::expose)
     }
 }
 
-/// The digest of a host key, as `ssh-keygen -l` prints it.
+/// Formats the digest of a host key like `ssh-keygen -l`.
 pub(super) fn fingerprint(sha256: &[u8; 32]) -> String {
     format!("SHA256:{}", encode_block(sha256).trim_end_matches('='))
 }
@@ -69,7 +68,7 @@ pub(super) fn fingerprint(sha256: &[u8; 32]) -> String {
 mod tests {
     use super::*;
 
-    /// User, secret, and what goes over the wire.
+    /// Checks the header value for a user and a secret.
     #[track_caller]
     fn check(user: Option<&str>, secret: Option<&str>, expected: Option<&str>) {
         let secret_of = |text: &str| Secret::new(text.to_owned());

@@ -1,4 +1,4 @@
-//! Which repository is followed, kept beside the clones: a clone that is damaged or lost cannot tell.
+//! Record of the followed repository, kept beside the clones so that it survives a damaged or lost clone.
 
 use std::fs;
 use std::io;
@@ -9,20 +9,20 @@ use super::{GitError, RepositoryAddress};
 
 const FILE: &str = "followed";
 
-/// A repository that is followed, and the branch of it.
+/// A followed repository and its branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowedRepository {
-    /// Where it is; holds no credentials.
+    /// Address, without credentials.
     pub address: RepositoryAddress,
-    /// The branch.
+    /// Branch.
     pub branch: String,
-    /// Whether somebody named the branch; otherwise it is the repository's own choice. `None` where an earlier version of the
-    /// service wrote it down.
+    /// Whether a caller named the branch; otherwise it is the default branch of the repository. `None` in records of
+    /// earlier versions.
     pub is_named: Option<bool>,
 }
 
 impl CloneDirectory {
-    /// Remembers what is followed.
+    /// Records the followed repository.
     ///
     /// # Errors
     /// [`GitError::Disk`].
@@ -35,7 +35,7 @@ impl CloneDirectory {
         fs::rename(&beside, &file).map_err(GitError::disk(&file))
     }
 
-    /// What was followed last; `None` when nothing was.
+    /// Returns the recorded repository; `None` if there is none.
     ///
     /// # Errors
     /// [`GitError::Disk`].
@@ -49,7 +49,7 @@ impl CloneDirectory {
         Ok(read(&text))
     }
 
-    /// What is remembered, as a text.
+    /// Returns the record as text.
     ///
     /// # Errors
     /// [`GitError::Disk`].
@@ -57,7 +57,7 @@ impl CloneDirectory {
         Ok(self.remembered()?.as_ref().map(write))
     }
 
-    /// Remembers what such a text says; whether it says anything.
+    /// Records the repository from such a text. Returns `false` if the text is invalid.
     ///
     /// # Errors
     /// [`GitError::Disk`].
@@ -71,7 +71,7 @@ impl CloneDirectory {
 const NAMED: &str = "named";
 const OWN_CHOICE: &str = "own choice";
 
-/// A line each; an earlier version reads the first two and ignores the third.
+/// Formats one value per line; earlier versions read the first two lines and ignore the third.
 fn write(followed: &FollowedRepository) -> String {
     let FollowedRepository { address, branch, is_named } = followed;
     let choice = match is_named {

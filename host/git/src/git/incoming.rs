@@ -1,7 +1,7 @@
-//! Where a worker works: a repository of its own within the clone, which sees the clone's objects and cannot write them.
+//! Repository of a worker within the clone. It can read the objects of the clone, but not write them.
 //!
-//! What it brings is moved into the clone when all went well. Otherwise the folder is removed with everything in it, also
-//! when it was left by an operation that was interrupted: a clone holds what was whole, and nothing else.
+//! After a success its packs are moved into the clone. After a failure or an interruption the folder is removed with
+//! its contents, so a clone contains complete transfers only.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,17 +15,17 @@ const NAME: &str = "incoming";
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfsyncObjectFiles = true\n";
 const HEAD: &str = "ref: refs/heads/main\n";
 
-/// Removed when dropped.
+/// A worker's repository, removed when dropped.
 pub(super) struct Incoming {
     path: PathBuf,
-    /// Of the clone.
+    /// Objects folder of the clone.
     objects: PathBuf,
 }
 
 impl Incoming {
-    /// In a clone, with its references.
+    /// Creates the repository within a clone, with the references of the clone.
     pub(super) fn of(clone: &LocalClone) -> Result<Self, GitError> {
-        // The worker does not start where the service did.
+        // An absolute path, because the worker has a different working directory.
         let git = clone.git_directory();
         let git = fs::canonicalize(git).map_err(GitError::disk(git))?;
         let references = references(clone).map_err(GitError::Damaged)?;
@@ -34,12 +34,12 @@ impl Incoming {
         Ok(incoming)
     }
 
-    /// Its `.git` directory, absolute.
+    /// Returns its `.git` directory, absolute.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Moves what came into the clone.
+    /// Moves the received packs into the clone.
     pub(super) fn take(self) -> Result<(), GitError> {
         self.move_packs().map_err(GitError::disk(&self.objects))
     }
@@ -66,7 +66,7 @@ impl Incoming {
                 names.push(name);
             }
         }
-        // A pack counts when its index is there: that comes last.
+        // The index comes last, because a pack becomes visible with its index.
         names.sort_by_key(|name| name.ends_with(".idx"));
         for name in names {
             let place = Path::new("pack").join(&name);
@@ -89,7 +89,7 @@ fn is_of_pack(name: &str) -> bool {
     })
 }
 
-/// As `packed-refs` has them: so that a remote is asked only for what is not here yet.
+/// Formats the references as in `packed-refs`, so that a fetch requests missing objects only.
 fn references(clone: &LocalClone) -> Result<String, git2::Error> {
     let mut lines = Vec::new();
     for reference in clone.repository().references()? {

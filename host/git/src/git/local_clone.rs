@@ -1,6 +1,6 @@
 //! The clone on this machine: a `.git` directory, and beside it the rule files as a work tree.
 //!
-//! A new clone is made beside the old one and put in its place by renaming, so there is always a whole one.
+//! A new clone is created beside the old one and renamed into place, so a complete clone exists at any time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +16,13 @@ use super::worker::Worker;
 use super::{GitError, RepositoryAddress};
 
 const IN_FORCE: &str = "refs/tollgate/in-force";
-/// Where the commit is named whose rules are about to be in force.
+/// Reference of the commit whose rules are about to be in force.
 const TAKING: &str = "refs/tollgate/taking";
-/// A file of a clone that was begun: its rules are in force, and it may be put in its place.
+/// Marker file of a new clone whose rules are in force: it may be renamed into place.
 const READY: &str = ".git/tollgate-ready";
-/// So many clones that were replaced are kept.
 const REPLACED_MAX: u32 = 8;
 
-/// Names a commit.
+/// Id of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitId(pub(super) Oid);
 
@@ -34,21 +33,21 @@ impl fmt::Display for CommitId {
 }
 
 impl CommitId {
-    /// From its hexadecimal digits.
+    /// Parses hexadecimal digits.
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         Oid::from_str(digits).ok().map(Self)
     }
 }
 
-/// Where clones are kept, and who works on them where a remote has a say.
+/// Directory of the clones, and the worker for operations with a remote.
 #[derive(Debug, Clone)]
 pub struct CloneDirectory {
     root: PathBuf,
     worker: Worker,
 }
 
-/// A clone, open.
+/// An open clone.
 pub struct LocalClone {
     worker: Worker,
     git_directory: PathBuf,
@@ -56,38 +55,38 @@ pub struct LocalClone {
     work_tree: WorkTree,
 }
 
-/// How far two commits are apart.
+/// Distance between two commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Distance {
-    /// Commits of ours alone.
+    /// Commits only in ours.
     pub ahead: usize,
-    /// Commits of theirs alone.
+    /// Commits only in theirs.
     pub behind: usize,
 }
 
-/// What became of the work tree.
+/// Result of advancing the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advance {
-    /// It stands on the commit.
+    /// The work tree is at the commit.
     Done,
-    /// These files were changed here and there; it stays where it is.
+    /// These files changed both locally and in the commit; the work tree stays unchanged.
     InTheWay(Vec<String>),
 }
 
 impl CloneDirectory {
-    /// In a directory of its own.
+    /// Creates a handle for this directory.
     #[must_use]
     pub const fn at(root: PathBuf, worker: Worker) -> Self {
         Self { root, worker }
     }
 
-    /// The work tree of the clone in use.
+    /// Returns the work tree of the clone in use.
     #[must_use]
     pub fn rules(&self) -> PathBuf {
         self.root.join("rules")
     }
 
-    /// What lies beside the clones.
+    /// Returns a path beside the clones.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -96,17 +95,17 @@ impl CloneDirectory {
         self.root.join("rules.new")
     }
 
-    /// The clone that was replaced last, with what somebody may have changed in it.
+    /// Returns the clone that was replaced last; it may contain uncommitted changes.
     #[must_use]
     pub fn replaced(&self) -> PathBuf {
         self.root.join("rules.replaced")
     }
 
-    /// Opens the clone in use; `None` when there is none. Ends a replacement that was interrupted; what was replaced stays
-    /// aside, it may be of another repository.
+    /// Opens the clone in use; `None` if there is none. Finishes an interrupted replacement. The replaced clone stays
+    /// aside, because it may be of another repository.
     ///
     /// # Errors
-    /// [`GitError::Damaged`] when there is one and it cannot be read; [`GitError::Disk`].
+    /// [`GitError::Damaged`] if the clone cannot be read; [`GitError::Disk`].
     pub fn open(&self) -> Result<Option<LocalClone>, GitError> {
         let rules = self.rules();
         if !rules.exists() && self.fresh().join(READY).exists() {
@@ -115,7 +114,7 @@ impl CloneDirectory {
         if rules.join(".git").exists() { self.open_at(&rules).map(Some) } else { Ok(None) }
     }
 
-    /// Makes an empty clone beside the one in use.
+    /// Creates an empty clone beside the one in use.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -127,7 +126,7 @@ impl CloneDirectory {
         options.bare(true).no_reinit(true).external_template(false).initial_head("main");
         let git = fresh.join(".git");
         Repository::init_opts(&git, &options).map_err(GitError::Damaged)?;
-        // As `git` itself would have it, for those who look with it. An address holds no credentials.
+        // The configuration that `git` would write, for users of the command line. The address holds no credentials.
         let config = format!(
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n\tlogallrefupdates = false\n\
              \tfsyncObjectFiles = true\n[remote \"origin\"]\n\turl = \"{address}\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
@@ -136,7 +135,7 @@ impl CloneDirectory {
         self.open_at(&fresh)
     }
 
-    /// Puts the clone that was begun in place of the one in use, which is kept aside.
+    /// Replaces the clone in use by the one that [`CloneDirectory::begin`] created, and keeps the old one aside.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -152,7 +151,7 @@ impl CloneDirectory {
         self.open_at(&rules)
     }
 
-    /// Clones that were replaced before are numbered on: somebody's changes may be in any of them.
+    /// Renumbers replaced clones, because any of them may contain uncommitted changes.
     fn make_way_aside(&self) -> Result<(), GitError> {
         let aside = |number: u32| match number {
             1 => self.replaced(),
@@ -178,7 +177,6 @@ impl CloneDirectory {
 }
 
 impl LocalClone {
-    /// Its `.git`.
     pub(super) fn git_directory(&self) -> &Path {
         &self.git_directory
     }
@@ -191,13 +189,13 @@ impl LocalClone {
         &self.repository
     }
 
-    /// Its files.
+    /// Returns the work tree.
     #[must_use]
     pub const fn work_tree(&self) -> &WorkTree {
         &self.work_tree
     }
 
-    /// Of which remote.
+    /// Returns the address of its remote.
     #[must_use]
     pub fn address(&self) -> Option<RepositoryAddress> {
         let config = self.repository.config().ok()?;
@@ -205,7 +203,7 @@ impl LocalClone {
         RepositoryAddress::parse(&text).ok().map(|(address, _)| address)
     }
 
-    /// Which branch of it.
+    /// Returns its branch.
     #[must_use]
     pub fn branch(&self) -> Option<String> {
         let head = self.repository.find_reference("HEAD").ok()?;
@@ -213,19 +211,19 @@ impl LocalClone {
         target.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
-    /// Where the local branch and the work tree stand.
+    /// Returns the commit of the local branch and the work tree.
     #[must_use]
     pub fn head(&self) -> Option<CommitId> {
         self.commit_at("HEAD")
     }
 
-    /// The commit whose rules are in force.
+    /// Returns the commit whose rules are in force.
     #[must_use]
     pub fn in_force(&self) -> Option<CommitId> {
         self.commit_at(IN_FORCE)
     }
 
-    /// The remote's branch when it was last seen.
+    /// Returns the head of the remote branch as last fetched.
     #[must_use]
     pub fn remote_head(&self) -> Option<CommitId> {
         self.commit_at(&format!("refs/remotes/origin/{}", self.branch()?))
@@ -235,17 +233,17 @@ impl LocalClone {
         self.repository.refname_to_id(reference).ok().map(CommitId)
     }
 
-    /// Whether the commits it stands on can be read.
+    /// Returns whether the commits that the clone refers to can be read.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let stands_on = [self.head(), self.in_force(), self.remote_head()];
-        // One that holds too much is read, and refused for that.
+        // A commit over a limit is readable; it is refused later, for its size.
         let is_readable =
             |commit: CommitId| !matches!(tree::leaves(&self.repository, commit.0), Err(GitError::Damaged(_)));
         self.branch().is_some() && stands_on.into_iter().flatten().all(is_readable)
     }
 
-    /// Remembers whose rules are in force.
+    /// Records the commit whose rules are in force.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -253,7 +251,7 @@ impl LocalClone {
         self.set_reference(IN_FORCE, commit)
     }
 
-    /// Remembers whose rules are about to be in force. Once they are, the rule set says so, and both name one commit.
+    /// Records the commit whose rules are about to be in force. Afterwards the rule set in force names the same commit.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -261,7 +259,7 @@ impl LocalClone {
         self.set_reference(TAKING, commit)
     }
 
-    /// Whose rules were about to be in force last.
+    /// Returns the commit last recorded by [`LocalClone::set_taking`].
     #[must_use]
     pub fn taking(&self) -> Option<CommitId> {
         self.commit_at(TAKING)
@@ -271,7 +269,7 @@ impl LocalClone {
         self.repository.reference(name, commit.0, true, "tollgate").map(drop).map_err(GitError::Damaged)
     }
 
-    /// Makes it a clone of this branch, which stands on a commit nowhere yet.
+    /// Sets the branch of this clone; the branch has no commit yet.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -279,7 +277,7 @@ impl LocalClone {
         self.repository.set_head(&format!("refs/heads/{branch}")).map_err(GitError::Damaged)
     }
 
-    /// How far ours and theirs are apart.
+    /// Returns the distance between two commits.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -289,7 +287,7 @@ impl LocalClone {
         Ok(Distance { ahead, behind })
     }
 
-    /// Whether a commit follows another, or is the same.
+    /// Returns whether `later` is `earlier` or one of its descendants.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -297,14 +295,14 @@ impl LocalClone {
         if later == earlier {
             return Ok(true);
         }
-        // What is not here at all is in nobody's history.
+        // A commit that is missing here has no descendants here.
         if self.repository.find_commit(earlier.0).is_err() {
             return Ok(false);
         }
         self.repository.graph_descendant_of(later.0, earlier.0).map_err(GitError::Damaged)
     }
 
-    /// The rule files of a commit.
+    /// Reads the rule files of a commit.
     ///
     /// # Errors
     /// [`GitError::OverLimit`] and [`GitError::Damaged`].
@@ -312,7 +310,7 @@ impl LocalClone {
         tree::read(&self.repository, commit.0)
     }
 
-    /// How the work tree differs from the local branch.
+    /// Returns the differences between the work tree and the local branch.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -321,7 +319,7 @@ impl LocalClone {
         Ok(Changes::between(&base, &self.work_tree.contents()?))
     }
 
-    /// Moves the local branch and the work tree to a commit, unless that would overwrite a change.
+    /// Moves the local branch and the work tree to a commit, unless that would overwrite a local change.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -347,7 +345,8 @@ impl LocalClone {
                 self.put(path, leaf)?;
             }
         }
-        // Last: a work tree that is ahead of its branch is seen, one behind would be taken for changed.
+        // The reference moves last. After a crash, a work tree ahead of its branch is recognized; one behind its branch
+        // would seem changed.
         self.set_reference(&format!("refs/heads/{branch}"), commit)?;
         Ok(Advance::Done)
     }
@@ -362,7 +361,7 @@ impl LocalClone {
         self.work_tree.write(path, blob.data())
     }
 
-    /// What is too large to be written counts as not being there: it would seem deleted for ever.
+    /// Files too large to write are omitted; otherwise they would always seem deleted.
     pub(super) fn leaves_of(&self, commit: Option<CommitId>) -> Result<BTreeMap<String, Leaf>, GitError> {
         let Some(commit) = commit else { return Ok(BTreeMap::new()) };
         let mut leaves = tree::leaves(&self.repository, commit.0)?.fit;
@@ -374,12 +373,12 @@ impl LocalClone {
     }
 }
 
-/// Bare: the work tree is ours alone, libgit2 does not look at it.
+/// Opens the repository as bare, so that libgit2 never touches the work tree.
 pub(super) fn open_repository(git_directory: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE;
     let nowhere: [&str; 0] = [];
     let repository = Repository::open_ext(git_directory, flags, nowhere)?;
-    // The clone's own configuration and nobody else's: not the user's, not the machine's.
+    // Only the configuration of the clone applies, not that of the user or the machine.
     repository.set_config(&Config::open(&git_directory.join("config"))?)?;
     Ok(repository)
 }

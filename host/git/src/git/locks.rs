@@ -1,6 +1,6 @@
-//! Locks of references: files that a process makes beside what it writes, and that outlive it when it is killed.
+//! Lock files of Git references, which outlive a killed process.
 //!
-//! libgit2 takes such a file for another process at work, and would refuse to write there for ever.
+//! libgit2 takes such a file for the lock of a running process and would refuse to write there for ever.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,14 @@ use std::path::Path;
 use super::GitError;
 use super::local_clone::CloneDirectory;
 
-/// Deepest folder of references: a branch may have parts.
+/// Maximum depth of the reference folders: branch names may contain `/`.
 const DEPTH_MAX: usize = 32;
-/// Files beside the references that are locked too.
+/// Lock files outside the reference folders.
 const SINGLE: [&str; 3] = ["HEAD.lock", "packed-refs.lock", "config.lock"];
 
 impl CloneDirectory {
-    /// Takes away the locks of an earlier run. To be called at the start of one, when no operation of it is under way; the
-    /// lock of an index, which is for people alone, stays.
+    /// Removes the locks of an earlier run. Call it at startup, before any Git operation. The lock of the index stays,
+    /// because only people use an index here.
     ///
     /// # Errors
     /// [`GitError::Disk`].

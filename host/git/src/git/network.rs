@@ -1,19 +1,17 @@
-//! Names and connections, as the system gives them; a test has a network of its own.
+//! Name resolution and connections; tests substitute their own network.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-/// All of the world that a remote is reached through.
+/// The network through which remotes are reached.
 pub(super) trait Network: Send + Sync {
-    /// Every address of a host.
     fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 
-    /// A connection to an address, not to a name.
+    /// Connects to an IP address, within `patience`.
     fn connect(&self, address: SocketAddr, patience: Duration) -> io::Result<TcpStream>;
 }
 
-/// The system's.
 pub(super) struct SystemNetwork;
 
 impl Network for SystemNetwork {

@@ -1,7 +1,7 @@
-//! Which remotes may be spoken to, and at which addresses.
+//! Policy for the remotes and addresses that the service may contact.
 //!
-//! A name is resolved once, every address it has is judged, and the connection goes to one of those very addresses: a name
-//! that answers differently a moment later leads nowhere else.
+//! A name is resolved once, every resulting address is checked, and the connection goes to one of these addresses. A
+//! name that later resolves to another address therefore has no effect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,26 +9,26 @@ use super::GitError;
 use super::address::{RepositoryAddress, Scheme};
 use super::network::Network;
 
-/// What is allowed. The configured repository is subject to none of it: whoever configures may go anywhere.
+/// Allowed remotes. The policy does not restrict the configured repository: an operator may choose any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkPolicy {
-    /// How remotes may be spoken to.
+    /// Allowed schemes.
     pub schemes: Vec<Scheme>,
-    /// Which hosts; empty for any.
+    /// Allowed hosts; empty for any.
     pub hosts: Vec<String>,
-    /// Whether addresses may be private: loopback, link-local, of a local network.
+    /// Whether private addresses are allowed: loopback, link-local, local networks.
     pub allow_private: bool,
 }
 
 impl NetworkPolicy {
-    /// For the repository that the operator configured.
+    /// Returns the policy for the repository that the operator configured.
     #[must_use]
     pub fn anywhere() -> Self {
         let schemes = vec![Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
         Self { schemes, hosts: Vec::new(), allow_private: true }
     }
 
-    /// Judges what an address says by itself.
+    /// Checks an address without resolving its host.
     ///
     /// # Errors
     /// [`GitError::NotAllowed`].
@@ -48,10 +48,10 @@ impl NetworkPolicy {
         }
     }
 
-    /// The addresses of a remote's host, all of them allowed.
+    /// Resolves the host of a remote and checks every address.
     ///
     /// # Errors
-    /// [`GitError::NotAllowed`] when one of them is not; [`GitError::Unresolved`] when there is none.
+    /// [`GitError::NotAllowed`] if one address is not allowed; [`GitError::Unresolved`] if there is none.
     pub(super) fn resolve(
         &self,
         address: &RepositoryAddress,
@@ -59,7 +59,7 @@ impl NetworkPolicy {
     ) -> Result<Vec<SocketAddr>, GitError> {
         self.admit(address)?;
         let found = network.resolve(&address.host, address.port).map_err(|_| GitError::Unresolved)?;
-        // One bad address condemns the name: nobody has a public and a private one by accident.
+        // One private address rejects the name: a legitimate host does not mix public and private addresses.
         found.iter().try_for_each(|address| self.admit_ip(address.ip()))?;
         if found.is_empty() { Err(GitError::Unresolved) } else { Ok(found) }
     }
@@ -72,7 +72,7 @@ impl NetworkPolicy {
     }
 }
 
-/// Whether an address belongs to the internet at large, whatever it is wrapped in.
+/// Returns whether an address is public, including embedded IPv4 addresses.
 fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -98,12 +98,12 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
         || is_benchmark)
 }
 
-/// Only what is given out to the public, and nothing that carries an IPv4 address inside: translators would unwrap it.
+/// Accepts only global unicast addresses without an embedded IPv4 address, which translators would extract.
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
     let is_given_out = first & 0xe000 == 0x2000;
     let is_6to4 = first == 0x2002;
-    // Teredo, benchmarks, ORCHID and what else is reserved at the beginning of 2001::/16.
+    // Teredo, benchmarks, ORCHID and other reservations at the beginning of 2001::/16.
     let is_reserved = first == 0x2001 && second < 0x0200;
     let is_documentation = (first == 0x2001 && second == 0x0db8) || first == 0x3fff;
     is_given_out && !is_6to4 && !is_reserved && !is_documentation

@@ -1,4 +1,4 @@
-//! A commit of what changed in the work tree, made on the side until the remote has taken it.
+//! A commit of the changes in the work tree, kept separate until the remote has accepted it.
 
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature};
@@ -8,7 +8,7 @@ use super::rule_path::kind_of;
 use super::work_tree::Changes;
 use super::{GitError, tree};
 
-/// In whose name commits are made.
+/// Author of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     /// Name.
@@ -17,18 +17,18 @@ pub struct Author {
     pub email: String,
 }
 
-/// A commit that no branch of ours holds yet.
+/// A commit that no local branch contains yet.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    /// Which.
+    /// Id of the commit.
     pub commit: CommitId,
-    /// What it changes, by path.
+    /// Paths of the files that it changes.
     pub files: Vec<String>,
 }
 
 impl LocalClone {
-    /// Commits the changed rule files on top of the local branch, in front of it: the branch stays where it is. Without
-    /// changes this is the branch's own commit. `None` when there is neither branch nor change.
+    /// Commits the changed rule files on top of the local branch, without moving the branch. Without changes it returns
+    /// the commit of the branch; `None` if there is neither branch nor change.
     ///
     /// # Errors
     /// [`GitError::Disk`], [`GitError::Damaged`] and [`GitError::OverLimit`].
@@ -53,7 +53,7 @@ impl LocalClone {
         let repository = self.repository();
         let mut update = TreeUpdateBuilder::new();
         for path in changes.modified.iter().chain(&changes.untracked) {
-            // One that is unreadable is left as it was.
+            // An unreadable file is left out of the commit.
             let bytes = self.work_tree().read(path, kind_of(path.as_bytes())).ok().flatten();
             if let Some(bytes) = bytes {
                 update.upsert(path.as_str(), repository.blob(&bytes)?, FileMode::Blob);
@@ -73,7 +73,7 @@ impl LocalClone {
         Ok(CommitId(repository.commit(None, &signature, &signature, message, &tree, &parents)?))
     }
 
-    /// The rule files in which two commits differ, by path.
+    /// Returns the paths of the rule files in which two commits differ.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -83,8 +83,8 @@ impl LocalClone {
         Ok(Changes::between(&tree::leaves(self.repository(), one.0)?.fit, &contents).paths())
     }
 
-    /// The local branch and the remembered remote one stand on a commit that the remote has taken. The work tree has its
-    /// files already.
+    /// Moves the local branch and its remote-tracking branch to a commit that the remote has accepted. The work tree
+    /// already has its files.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -95,5 +95,5 @@ impl LocalClone {
     }
 }
 
-/// Where a commit waits until it is pushed.
+/// Reference of a commit that is waiting to be pushed.
 pub(super) const OUTGOING: &str = "refs/tollgate/outgoing";

@@ -1,8 +1,9 @@
-//! Which files of the work tree the service itself wrote there or took away: those it may change again, all others are
-//! somebody's.
+//! Record of the files that the service wrote or removed in the work tree. It may change these again; all others belong
+//! to the user.
 //!
-//! It is kept in the clone's `.git`, for it must outlive the process: `written` or `removed`, an object id, a path; one a line.
-//! A file is noted before it is touched, so after a crash there may be two ids for one path; both are ours.
+//! The record is a file in `.git`, so it outlives the process. Each line has `written` or `removed`, an object id and a
+//! path. A file is recorded before it is touched. After a crash a path may therefore have two ids, both written by the
+//! service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,18 +18,18 @@ use super::tree::Leaf;
 
 const FILE: &str = "tollgate-own-files";
 
-/// What the service did in the work tree and nobody has committed yet.
+/// Changes of the service in the work tree that are not committed yet.
 #[derive(Debug, Default)]
 pub(super) struct OwnFiles {
     file: PathBuf,
-    /// What was written, by path.
+    /// Ids of written files, by path.
     written: BTreeMap<String, BTreeSet<Oid>>,
-    /// What was taken away, by path.
+    /// Ids of removed files, by path.
     removed: BTreeMap<String, Oid>,
 }
 
 impl OwnFiles {
-    /// Reads the notes of a clone; without any, nothing is ours.
+    /// Reads the record of a clone; empty if there is none.
     pub(super) fn of(git: &Path) -> Result<Self, GitError> {
         let file = git.join(FILE);
         let text = match fs::read_to_string(&file) {
@@ -52,34 +53,33 @@ impl OwnFiles {
         Ok(own)
     }
 
-    /// Whether the service wrote this there.
+    /// Returns whether the service wrote this content there.
     pub(super) fn has_written(&self, path: &str, id: Oid) -> bool {
         self.written.get(path).is_some_and(|ids| ids.contains(&id))
     }
 
-    /// Whether the service wrote anything there.
+    /// Returns whether the service wrote any content there.
     pub(super) fn has_touched(&self, path: &str) -> bool {
         self.written.contains_key(path)
     }
 
-    /// Whether the service took this away.
+    /// Returns whether the service removed this content.
     pub(super) fn has_removed(&self, path: &str, id: Oid) -> bool {
         self.removed.get(path) == Some(&id)
     }
 
-    /// Paths of what it wrote.
     pub(super) fn written_paths(&self) -> Vec<String> {
         self.written.keys().cloned().collect()
     }
 
-    /// Before this is written there.
+    /// Records a write, before it happens.
     pub(super) fn note_writing(&mut self, path: &str, id: Oid) -> Result<(), GitError> {
         self.removed.remove(path);
         self.written.entry(path.to_owned()).or_default().insert(id);
         self.store()
     }
 
-    /// When this, and nothing else, is there.
+    /// Records that the file has exactly this content.
     pub(super) fn note_written(&mut self, path: &str, id: Oid) -> Result<(), GitError> {
         let ids = BTreeSet::from([id]);
         if self.written.get(path) == Some(&ids) {
@@ -89,20 +89,20 @@ impl OwnFiles {
         self.store()
     }
 
-    /// When the file that the local branch has there is taken away.
+    /// Records the removal of a file that the local branch contains.
     pub(super) fn note_removed(&mut self, path: &str, id: Oid) -> Result<(), GitError> {
         self.written.remove(path);
         self.removed.insert(path.to_owned(), id);
         self.store()
     }
 
-    /// When nothing there is ours any more.
+    /// Forgets a path at which nothing is the service's any more.
     pub(super) fn forget(&mut self, path: &str) -> Result<(), GitError> {
         let is_known = self.written.remove(path).is_some() | self.removed.remove(path).is_some();
         if is_known { self.store() } else { Ok(()) }
     }
 
-    /// Forgets what the local branch has by now as it is here: it is the repository's.
+    /// Forgets the changes that the local branch contains by now.
     pub(super) fn settle(&mut self, committed: &BTreeMap<String, Leaf>) -> Result<(), GitError> {
         let n_before = self.written.len() + self.removed.len();
         let id_at = |path: &String| committed.get(path).map(|leaf| leaf.id);

@@ -1,17 +1,18 @@
-//! The way to a remote: a relay on loopback that libgit2 takes for the remote itself.
+//! A relay on loopback that libgit2 contacts in place of the remote.
 //!
 //! ```text
-//!  worker ──one request──▶ relay ──TLS, credentials──▶ an address that was judged before
+//!  worker ──one request──▶ relay ──TLS, credentials──▶ an address that passed the policy
 //!         ◀── bytes counted, time measured, no redirect ◀──
 //! ```
 //!
-//! libgit2 resolves names itself, follows redirects within a host, knows no limit in bytes and waits for ever. Behind the
-//! relay it can reach one repository of one remote, at addresses that were checked, for so many bytes and so long. The
-//! relay speaks TLS, too: behind a proxy libgit2 goes on to use a connection it has freed when a certificate is not
-//! trusted. And it shows the credentials, when the remote asks for them: who runs libgit2 does not know them.
+//! libgit2 resolves names itself, follows redirects within a host, has no byte limit and waits for ever. Behind the
+//! relay it can reach one repository of one remote, at checked addresses, within limits on bytes and time.
 //!
-//! Every process of the machine can connect here. Who is not the worker is sent away, and disturbs nobody: a request has
-//! to begin with a key that only the worker was told; a connection that carries no requests has to be one of its own.
+//! The relay also performs TLS: behind a proxy, libgit2 continues to use a freed connection when a certificate is not
+//! trusted. The relay adds the credentials when the remote asks for them, so the worker never has them.
+//!
+//! Every local process can connect here; the relay rejects all except the worker. A request must begin with a key that
+//! only the worker received. A raw connection must belong to the worker process.
 
 mod connections;
 mod exchange;
@@ -33,81 +34,77 @@ use tollgate_model::secret::Secret;
 use super::network::Network;
 use connections::{ConnectionId, Connections};
 
-/// How long one address may take to answer.
+/// Time limit for connecting to one address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Of the key that requests begin with: nobody guesses it within an operation.
+/// Length of the key at the beginning of requests: infeasible to guess during an operation.
 const KEY_BYTES: usize = 16;
 
-/// How the remote is spoken to.
+/// Protocol between relay and remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RelayTransport {
-    /// In requests within TLS, to a host of this name.
+    /// HTTP over TLS, to a host of this name.
     Tls(String),
-    /// In plain requests.
     Plain,
-    /// In bytes: for SSH.
+    /// Raw bytes, for SSH.
     Raw,
 }
 
-/// What is asked of the remote; nothing else passes.
+/// The only Git service that a relay lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GitService {
-    /// To hand something out.
+    /// Download from the remote.
     Fetch,
-    /// To take something.
+    /// Upload to the remote.
     Push,
 }
 
-/// Where the relay leads, and how far.
+/// Destination and limits of a relay.
 pub(super) struct RelayRoute {
     pub(super) manner: RelayTransport,
-    /// The host, and its port where it has to be said, as requests name it.
+    /// Host for requests, with its port unless it is the default.
     pub(super) authority: String,
-    /// Of the repository, on that host.
+    /// Path of the repository on that host.
     pub(super) path: String,
     pub(super) service: GitService,
-    /// What is shown when the remote asks for it; the value of the field `Authorization`.
+    /// Value of the `Authorization` field, sent when the remote asks for it.
     pub(super) authorization: Option<Secret>,
-    /// Where it is, checked.
+    /// Checked addresses of the host.
     pub(super) addresses: Vec<SocketAddr>,
-    /// By what they are reached.
+    /// Network for connections to the addresses.
     pub(super) network: Arc<dyn Network>,
-    /// From the remote.
     pub(super) bytes_max: u64,
-    /// For everything together.
+    /// Time limit for the whole operation.
     pub(super) time_max: Duration,
 }
 
-/// Why the relay cut a connection.
+/// Reason why the relay closed a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RelayCut {
-    /// No address answered.
+    /// No address accepted a connection.
     Unreachable = 1,
-    /// Time was up.
     TooSlow,
-    /// The remote sent too much.
     TooLarge,
-    /// The remote would send us somewhere else, or does not speak HTTP.
+    /// The remote sent a redirect, or does not speak HTTP.
     Elsewhere,
-    /// The remote has not proved who it is.
+    /// The certificate of the remote is not trusted.
     Untrusted,
-    /// The remote was shown the credentials, and asked again.
+    /// The remote rejected the credentials.
     Refused,
 }
 
-/// Open until dropped.
+/// A relay, open until dropped.
 pub(super) struct Relay {
     address: SocketAddr,
     way: Arc<RelayShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What all connections of a relay share.
+/// State shared by all connections of a relay.
 struct RelayShared {
     route: RelayRoute,
-    /// What the path of a request begins with, in hexadecimal digits.
+    /// Key at the beginning of request paths, in hexadecimal digits.
     key: String,
-    /// The process that may connect; 0 until it is known.
+    /// Process that may connect; 0 until it is set.
     guest: AtomicU32,
     deadline: Instant,
     n_received_bytes: AtomicU64,
@@ -122,7 +119,7 @@ impl Relay {
     /// Opens a relay to one remote.
     ///
     /// # Errors
-    /// When the system gives no socket, no thread or no random numbers.
+    /// Fails if the system provides no socket, thread or random numbers.
     pub(super) fn open(route: RelayRoute) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -146,17 +143,16 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Lets a process of this machine in.
+    /// Allows a local process to connect.
     pub(super) fn admit(&self, process: u32) {
         self.way.guest.store(process, Ordering::Relaxed);
     }
 
-    /// The port it listens on, at 127.0.0.1.
     pub(super) const fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// What libgit2 is told to speak to. A secret as long as the relay is open.
+    /// Returns the URL for libgit2. It contains the key, so it is secret while the relay is open.
     pub(super) fn url(&self) -> String {
         let RelayShared { route, key, .. } = &*self.way;
         match route.manner {
@@ -165,7 +161,6 @@ impl Relay {
         }
     }
 
-    /// Why a connection was cut, if one was.
     pub(super) fn cut(&self) -> Option<RelayCut> {
         let all = [
             RelayCut::Unreachable,
@@ -183,7 +178,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.way.is_closing.store(true, Ordering::Relaxed);
         self.way.connections.close();
-        // Wakes who waits for a connection.
+        // Wakes the thread that accepts connections.
         TcpStream::connect(self.address).ok();
         for thread in self.threads.drain(..) {
             thread.join().ok();
@@ -200,7 +195,7 @@ impl RelayShared {
             }
             carrying.retain(|carried| !carried.is_finished());
             let Ok(stream) = stream else {
-                // No room for another connection just now.
+                // The system has no resources for another connection right now.
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -212,16 +207,15 @@ impl RelayShared {
         }
     }
 
-    /// Whatever a connection waits for, a handshake or a client that goes on sending: when time is up, it is over.
+    /// Closes all connections at the deadline, even during a handshake or while a client keeps sending.
     fn watch(&self) {
         if !self.connections.are_closed_by(self.deadline) {
             self.cut(RelayCut::TooSlow);
         }
     }
 
-    /// One connection, to its end.
     fn carry(&self, client: TcpStream) {
-        // Who is not on this machine has no business here.
+        // Only local processes may connect.
         let is_local = client.peer_addr().is_ok_and(|peer| peer.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST));
         if !is_local {
             return;
@@ -240,7 +234,8 @@ impl RelayShared {
         self.connections.leave(id);
     }
 
-    /// Whether the other end is the worker's. Where the system does not say, everybody's is.
+    /// Returns whether the worker process holds the other end. Systems other than Linux cannot tell, so all are
+    /// accepted.
     fn is_guest(&self, client: &TcpStream) -> bool {
         #[cfg(target_os = "linux")]
         return guest::holds(self.guest.load(Ordering::Relaxed), client);
@@ -272,7 +267,7 @@ impl RelayShared {
         remote.shutdown(Shutdown::Both).ok();
     }
 
-    /// Said here before it is said there: whoever hears of it asks why at once.
+    /// Records the reason before it replies, because the client may query the reason at once.
     fn refuse(&self, client: &TcpStream, cut: RelayCut) {
         self.note(cut);
         if self.route.manner != RelayTransport::Raw {
@@ -281,13 +276,13 @@ impl RelayShared {
         self.connections.close();
     }
 
-    /// To the remote, for an admitted connection.
+    /// Connects an admitted connection to the remote.
     fn connect(&self, id: ConnectionId) -> Option<TcpStream> {
         let patience = || CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
         let addresses = self.route.addresses.iter().take_while(|_| !self.time_left().is_zero());
         let stream =
             addresses.copied().find_map(|address| self.route.network.connect(address, patience()).ok())?;
-        // Long enough for a handshake; what follows looks at the time more often.
+        // Long enough for a handshake; later reads check the deadline more often.
         let patience = Some(patience());
         stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience)).ok()?;
         self.connections.lead(id, &stream).ok()?;
@@ -303,7 +298,7 @@ impl RelayShared {
         self.connections.close();
     }
 
-    /// The first reason is the reason.
+    /// Records a reason, unless there is one already.
     fn note(&self, cut: RelayCut) {
         self.cut.compare_exchange(0, cut as u8, Ordering::Relaxed, Ordering::Relaxed).ok();
     }

@@ -1,4 +1,4 @@
-//! A branch that the remote has renamed.
+//! A branch that was renamed on the remote.
 
 use git2::BranchType;
 
@@ -6,14 +6,14 @@ use super::GitError;
 use super::local_clone::LocalClone;
 
 impl LocalClone {
-    /// Has the local branch bear another name, with all that is on it; nothing happens where it is its name already.
+    /// Renames the local branch and keeps its commits; does nothing if it already has this name.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
     pub fn rename_branch(&self, branch: &str) -> Result<(), GitError> {
         let Some(before) = self.branch().filter(|before| before != branch) else { return Ok(()) };
         match self.repository().find_branch(&before, BranchType::Local) {
-            // What stood under the new name is of no clone of ours, and HEAD follows.
+            // Overwrites any branch of the new name; HEAD follows the rename.
             Ok(mut local) => local.rename(branch, true).map(drop).map_err(GitError::Damaged)?,
             Err(_) => self.set_branch(branch)?,
         }

@@ -1,4 +1,4 @@
-//! What a forced sync leaves behind: local commits that nothing else names any more are kept under a name of their own.
+//! Keeps local commits reachable after a forced sync, by references that record when they were replaced.
 
 use chrono::{DateTime, Utc};
 
@@ -6,11 +6,12 @@ use super::GitError;
 use super::local_clone::{CommitId, LocalClone};
 
 const REPLACED: &str = "refs/tollgate/replaced/";
-/// Most that are kept; the oldest goes first.
+/// Maximum number of such references; the oldest is deleted first.
 const KEPT_MAX: usize = 16;
 
 impl LocalClone {
-    /// Keeps where the local branch stands, under a name that says when. A commit that has such a name keeps it.
+    /// Keeps a commit reachable under a reference named by the time, and returns that name. A commit that already has
+    /// one keeps it.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -22,7 +23,7 @@ impl LocalClone {
         let name = format!("{REPLACED}{}-{commit}", now.format("%Y%m%dT%H%M%S%.6fZ"));
         self.set_reference(&name, commit)?;
         kept.push((name.clone(), commit));
-        // The names begin with the time.
+        // Names begin with the time, so this sorts by age.
         kept.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (old, _) in kept.iter().take(kept.len().saturating_sub(KEPT_MAX)) {
             let old = self.repository().find_reference(old).and_then(|mut reference| reference.delete());

@@ -1,30 +1,28 @@
-//! Which paths of a repository name rules, and which are sane.
+//! Classifies the paths of a repository: which are rule files, and which are safe to write.
 
 /// Folder of the lists, at the top of a repository.
 pub(super) const LISTS: &str = "lists";
-/// Longest path and longest part of one, in bytes.
+/// Maximum length of a path and of a part of it, in bytes.
 const PATH_BYTES_MAX: usize = 1024;
 const PART_BYTES_MAX: usize = 255;
-/// Deepest folder.
 pub(super) const DEPTH_MAX: usize = 16;
 
-/// What a path is to the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathKind {
-    /// `*.ws`, anywhere.
+    /// `*.ws`, in any folder.
     Script,
-    /// `*.wasm`, anywhere.
+    /// `*.wasm`, in any folder.
     Module,
     /// `lists/*.txt`, `lists/*.csv`.
     List,
-    /// Ends like one of them, but is nothing to write to a disk.
+    /// Has the suffix of a rule file, but is unsafe to write to a disk.
     Odd,
-    /// Everything else, and whatever is hidden.
+    /// Any other path, and every hidden one.
     Other,
 }
 
 impl PathKind {
-    /// Whether a file there is one of ours, to read and to write.
+    /// Returns whether a file there is a rule file that may be read and written.
     pub(super) const fn is_rule_file(self) -> bool {
         matches!(self, Self::Script | Self::Module | Self::List)
     }
@@ -55,7 +53,7 @@ fn is_in_lists(path: &[u8]) -> bool {
     parts.next() == Some(LISTS.as_bytes()) && parts.count() == 1
 }
 
-/// A name that means the same to every file system and every reader.
+/// Returns whether a name has the same meaning on every file system.
 fn is_sane(part: &str) -> bool {
     let is_odd = |character: char| {
         character.is_control() || "\\:*?\"<>|".contains(character) || is_direction(character)
@@ -67,12 +65,12 @@ fn is_sane(part: &str) -> bool {
         && !is_short_name(part)
 }
 
-/// What turns the text around it: a path must read as it is.
+/// Matches characters that change the direction of the text, so that a path would look like another.
 const fn is_direction(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `GIT~1` is `.git` to some.
+/// Some file systems resolve `GIT~1` to `.git`.
 fn is_short_name(part: &str) -> bool {
     part.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("git~"))
 }

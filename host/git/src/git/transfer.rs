@@ -1,4 +1,4 @@
-//! Fetch and push: bounded, to one origin, in a process of their own.
+//! Fetch and push: bounded, limited to one remote, run in a worker process.
 
 use std::fs;
 use std::io::Read as _;
@@ -19,37 +19,36 @@ use super::relay::{GitService, Relay, RelayCut, RelayRoute, RelayTransport};
 use super::worker::{Login, Task, TaskFailure, TaskOutcome, Worker, WorkerEnd, WorkerRequest};
 use super::{GitError, TRANSFER_BYTES_MAX};
 
-/// Largest file of a private key, in bytes.
 const KEY_BYTES_MAX: u64 = 16 * 1024;
 
-/// A remote, and how it may be spoken to.
+/// A remote, and the means to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
-    /// Where it is.
+    /// Address.
     pub address: RepositoryAddress,
-    /// What it may be shown.
+    /// Credentials for the remote.
     pub credentials: Credentials,
-    /// How to log in over SSH.
+    /// Key and trusted hosts for SSH.
     pub ssh: SshIdentity,
-    /// Where we may go.
+    /// Addresses that may be contacted.
     pub reach: NetworkPolicy,
 }
 
-/// What a fetch found.
+/// Result of a fetch.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The branch, also where none was asked for.
+    /// Branch, also if none was requested.
     pub branch: String,
-    /// Where it stands.
+    /// Head of the branch.
     pub commit: CommitId,
 }
 
 impl Remote {
-    /// Fetches a branch, or the remote's own choice, and remembers where it stands; rules and work tree stay as they are.
+    /// Fetches a branch, or the default branch, and records its head. Rules and work tree stay unchanged.
     ///
     /// # Errors
-    /// [`GitError::NoBranch`], [`GitError::NoOwnChoice`], [`GitError::Empty`], and everything that can go wrong on the way. The clone is what it was
-    /// then.
+    /// [`GitError::NoBranch`], [`GitError::NoOwnChoice`], [`GitError::Empty`], and every error of a transfer. The
+    /// references of the clone are then unchanged.
     pub fn fetch(&self, clone: &LocalClone, branch: Option<&str>) -> Result<Fetched, GitError> {
         let reference = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
         let incoming = Incoming::of(clone)?;
@@ -61,7 +60,7 @@ impl Remote {
         let TaskOutcome::Fetched { branch: name, commit } = done else {
             return Err(GitError::Worker("it did something else".to_owned()));
         };
-        // Whatever a remote made of the worker, these are a name and a number.
+        // A remote may have taken over the worker, so its reply is validated.
         let is_asked_for = branch.is_none_or(|branch| branch == name) && is_branch(&name);
         let commit = CommitId::parse(&commit).filter(|_| is_asked_for).ok_or(GitError::NoBranch)?;
         incoming.take()?;
@@ -70,10 +69,10 @@ impl Remote {
         Ok(Fetched { branch: name, commit })
     }
 
-    /// Pushes the commit that was prepared to a branch; never by force.
+    /// Pushes the prepared commit to a branch, without force.
     ///
     /// # Errors
-    /// [`GitError::PushRefused`], and everything that can go wrong on the way.
+    /// [`GitError::PushRefused`], and every error of a transfer.
     pub fn push(&self, clone: &LocalClone, commit: CommitId, branch: &str) -> Result<(), GitError> {
         clone.set_reference(OUTGOING, commit)?;
         let task = Task::Push { reference: OUTGOING.to_owned(), branch: branch.to_owned() };
@@ -84,7 +83,6 @@ impl Remote {
         }
     }
 
-    /// Has a worker do it.
     fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<TaskOutcome, GitError> {
         let service = match task {
             Task::Fetch { .. } => GitService::Fetch,
@@ -110,7 +108,7 @@ impl Remote {
         explained(done, relay.as_ref().and_then(Relay::cut))
     }
 
-    /// Resolves and judges the remote, and opens a relay to it; `None` for one on this machine.
+    /// Resolves and checks the remote, and opens a relay to it; `None` for a local repository.
     fn set_out(
         &self,
         service: GitService,
@@ -143,7 +141,7 @@ impl Remote {
         Relay::open(route).map(Some).map_err(|_| GitError::Unreachable)
     }
 
-    /// What the worker has to know of it.
+    /// Returns the login data that the worker needs.
     fn login(&self) -> Result<Login, GitError> {
         Ok(match self.address.scheme {
             Scheme::Ssh => Login::Ssh {
@@ -157,13 +155,12 @@ impl Remote {
     }
 }
 
-/// Whether nobody else can listen on the way there.
+/// Returns whether the host is this machine, so that no other can intercept the connection.
 fn is_of_this_machine(host: &str) -> bool {
     let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     number.map_or(host == "localhost", |number| number.is_loopback())
 }
 
-/// A private key, as its file has it.
 fn key_in(path: &Path) -> Result<String, GitError> {
     let mut key = String::new();
     let file = fs::File::open(path).map_err(GitError::Key)?;
@@ -171,7 +168,7 @@ fn key_in(path: &Path) -> Result<String, GitError> {
     Ok(key)
 }
 
-/// The relay's reason comes first: of what it cut off, the worker knows only that it was cut off.
+/// Converts a failure. The relay's reason takes precedence, because the worker only sees that its connection closed.
 fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Result<TaskOutcome, GitError> {
     let of_cut = |cut: RelayCut| match cut {
         RelayCut::Unreachable => GitError::Unreachable,
@@ -203,7 +200,7 @@ fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Res
     })
 }
 
-/// Words that may be the remote's: short, and nothing in them that a terminal or a log would obey.
+/// Makes text from a remote safe for terminals and logs: short, printable ASCII only.
 pub(super) fn plain(words: &str) -> String {
     const CHARACTERS_MAX: usize = 200;
     let is_plain = |character: &char| matches!(character, ' '..='~');

@@ -1,4 +1,4 @@
-//! The rule files of a commit, read by object id: nothing is checked out, nothing is followed.
+//! Reads the rule files of a commit by object id, without a checkout and without following links.
 
 mod unseen;
 
@@ -12,25 +12,24 @@ use tollgate_model::named_list::LIST_BYTES_MAX;
 use super::GitError;
 use super::rule_path::{DEPTH_MAX, PathKind, kind_of};
 
-/// Most scripts and modules of one commit.
+/// Maximum number of scripts and modules of one commit.
 const RULES_MAX: usize = 1_000;
-/// Most lists of one commit.
+/// Maximum number of lists of one commit.
 const LISTS_MAX: usize = 1_000;
-/// Most entries of one commit's trees, rule files or not.
+/// Maximum number of tree entries of one commit, rule files or not.
 const ENTRIES_MAX: usize = 100_000;
-/// All rule files and lists of one commit together, in bytes.
+/// Total size of all rule files and lists of one commit, in bytes.
 const TOTAL_BYTES_MAX: usize = 64 << 20;
-/// Largest single tree object, in bytes.
 const TREE_BYTES_MAX: usize = 16 << 20;
-/// The one mode that names a plain file.
+/// Mode of a plain file.
 const PLAIN: i32 = 0o100_644;
-/// The mode of a symbolic link.
+/// Mode of a symbolic link.
 const LINK: i32 = 0o120_000;
 
-/// What a commit holds for us, by path.
+/// Rule files of a commit.
 #[derive(Debug, Default)]
 pub struct TreeFiles {
-    /// `*.ws` and `*.wasm`, anywhere.
+    /// `*.ws` and `*.wasm`, in any folder.
     pub rules: Vec<CommittedFile<RuleContent>>,
     /// `lists/*.txt`, `lists/*.csv`.
     pub lists: Vec<CommittedFile<String>>,
@@ -39,24 +38,24 @@ pub struct TreeFiles {
 /// One file of a commit.
 #[derive(Debug)]
 pub struct CommittedFile<C> {
-    /// With `/` between its parts; what is odd in it is escaped.
+    /// Path with `/` as separator; unsafe paths are escaped.
     pub path: String,
-    /// What it holds, or why that is not to be had.
+    /// Content, or the reason why it is not accepted.
     pub content: Result<C, UnfitReason>,
 }
 
-/// Why a file is not taken.
+/// Reason why a file is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitReason {
     /// A link.
     #[error("the file is a link, and links are not followed")]
     Link,
-    /// A link to a folder of rules.
+    /// A link to a folder with rule files.
     #[error(
         "the path is a link to a folder with rule files, and links are not followed; name the folder itself so"
     )]
     LinkedFolder,
-    /// A link to what nobody can see.
+    /// A link whose target cannot be read.
     #[error(
         "the path is a link out of the repository or into a submodule; rule files behind it are not taken"
     )]
@@ -64,13 +63,13 @@ pub enum UnfitReason {
     /// Another repository within this one.
     #[error("the path is a submodule, which is not fetched; rule files in it are not taken")]
     Submodule,
-    /// Some other mode.
+    /// Another file mode.
     #[error("the file is executable; a rule is a plain file (mode 100644)")]
     Mode,
-    /// In a folder that is not read.
+    /// In a folder beyond the maximum depth.
     #[error("the folder lies deeper than {DEPTH_MAX} folders, and the rule files in it are not taken")]
     Depth,
-    /// Not a name for a file.
+    /// Not a valid file name.
     #[error(
         "the path cannot be used: it leads elsewhere, is too long or has characters that some system takes for its own"
     )]
@@ -78,30 +77,30 @@ pub enum UnfitReason {
     /// Too large.
     #[error("the file has {bytes} bytes, it may have {bytes_max}")]
     TooLong {
-        /// How large it is.
+        /// Size, in bytes.
         bytes: usize,
-        /// How large it may be.
+        /// Maximum size, in bytes.
         bytes_max: usize,
     },
-    /// Bytes that are no text.
+    /// Not valid UTF-8.
     #[error("the file is not UTF-8")]
     NotUtf8,
 }
 
-/// A rule file's place in a tree.
+/// A rule file in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) id: Oid,
     pub(super) kind: PathKind,
 }
 
-/// Every rule file of a tree, fit or not.
+/// Every rule file of a tree, acceptable or not.
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
-    /// What can be read and written.
+    /// Files that can be read and written.
     pub(super) fit: BTreeMap<String, Leaf>,
     unfit: Vec<(String, PathKind, UnfitReason)>,
-    /// Links that are no rule files by their names: path and target.
+    /// Path and target of links whose names are not those of rule files.
     links: Vec<(Vec<u8>, Oid)>,
     n_entries: usize,
 }
@@ -114,7 +113,7 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
     let mut n_bytes = 0;
     for (path, leaf) in leaves.fit {
         let bytes_max = bytes_max(leaf.kind);
-        // The size is known before the content is unpacked.
+        // The header reveals the size before the content is unpacked.
         let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
         let content = if bytes > bytes_max {
             Err(UnfitReason::TooLong { bytes, bytes_max })
@@ -145,7 +144,7 @@ pub(super) fn leaves(repository: &Repository, commit: Oid) -> Result<Leaves, Git
     Ok(leaves)
 }
 
-/// Largest file of a kind, in bytes.
+/// Returns the maximum size of a file of this kind, in bytes.
 pub(super) fn bytes_max(kind: PathKind) -> usize {
     match kind {
         PathKind::List => usize::try_from(LIST_BYTES_MAX).unwrap_or(usize::MAX),
@@ -203,7 +202,7 @@ impl Leaves {
         Ok(())
     }
 
-    /// A folder below the deepest is not read; that there are rule files in it is worth a word.
+    /// Reports rule files in a folder beyond the maximum depth, which is not read.
     fn look_below(&mut self, repository: &Repository, folder: Oid, path: &[u8]) -> Result<(), GitError> {
         let mut pending = vec![folder];
         while let Some(folder) = pending.pop() {
@@ -219,7 +218,7 @@ impl Leaves {
         Ok(())
     }
 
-    /// A folder whose size is known to be bearable, as all of them together.
+    /// Opens a folder, after checks of its size and of the total number of entries.
     fn open<'r>(&mut self, repository: &'r Repository, folder: Oid) -> Result<Tree<'r>, GitError> {
         let odb = repository.odb().map_err(GitError::Damaged)?;
         let (bytes, _) = odb.read_header(folder).map_err(GitError::Damaged)?;
@@ -239,7 +238,7 @@ impl Leaves {
         let shown = String::from_utf8_lossy(path).into_owned();
         match (kind, entry.kind(), entry.filemode_raw()) {
             (PathKind::Other, ..) if is_hidden(entry) => {}
-            // What is in it nobody knows here.
+            // The content of a submodule is not available here.
             (_, Some(ObjectType::Commit), _) => {
                 self.unfit.push((escaped(path), rule_kind(kind), UnfitReason::Submodule));
             }
@@ -263,7 +262,7 @@ fn is_hidden(entry: &TreeEntry<'_>) -> bool {
     entry.name_bytes().starts_with(b".")
 }
 
-/// What is no rule file by its name is shown among them.
+/// Reports paths without the suffix of a rule file as scripts.
 const fn rule_kind(kind: PathKind) -> PathKind {
     match kind {
         PathKind::Other => PathKind::Script,
@@ -275,7 +274,7 @@ fn text_of(bytes: Vec<u8>) -> Result<String, UnfitReason> {
     String::from_utf8(bytes).map_err(|_| UnfitReason::NotUtf8)
 }
 
-/// A path that may hold anything, as it can be shown.
+/// Escapes an arbitrary path for display.
 fn escaped(path: &[u8]) -> String {
     String::from_utf8_lossy(path).chars().take(200).flat_map(char::escape_debug).collect()
 }

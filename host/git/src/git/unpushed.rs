@@ -1,10 +1,10 @@
-//! What is in the clone alone, and goes with it.
+//! Work that exists only in the clone and would be lost with it.
 
 use super::GitError;
 use super::local_clone::CloneDirectory;
 use super::own_files::OwnFiles;
 
-/// Somebody's work that no remote has.
+/// Work that no remote has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnpushedWork {
     /// Files of the work tree that were changed by hand.
@@ -14,8 +14,8 @@ pub struct UnpushedWork {
 }
 
 impl CloneDirectory {
-    /// What the clone in use has of this; reads, and changes nothing. What the service wrote into the work tree itself, the
-    /// store has.
+    /// Counts such work in the clone in use, without changing it. Files that the service wrote do not count, because
+    /// the store has them.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].

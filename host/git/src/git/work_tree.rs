@@ -1,6 +1,6 @@
-//! The work tree: rule files as plain files, for people to look at, for status and for push.
+//! The work tree: rule files as plain files, for people, for status and for push.
 //!
-//! Only rule files are written, only regular files are read, and no link is followed. What somebody changed here is never
+//! Only rule files are written, only regular files are read, and no link is followed. Local changes are never
 //! overwritten.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,6 @@ use super::GitError;
 use super::rule_path::{DEPTH_MAX, PathKind, kind_of};
 use super::tree::{Leaf, bytes_max};
 
-/// Most files that are looked at.
 const FILES_MAX: usize = 20_000;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -26,38 +25,37 @@ pub struct WorkTree {
     path: PathBuf,
 }
 
-/// How a work tree differs from the commit it stands on; paths, sorted.
+/// Differences between a work tree and its commit; sorted paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// In both, with different content.
+    /// Files with different content.
     pub modified: Vec<String>,
-    /// In the commit alone.
+    /// Files only in the commit.
     pub deleted: Vec<String>,
-    /// In the work tree alone.
+    /// Files only in the work tree.
     pub untracked: Vec<String>,
 }
 
-/// What lies at a path of the work tree.
+/// Entry at a path of the work tree.
 #[derive(Debug)]
 pub(super) enum WorkTreeEntry {
     Nothing,
-    /// A regular file.
     Bytes(Vec<u8>),
-    /// A link, a folder, a file that is too large: something of somebody's.
+    /// A link, a folder or an oversized file; never written by the service.
     Other,
 }
 
-/// The content of a file by its id; `None` for one that cannot be taken.
+/// Object ids of files by path; `None` for a file that cannot be read as a rule file.
 pub(super) type BlobReader = BTreeMap<String, Option<Oid>>;
 
 impl Changes {
-    /// Whether there are none.
+    /// Returns whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.modified.is_empty() && self.deleted.is_empty() && self.untracked.is_empty()
     }
 
-    /// All of them.
+    /// Returns the paths of all changes, sorted.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut paths = [&self.modified[..], &self.deleted, &self.untracked].concat();
@@ -84,20 +82,20 @@ impl WorkTree {
         Self { path }
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Every rule file in it.
+    /// Returns the object ids of all its rule files.
     pub(super) fn contents(&self) -> Result<BlobReader, GitError> {
         let mut contents = BlobReader::new();
         self.walk(&self.path, "", 0, &mut contents)?;
         Ok(contents)
     }
 
-    /// The bytes of a regular file; `None` when there is none, or one that cannot be taken.
+    /// Reads a regular file; `None` if there is none or it is not acceptable.
     pub(super) fn read(&self, path: &str, kind: PathKind) -> Result<Option<Vec<u8>>, GitError> {
         match self.look(path, kind)? {
             WorkTreeEntry::Bytes(bytes) => Ok(Some(bytes)),
@@ -105,7 +103,7 @@ impl WorkTree {
         }
     }
 
-    /// What lies at a path. Behind a link in the place of a folder there is nothing of ours.
+    /// Returns the entry at a path. A path through a link counts as empty.
     pub(super) fn look(&self, path: &str, kind: PathKind) -> Result<WorkTreeEntry, GitError> {
         let full = self.path.join(path);
         if !self.is_inside(&full) {
@@ -122,13 +120,13 @@ impl WorkTree {
         fs::read(&full).map(WorkTreeEntry::Bytes).map_err(GitError::disk(full))
     }
 
-    /// Whether all folders between the work tree and a file are folders of its own, and no links to others.
+    /// Returns whether all folders between the work tree and a file are real folders, not links.
     fn is_inside(&self, file: &Path) -> bool {
         let mut folders = file.ancestors().skip(1).take_while(|folder| *folder != self.path);
         folders.all(|folder| fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
     }
 
-    /// Puts a file in its place, whole.
+    /// Writes a file atomically.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), GitError> {
         if !kind_of(path.as_bytes()).is_rule_file() {
             let odd = io::Error::new(io::ErrorKind::InvalidInput, "not a path of a rule file");
@@ -145,13 +143,13 @@ impl WorkTree {
             })?;
             let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&beside)?;
             file.write_all(bytes)?;
-            // A rename replaces a link; it does not follow it.
+            // A rename replaces a link instead of following it.
             fs::rename(&beside, &full)
         })();
         written.map_err(GitError::disk(full))
     }
 
-    /// Whether a file could be put there: nothing but folders lies on the way, and none in its place.
+    /// Returns whether a file can be created there: only folders lead to it, and the path itself is not a folder.
     pub(super) fn has_room(&self, path: &str) -> bool {
         let full = self.path.join(path);
         let is_folder = |place: &Path| fs::symlink_metadata(place).map(|metadata| metadata.is_dir());
@@ -159,7 +157,7 @@ impl WorkTree {
         folders.all(|folder| is_folder(folder).unwrap_or(true)) && !is_folder(&full).unwrap_or(false)
     }
 
-    /// Takes a file away, and the folders that are empty then. What lies behind a link is not there to be taken.
+    /// Removes a file and the folders that become empty. A path through a link is left alone.
     pub(super) fn remove(&self, path: &str) -> Result<(), GitError> {
         let full = self.path.join(path);
         if !self.is_inside(&full) {
@@ -178,7 +176,7 @@ impl WorkTree {
         Ok(())
     }
 
-    /// Folders between the work tree and a file; a link among them is an error.
+    /// Creates the folders between the work tree and a file. Fails if one of them is a link or a file.
     fn make_folders(&self, folder: &Path) -> Result<(), GitError> {
         let inside = folder.strip_prefix(&self.path).unwrap_or(Path::new(""));
         let mut here = self.path.clone();
@@ -232,7 +230,7 @@ impl WorkTree {
     }
 }
 
-/// Which files would be overwritten by going from one commit to another.
+/// Returns the files whose local changes would be lost by moving between two commits.
 pub(super) fn in_the_way(
     from: &BTreeMap<String, Leaf>,
     to: &BTreeMap<String, Leaf>,
@@ -249,7 +247,7 @@ pub(super) fn in_the_way(
     paths.into_iter().filter(is_lost).cloned().collect()
 }
 
-/// For this user alone.
+/// Creates a directory for this user alone.
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)

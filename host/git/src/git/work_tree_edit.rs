@@ -1,7 +1,7 @@
-//! What was saved over the API, as files of the work tree.
+//! Writes changes made through the API into the work tree.
 //!
-//! A file that the repository has is the repository's, and one that somebody wrote by hand is theirs: neither is touched.
-//! What the service wrote itself it may change and take away again.
+//! Files of the repository and files written by hand stay untouched. The service may change and remove only the files
+//! that it wrote itself.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,46 +15,46 @@ use super::rule_path::PathKind;
 use super::tree::Leaf;
 use super::work_tree::WorkTreeEntry;
 
-/// Folder of rules whose own place is taken.
+/// Folder for rules whose usual path is taken.
 const BESIDE: &str = "saved";
 const LISTS: &str = "lists";
 
-/// The changes that are made in one go.
+/// A batch of changes to the work tree.
 pub struct WorkTreeEdit<'c> {
     clone: &'c LocalClone,
-    /// What the local branch has, on which the work tree stands.
+    /// Files of the local branch, on which the work tree is based.
     committed: BTreeMap<String, Leaf>,
-    /// What the commit in force has, if that is another.
+    /// Files of the commit in force, if that is another.
     in_force: BTreeMap<String, Leaf>,
     own: OwnFiles,
 }
 
-/// Whether a change is in the work tree.
+/// Result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditOutcome {
-    /// It is.
+    /// The change is in the work tree.
     Done,
-    /// Not yet: something stands in the way at this path.
+    /// The change is pending, because of a conflict at this path.
     Not(String, EditConflict),
 }
 
-/// What stands in the way of a change.
+/// Conflict with a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EditConflict {
-    /// A file of somebody's.
+    /// The path has a file that the service did not write.
     #[error("somebody else's file is there and stays as it is; move it away, and this is written")]
     Taken,
-    /// It was changed by hand.
+    /// The file was changed by hand.
     #[error(
         "the file was changed by hand and stays as it is; remove it, take the change back, or push it to keep it"
     )]
     Changed,
-    /// The work tree does not stand on the commit in force.
+    /// The work tree is not at the commit in force.
     #[error("the commit in force has this file and the work tree does not follow it yet")]
     Behind,
 }
 
-/// What a file of the service holds, by its path.
+/// Subject of a file that the service writes; it determines the path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnFileContent {
     /// The script of the rule of this name.
@@ -75,7 +75,7 @@ impl fmt::Display for OwnFileContent {
 }
 
 impl LocalClone {
-    /// Begins to write what was saved.
+    /// Begins a batch of changes.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -88,8 +88,8 @@ impl LocalClone {
         Ok(WorkTreeEdit { clone: self, committed, in_force, own })
     }
 
-    /// Takes back what the service itself did at these paths, so that the work tree can follow; whether it was all of them,
-    /// otherwise nothing is done.
+    /// Reverts the service's changes at these paths, so that the work tree can advance. Returns `false` and changes
+    /// nothing unless all of them are the service's.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -112,7 +112,7 @@ impl LocalClone {
 }
 
 impl WorkTreeEdit<'_> {
-    /// Writes a list, or a rule into a file of its name, or, where another's is there, into one beside.
+    /// Writes a list or a rule. If another file has the path of a rule, the rule goes into a folder beside it.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -120,8 +120,8 @@ impl WorkTreeEdit<'_> {
         self.save(&subject.places(), bytes, subject.kind())
     }
 
-    /// Takes a list away that the service wrote, or the file of a rule, unless it holds something else than these bytes by
-    /// now. `path` is where the repository has it.
+    /// Removes a list that the service wrote, or the file of a rule if it still contains these bytes. `path` is its
+    /// path in the repository.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
@@ -144,7 +144,7 @@ impl WorkTreeEdit<'_> {
         })
     }
 
-    /// What the service wrote and nobody has committed.
+    /// Returns the subjects of the files that the service wrote and that are not committed.
     #[must_use]
     pub fn own_subjects(&self) -> Vec<OwnFileContent> {
         self.own.written_paths().iter().filter_map(|path| subject_of(path)).collect()
@@ -187,7 +187,7 @@ impl WorkTreeEdit<'_> {
         }
     }
 
-    /// It is there already. Written by hand, word for word, it is somebody's all the same.
+    /// Keeps a file that already has this content. An identical file written by hand remains the user's.
     fn keep(&mut self, path: &str, id: Oid) -> Result<EditOutcome, GitError> {
         if self.own.has_written(path, id) {
             self.own.note_written(path, id)?;
@@ -202,7 +202,7 @@ impl WorkTreeEdit<'_> {
         Ok(EditOutcome::Done)
     }
 
-    /// Takes away what is ours: what the service wrote, or what a rule said that it removes.
+    /// Removes a file that the service wrote, or that has the content the rule was removed with.
     fn remove(&mut self, path: &str, kind: PathKind, said: Option<Oid>) -> Result<EditOutcome, GitError> {
         let committed = self.committed.get(path).map(|leaf| leaf.id);
         let in_force = self.in_force.get(path).map(|leaf| leaf.id);
@@ -223,7 +223,7 @@ impl WorkTreeEdit<'_> {
             if committed != Some(found) {
                 return Ok(EditOutcome::Not(path.to_owned(), EditConflict::Changed));
             }
-            // What the repository itself has there by now is no longer what was removed.
+            // The repository has a new file there, not the one that was removed.
             self.own.forget(path)?;
             return Ok(EditOutcome::Done);
         }
@@ -237,7 +237,7 @@ impl WorkTreeEdit<'_> {
         Ok(EditOutcome::Done)
     }
 
-    /// Whether the commit in force has another file there, which the work tree is yet to follow.
+    /// Returns whether the commit in force has a different file there that the work tree does not have yet.
     fn is_to_come(&self, path: &str, id: Oid) -> bool {
         !self.committed.contains_key(path) && self.in_force.get(path).is_some_and(|leaf| leaf.id != id)
     }
@@ -255,14 +255,14 @@ impl WorkTreeEdit<'_> {
 }
 
 impl EditOutcome {
-    /// The first that is not done.
+    /// Returns the first result that is not done.
     fn and(self, other: Self) -> Self {
         if self == Self::Done { other } else { self }
     }
 }
 
 impl OwnFileContent {
-    /// Where it may be written, the first choice first.
+    /// Returns the possible paths, in order of preference.
     fn places(&self) -> Vec<String> {
         match self {
             Self::Script(name) => vec![format!("{name}.ws"), format!("{BESIDE}/{name}.ws")],
@@ -280,7 +280,7 @@ impl OwnFileContent {
     }
 }
 
-/// The other way round.
+/// Returns the subject of a path; the inverse of `places`.
 fn subject_of(path: &str) -> Option<OwnFileContent> {
     let list = path.strip_prefix("lists/").and_then(|file| file.strip_suffix(".txt"));
     if let Some(name) = list {

@@ -1,14 +1,14 @@
-//! The process that runs libgit2 where a remote has a say: one for each operation, gone with it.
+//! The process that runs libgit2 for operations with a remote; each operation has a separate one.
 //!
 //! ```text
-//!  service: relay ◀──loopback──▶ worker: walls, then libgit2: fetch or push, unpack, read once
-//!           request ──pipe──▶            one folder within the clone is all it may write
-//!           reply ◀──pipe──              bounded in memory, file size, processor time; killed when time is up
+//!  service: relay ◀──loopback──▶ worker: confinement, then libgit2: fetch or push, unpack, read once
+//!           request ──pipe──▶            may write to one folder within the clone only
+//!           reply ◀──pipe──              bounded in memory, file size and processor time; killed at the deadline
 //! ```
 //!
-//! It is the same program, started with a word that is not for people. It has no environment and no secret among its
-//! arguments; what it has to know comes through a pipe, and when that pipe ends it ends too. Whatever a remote makes of
-//! it, the service lives on, and what it left half-done goes with its folder (see [`super::incoming`]).
+//! The worker is the same program, started with an internal argument. It has an empty environment and no secrets among
+//! its arguments; its request arrives through a pipe, and it exits when that pipe closes. A compromised worker does not
+//! affect the service, and incomplete results are removed with its folder (see [`super::incoming`]).
 
 mod message;
 mod task;
@@ -26,46 +26,45 @@ use message::WorkerReply;
 pub(super) use message::{Login, Task, TaskFailure, TaskOutcome, WorkerRequest};
 pub use work::work;
 
-/// What the program is started with to be a worker.
+/// Argument that starts the program as a worker.
 pub const WORKER_ARGUMENT: &str = "git-worker";
-/// Longest reply, in bytes.
 const REPLY_BYTES_MAX: usize = 64 * 1024;
-/// How much later than the relay the end comes: so that whoever is merely cut off can still say so.
+/// Time by which the worker's deadline exceeds the relay's, so that a worker whose connection was closed can still
+/// reply.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How workers are started, and how long they may take. Cheap to clone.
+/// Starts workers and limits their time. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Worker {
-    /// `None`: what a worker does is done in this process.
+    /// With `None`, tasks run in this process.
     program: Option<ProcessLauncher>,
     pub(super) time_max: Duration,
 }
 
-/// Why there is no reply.
 #[derive(Debug)]
 pub(super) enum WorkerEnd {
-    /// Time was up.
+    /// The deadline passed, or the processor time was used up.
     TooSlow,
-    /// It wrote a larger file, or worked longer, than it may.
+    /// It exceeded its maximum file size.
     OverLimit,
-    /// Something else; in words.
     Other(String),
 }
 
 impl Worker {
-    /// Workers out of the running program, which work without walls only if these are not needed.
+    /// Creates workers from the running program. With `needs_walls`, they refuse to work while Landlock or seccomp is
+    /// missing.
     #[must_use]
     pub fn of_this_program(time_max: Duration, needs_walls: bool) -> Self {
         Self { program: Some(ProcessLauncher::this(WORKER_ARGUMENT, needs_walls)), time_max }
     }
 
-    /// Does what a worker does in this very process, without walls or limits: for tests, whose program is no worker.
+    /// Runs tasks in this process, without confinement or limits; for tests, whose program is not a worker.
     #[must_use]
     pub const fn in_this_process(time_max: Duration) -> Self {
         Self { program: None, time_max }
     }
 
-    /// Has a request done. `begun` hears the process's id before the process hears the request.
+    /// Runs a request. It calls `begun` with the process id before the process receives the request.
     pub(super) fn run(
         &self,
         request: &WorkerRequest,
@@ -101,7 +100,7 @@ fn cannot(what: &str, error: &io::Error) -> WorkerEnd {
     WorkerEnd::Other(format!("it cannot {what}: {error}"))
 }
 
-/// What libgit2 takes for a damaged or too large repository where it has too little memory.
+/// libgit2 reports a lack of memory as a damaged or too large repository.
 fn check_memory(outcome: TaskOutcome) -> Result<TaskOutcome, WorkerEnd> {
     match (&outcome, too_little_memory(&walls::LIMITS)) {
         (TaskOutcome::Failed(TaskFailure::Damaged(_) | TaskFailure::TooLarge), Some(words)) => {
@@ -111,7 +110,6 @@ fn check_memory(outcome: TaskOutcome) -> Result<TaskOutcome, WorkerEnd> {
     }
 }
 
-/// How it ended without a word.
 fn end_of(ending: ProcessExit, notes: &ProgressNotes) -> WorkerEnd {
     let doing = notes.last();
     match ending {

@@ -1,4 +1,4 @@
-//! Conditions to filters: names to slots, patterns and zones to what they stand for.
+//! Binding of conditions: names become slots, and patterns and zones are resolved.
 
 use tollgate_guest_abi as abi;
 use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
@@ -13,7 +13,7 @@ use crate::filter::operand::ResolvedOperand;
 use crate::filter::{ContextDemand, Filter, FilterError, FilterTest};
 use crate::row::{Columns, RowField};
 
-/// Numbers what the parts of one question demand of a scene, and of rows.
+/// Assigns slots to the values and row fields that one query needs.
 #[derive(Debug)]
 pub(crate) struct Binder<'z> {
     semantics: Semantics,
@@ -23,25 +23,23 @@ pub(crate) struct Binder<'z> {
 }
 
 impl<'z> Binder<'z> {
-    /// For rows of a series with this measure.
     pub(crate) fn new(semantics: Semantics, zones: &'z ZoneData, measure: Option<FieldAccess>) -> Self {
         Self { semantics, zones, demand: ContextDemand::default(), columns: Columns::measured_by(measure) }
     }
 
-    /// Everything demanded so far.
     pub(crate) fn finish(self) -> (ContextDemand, Columns) {
         (self.demand, self.columns)
     }
 
-    /// The slot of a value of the transaction under evaluation.
+    /// Returns the slot of a value of the current transaction.
     pub(crate) fn current(&mut self, path: &FieldPath) -> usize {
         slot_of(&mut self.demand.currents, &FieldAccess::bind(path, self.semantics))
     }
 
-    /// The filter that selects the rows of which every condition holds.
+    /// Returns the filter that selects the rows for which every condition holds.
     ///
     /// # Errors
-    /// When a condition asks the history, or holds a pattern or a zone that is none.
+    /// When a condition queries the history, or contains an invalid pattern or an unknown zone.
     pub(crate) fn filter<'c>(
         &mut self,
         conditions: impl IntoIterator<Item = &'c Condition>,
@@ -134,7 +132,7 @@ impl<'z> Binder<'z> {
     }
 }
 
-/// Where this stands in the table; added at its end when it is not there yet.
+/// Returns the index of a value in the table; appends the value when it is missing.
 fn slot_of<T: PartialEq + Clone>(table: &mut Vec<T>, wanted: &T) -> usize {
     table.iter().position(|known| known == wanted).unwrap_or_else(|| {
         table.push(wanted.clone());

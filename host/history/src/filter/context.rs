@@ -1,21 +1,21 @@
-//! What a question takes from the transaction under evaluation and from the lists in force: read once per question.
+//! Values that a filter needs besides the row, from the current transaction and named lists; read once per query.
 
 use tollgate_model::named_list::{NamedList, NamedLists};
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 use tollgate_model::value_set::ValueSet;
 
-/// What a scene must hold, by slot.
+/// Values a filter context must provide, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct ContextDemand {
-    /// Fields of the transaction under evaluation; every one must be there.
+    /// Fields of the current transaction; all must be present.
     pub(super) currents: Vec<FieldAccess>,
-    /// Slots among `currents` whose elements are looked among.
+    /// Slots in `currents` whose elements are searched.
     pub(super) arrays: Vec<usize>,
-    /// Names of lists; one that nobody set holds nothing.
+    /// Names of lists; a test against an undefined list never holds.
     pub(super) lists: Vec<String>,
 }
 
-/// The values a filter is judged with, besides those of the row.
+/// The values a filter is evaluated with, besides those of the row.
 #[derive(Debug, Default)]
 pub(crate) struct FilterContext<'a> {
     currents: Vec<Value<'a>>,
@@ -23,18 +23,18 @@ pub(crate) struct FilterContext<'a> {
     lists: Vec<Option<&'a NamedList>>,
 }
 
-/// Of a filter that demands nothing.
+/// The context of a filter that needs no values.
 pub(crate) static NOTHING: FilterContext<'static> =
     FilterContext { currents: Vec::new(), arrays: Vec::new(), lists: Vec::new() };
 
 impl ContextDemand {
-    /// Whether nothing is demanded. Most questions are so: their one value is the key.
+    /// Returns whether no value is needed. This is so for most queries: their only value is the key.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.currents.is_empty() && self.lists.is_empty()
     }
 
-    /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
+    /// Reads the required values; `None` when the transaction lacks one, and then nothing matches.
     pub(crate) fn meet<'a>(
         &self,
         current: &'a Transaction,
@@ -50,7 +50,7 @@ impl ContextDemand {
     }
 }
 
-/// The elements of an array; any other value is a list of one.
+/// Returns the elements of an array; any other value is a list of one.
 fn elements_of(value: Value<'_>) -> ValueSet {
     match value {
         Value::List(items) => items.iter().map(|item| Value::of_json(Some(item))).collect(),
@@ -59,7 +59,6 @@ fn elements_of(value: Value<'_>) -> ValueSet {
 }
 
 impl<'a> FilterContext<'a> {
-    /// A value of the transaction under evaluation.
     pub(crate) fn current(&self, slot: usize) -> Value<'a> {
         self.currents.get(slot).copied().unwrap_or(Value::Missing)
     }

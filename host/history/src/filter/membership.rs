@@ -1,4 +1,4 @@
-//! Where `in` looks.
+//! Lists on the right of `in`.
 
 use tollgate_guest_abi::{Comparison, Semantics};
 use tollgate_model::value_set::ValueSet;
@@ -6,19 +6,19 @@ use tollgate_model::value_set::ValueSet;
 use crate::filter::FilterContext;
 use crate::filter::operand::{OperandValue, compare};
 
-/// A list with its names resolved. Slots are those of the scene.
+/// A list with its names resolved to slots of the filter context.
 #[derive(Debug)]
 pub(super) enum ResolvedList {
-    /// Written in the script: literals, and values of the transaction under evaluation.
+    /// Literals and values of the current transaction, as written in the script.
     Items { literals: Box<ValueSet>, currents: Vec<usize> },
-    /// The elements of an array of the transaction under evaluation, or a single value of it.
+    /// The elements of an array of the current transaction, or a single value of it.
     Current(usize),
     /// A named list.
     Named(usize),
 }
 
 impl ResolvedList {
-    /// How many values it compares with, one after the other.
+    /// Returns the number of values compared one by one.
     pub(super) fn weight(&self) -> u64 {
         match self {
             ResolvedList::Items { currents, .. } => currents.len() as u64,
@@ -26,7 +26,7 @@ impl ResolvedList {
         }
     }
 
-    /// Whether some element equals the value; `None` when the value or the list is missing.
+    /// Returns whether an element equals the value; `None` when the value or the list is missing.
     pub(super) fn contains(
         &self,
         value: OperandValue<'_>,

@@ -1,4 +1,4 @@
-//! The values a filter compares, and how they compare.
+//! Operands of a filter and their comparison.
 
 use tollgate_guest_abi::{ArithmeticOperator, Comparison, Semantics};
 use tollgate_model::calendar::TimePart;
@@ -13,39 +13,30 @@ use crate::row::{Row, RowField};
 /// An operand with its names resolved.
 #[derive(Debug)]
 pub(super) enum ResolvedOperand {
-    /// A literal number of the first semantics.
+    /// A literal number under the first semantics.
     Number(f64),
-    /// A literal number.
     Decimal(Decimal),
-    /// A literal text.
     Text(Box<str>),
-    /// `true` or `false`.
     Boolean(bool),
-    /// A field of the row.
     Field(RowField),
-    /// A value of the scene.
+    /// A value of the filter context.
     Current(usize),
-    /// A part of a date-time of the row.
     Time(TimePart, RowField),
-    /// A part of a date-time of the scene.
     CurrentTime(TimePart, usize),
-    /// Two numbers combined.
     Arithmetic(Box<(ResolvedOperand, ArithmeticOperator, ResolvedOperand)>),
-    /// A number with its sign turned.
     Negate(Box<ResolvedOperand>),
 }
 
-/// What an operand says of one row.
+/// The value of an operand for one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OperandValue<'a> {
-    /// What stands in a field.
+    /// A field value or a literal.
     Value(Value<'a>),
     /// A literal or computed number; NaN is missing.
     Number(f64),
 }
 
 impl ResolvedOperand {
-    /// How many parts it has.
     pub(super) fn weight(&self) -> u64 {
         match self {
             ResolvedOperand::Arithmetic(parts) => 1 + parts.0.weight() + parts.2.weight(),
@@ -93,7 +84,7 @@ impl ResolvedOperand {
 }
 
 impl OperandValue<'_> {
-    /// A part of a date-time, which is a whole number, or NaN.
+    /// Wraps a part of a date-time: a whole number, or NaN.
     fn of_part(part: f64, semantics: Semantics) -> Self {
         if semantics.is_exact() {
             OperandValue::Value(Value::of_time_part(part))
@@ -102,7 +93,7 @@ impl OperandValue<'_> {
         }
     }
 
-    /// As the double it computes with; NaN when it is missing or no number.
+    /// Returns the double to compute with; NaN when it is missing or not a number.
     fn as_f64(self) -> f64 {
         match self {
             OperandValue::Value(value) => value.as_f64(),
@@ -117,7 +108,7 @@ impl OperandValue<'_> {
         }
     }
 
-    /// Whether the pattern is found in it; `None` when it is missing.
+    /// Returns whether the pattern is found; `None` when the value is missing.
     pub(super) fn search(self, pattern: &CompiledPattern) -> Option<bool> {
         match self {
             OperandValue::Value(value) => pattern.search(&value),
@@ -125,7 +116,6 @@ impl OperandValue<'_> {
         }
     }
 
-    /// Whether some element of the set equals it.
     pub(super) fn is_in(self, set: &ValueSet, semantics: Semantics) -> bool {
         match self {
             OperandValue::Value(value) => set.contains(value, semantics),
@@ -134,7 +124,7 @@ impl OperandValue<'_> {
     }
 }
 
-/// Whether the two stand in this relation; never when either is missing.
+/// Returns whether the comparison holds; false when either side is missing.
 pub(super) fn compare(
     left: OperandValue<'_>,
     operator: Comparison,
@@ -153,7 +143,7 @@ pub(super) fn compare(
     }
 }
 
-/// A computed number compares as a number field does, see [`relate`].
+/// Compares a computed number as a number field compares; see [`relate`].
 fn compare_number(left: f64, operator: Comparison, right: Value<'_>) -> bool {
     if left.is_nan() || right.is_missing() {
         return false;
@@ -167,7 +157,7 @@ fn compare_number(left: f64, operator: Comparison, right: Value<'_>) -> bool {
 fn compare_numbers(left: f64, operator: Comparison, right: f64) -> bool {
     match operator {
         Comparison::Equal => left == right,
-        // Not `!=` alone, which holds of NaN.
+        // `!=` alone would hold for NaN.
         Comparison::NotEqual => left != right && !left.is_nan() && !right.is_nan(),
         Comparison::Less => left < right,
         Comparison::LessOrEqual => left <= right,

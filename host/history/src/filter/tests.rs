@@ -1,4 +1,4 @@
-//! Every kind of test a filter can hold, on one row and one transaction under evaluation.
+//! Every kind of test in a filter, on one row and one current transaction.
 
 use std::collections::HashMap;
 
@@ -82,7 +82,7 @@ fn time(function: TimeFunction, field: &str, current: bool) -> Operand {
     Operand::Time(TimeSpec { function, field: FieldPath::parse(field), current, zone: None })
 }
 
-/// `None`: the filter matches nothing, whatever the row.
+/// Returns `None` when the filter matches nothing, whatever the row.
 fn judge(condition: &Condition) -> Option<bool> {
     let zones = ZoneData::built_in();
     let mut binder = Binder::new(Semantics::CURRENT, &zones, None);

@@ -1,20 +1,17 @@
-//! A key that is looked up. Most are one text, which is compared where it stands: to write it down first would take as long as
-//! all the rest of the way to its entries.
+//! Keys to look up. Most are a single text, which is compared unwritten: writing it would take as long as the rest of
+//! the lookup.
 
 use tollgate_model::transaction::is_same_bytes;
 
 use super::{Key, StoredKey, hash_of_text, head_of, is_number};
 
-/// What a question looks up.
 #[derive(Debug)]
 pub(crate) enum KeyQuery<'k> {
-    /// The key of this text alone.
     Text(OnlyText<'k>),
-    /// Any other.
     Written(&'k Key),
 }
 
-/// A key of nothing but a text, not written.
+/// A single text as a key that is not written.
 #[derive(Debug)]
 pub(crate) struct OnlyText<'k> {
     text: &'k str,
@@ -24,7 +21,7 @@ pub(crate) struct OnlyText<'k> {
 }
 
 impl<'k> OnlyText<'k> {
-    /// `None` when the text is too long for that.
+    /// Returns `None` when the text is too long for a one-byte head.
     #[inline]
     pub(crate) fn of(text: &'k str) -> Option<Self> {
         let is_spelled = is_number(text);
@@ -32,19 +29,18 @@ impl<'k> OnlyText<'k> {
         Some(Self { text, head, is_spelled, hash: hash_of_text(text.as_bytes()) })
     }
 
-    /// As [`Key::hash`].
+    /// See [`Key::hash`].
     #[inline]
     pub(crate) const fn hash(&self) -> u32 {
         self.hash
     }
 
-    /// Whether it is the text of a number: numbers may equal it as well.
+    /// Returns whether the text is a number, so that numbers may equal it too.
     #[inline]
     pub(crate) const fn is_spelled(&self) -> bool {
         self.is_spelled
     }
 
-    /// Whether a key that is kept is this one.
     #[inline]
     pub(crate) fn is(&self, kept: &StoredKey) -> bool {
         let text = self.text.as_bytes();
@@ -54,7 +50,6 @@ impl<'k> OnlyText<'k> {
         }
     }
 
-    /// The same, written.
     #[cold]
     pub(crate) fn to_key(&self) -> Key {
         let mut key = Key::default();

@@ -1,24 +1,22 @@
-//! Keys at rest.
+//! Stored keys.
 
 use tollgate_model::decimal::Decimal;
 
 use super::writer::KeyWriter;
 use super::{KeyPart, is_number};
 
-/// So many bytes of a key are kept in place.
+/// Maximum number of bytes stored inline.
 pub(super) const INLINE_BYTES: usize = 22;
 
-/// The bytes of a key, kept: in place when they are few, as most are.
+/// The bytes of a key, inline when they are few, as most are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoredKey {
-    /// The first so many of these; the others are zero.
+    /// Length and bytes; the bytes beyond are zero.
     Inline(u8, [u8; INLINE_BYTES]),
-    /// All of them.
     Heap(Box<[u8]>),
 }
 
 impl StoredKey {
-    /// A copy of these bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut inline = [0; INLINE_BYTES];
         match (inline.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
@@ -30,7 +28,6 @@ impl StoredKey {
         }
     }
 
-    /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
@@ -39,7 +36,6 @@ impl StoredKey {
         }
     }
 
-    /// Whether it is what was written.
     #[inline]
     pub(super) fn is(&self, written: &KeyWriter) -> bool {
         match (self, written.padded()) {
@@ -51,7 +47,6 @@ impl StoredKey {
         }
     }
 
-    /// What it takes beside its place.
     pub(crate) const fn n_heap_bytes(&self) -> usize {
         match self {
             StoredKey::Inline(..) => 0,
@@ -60,7 +55,7 @@ impl StoredKey {
     }
 }
 
-/// A key that leaves its series, and can be written down.
+/// A key exported from its series, which can be serialized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExportKey(StoredKey);
 
@@ -69,12 +64,12 @@ impl ExportKey {
         Self(key)
     }
 
-    /// To be written down; [`ExportKey::from_bytes`] reads them.
+    /// Returns the bytes to serialize; [`ExportKey::from_bytes`] reads them.
     pub(crate) fn to_bytes(&self) -> &[u8] {
         self.0.bytes()
     }
 
-    /// `None` when the bytes are those of no key.
+    /// Returns `None` when the bytes are not a key.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -93,13 +88,12 @@ impl ExportKey {
         Some(Self(StoredKey::of(bytes)))
     }
 
-    /// What a series keeps of it.
     pub(crate) const fn kept(&self) -> &StoredKey {
         &self.0
     }
 }
 
-/// Whether these are the digits of a number as its key has them.
+/// Returns whether these digits are a number in the form that its key has.
 fn is_long(digits: &[u8]) -> bool {
     let number = std::str::from_utf8(digits).ok().and_then(Decimal::from_plain);
     number.is_some_and(|number| !number.is_short() && number.to_string().as_bytes() == digits)

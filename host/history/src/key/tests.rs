@@ -1,4 +1,4 @@
-//! Keys are equal when their values are, and come back from their bytes.
+//! Keys are equal when their values are, and survive a round trip through their bytes.
 
 use tollgate_model::transaction::relate;
 
@@ -11,7 +11,7 @@ fn key(values: &[Value<'_>], semantics: Semantics) -> Option<Key> {
     key.fill(values, |key, value| key.add(value, semantics)).map(|()| key)
 }
 
-/// Every pair of values, under all semantics.
+/// Returns every pair of values, under all semantics.
 fn pairs() -> impl Iterator<Item = (Value<'static>, Value<'static>, Semantics)> {
     let all = || all_kinds().into_iter();
     all().flat_map(move |left| all().flat_map(move |right| ALL.map(|semantics| (left, right, semantics))))
@@ -96,7 +96,7 @@ fn what_equals_nothing_has_no_key() {
     }
 }
 
-/// A caseless field is sought by values that are caseless too.
+/// The value looked up in a caseless field is caseless too.
 #[test]
 fn keys_of_caseless_texts_are_equal_exactly_when_their_values_are() {
     let spelled = ["ABC", "Abc", "TRUE", "\u{c4}", "0042"].map(Value::Caseless);

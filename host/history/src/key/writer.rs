@@ -1,17 +1,17 @@
-//! A key while it is written.
+//! The buffer in which a key is written.
 
 use super::stored::INLINE_BYTES;
 
-/// So many bytes are written in place.
+/// Maximum number of bytes written inline.
 const SHORT_BYTES_MAX: usize = 64;
 
-/// Bytes to which more are added: a few, as a rule.
+/// A growing byte string, usually short.
 #[derive(Debug)]
 pub(super) struct KeyWriter {
-    /// INVARIANT: zero from the end on, as long as they are all.
+    /// INVARIANT: zero from `n_bytes` on, as long as all bytes fit.
     short: [u8; SHORT_BYTES_MAX],
     n_bytes: usize,
-    /// All of them, when they are more than there is place for.
+    /// All bytes, when they do not fit inline.
     long: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl KeyWriter {
         self.short.get(..self.n_bytes).unwrap_or(&self.long)
     }
 
-    /// The first of them and zeros behind, when they are no more than these.
+    /// Returns the length and the bytes padded with zeros, when they fit a key stored inline.
     #[inline]
     pub(super) fn padded(&self) -> Option<(u8, &[u8; INLINE_BYTES])> {
         let first = self.short.first_chunk()?;
@@ -71,8 +71,7 @@ impl KeyWriter {
     }
 }
 
-/// Copies between slices of one length. Up to sixteen bytes are two words that may overlap, which is quicker than to call
-/// somebody.
+/// Copies between slices of equal length. Up to 16 bytes are two words that may overlap, which is faster than a call.
 #[inline]
 fn copy_few(to: &mut [u8], from: &[u8]) {
     match from.len() {

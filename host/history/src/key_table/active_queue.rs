@@ -1,24 +1,23 @@
-//! Keys whose latest entries may be in memory: those that came there first are the first to leave.
+//! Keys whose latest entries may be in memory, oldest first.
 
 use std::collections::VecDeque;
 
 use crate::spill::{SeriesAccount, heap_bytes};
 
-/// Slots in a queue, each at most once. A key that is gone, or has nothing in memory, is passed over by who takes it out.
+/// A queue of slots, each at most once. The consumer skips keys that are gone or have nothing in memory.
 #[derive(Debug, Default)]
 pub(super) struct ActiveQueue {
     queue: VecDeque<u32>,
-    /// By slot.
+    /// Indexed by slot.
     is_queued: Vec<bool>,
 }
 
 impl ActiveQueue {
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Puts a slot at the end, unless it is there.
+    /// Appends a slot unless it is in the queue.
     #[inline]
     pub(super) fn add(&mut self, slot: u32, account: &mut SeriesAccount) {
         match self.is_queued.get_mut(slot as usize) {
@@ -36,7 +35,6 @@ impl ActiveQueue {
         account.exchange(before, self.n_heap_bytes());
     }
 
-    /// Takes the first out.
     pub(super) fn next(&mut self) -> Option<u32> {
         let slot = self.queue.pop_front()?;
         if let Some(is_queued) = self.is_queued.get_mut(slot as usize) {

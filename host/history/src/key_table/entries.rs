@@ -1,13 +1,12 @@
-//! What a shelf has of one key.
+//! The entries of one key in a key table.
 
 use crate::timeline::{OpenTimeline, TimeRange, TimelineVisitor};
 
-/// The entries of one key, to be looked at more than once.
+/// The entries of one key, to be visited several times.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entries<'s> {
-    /// `None`: there are none.
     timeline: Option<OpenTimeline<'s>>,
-    /// Up to here some was let go, in microseconds since 1970 UTC.
+    /// End of the discarded range, in microseconds since 1970 UTC.
     forgotten_through: i64,
 }
 
@@ -16,7 +15,7 @@ impl<'s> Entries<'s> {
         Self { timeline, forgotten_through }
     }
 
-    /// Shows what the stretch shows; `None` when something of it was let go.
+    /// Visits the entries in the time range; returns `None` when part of it was discarded.
     #[inline]
     pub(crate) fn visit(&self, stretch: &TimeRange, look: &mut impl TimelineVisitor) -> Option<()> {
         if stretch.from <= self.forgotten_through {

@@ -1,20 +1,20 @@
-//! Slots by the hashes of what is in them.
+//! An index of slots by hash.
 
 use hashbrown::HashTable;
 
 use crate::spill::{SeriesAccount, heap_bytes};
 
-/// So many tables share the slots, so that one that grows moves few.
+/// Number of tables that share the slots, so that a growing table moves few.
 const N_TABLES: usize = 16;
 
-/// Hash and slot, by hash. The hash is kept, so that a table grows without a look at what is in the slots.
+/// Pairs of hash and slot, by hash. The hash is kept so that a table can grow without reading the slots.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     tables: [HashTable<(u32, u32)>; N_TABLES],
 }
 
 impl Index {
-    /// The slot of this hash that is the right one.
+    /// Returns the slot with this hash for which `is_right` holds.
     #[inline]
     pub(super) fn find(&self, hash: u32, is_right: impl Fn(u32) -> bool) -> Option<u32> {
         let table = self.tables.get(table_of(hash))?;
@@ -28,7 +28,7 @@ impl Index {
         account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
     }
 
-    /// Takes a slot out; whether it was there.
+    /// Removes a slot and returns whether it existed.
     pub(super) fn remove(&mut self, hash: u32, slot: u32) -> bool {
         let table = self.tables.get_mut(table_of(hash));
         let found =
@@ -42,7 +42,7 @@ const fn table_of(hash: u32) -> usize {
     hash as usize % N_TABLES
 }
 
-/// All bits of the wider hash depend on those that the table does not.
+/// Widens a hash, so that all its bits depend on those that do not choose the table.
 #[inline]
 const fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)

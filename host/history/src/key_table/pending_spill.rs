@@ -1,5 +1,4 @@
-//! What leaves memory, and how it goes: first the chunks that were full longest, then the latest entries of keys that nobody
-//! touched.
+//! The order of spilling: first the chunks that were full longest, then the latest entries of keys not used recently.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,14 +7,14 @@ use super::{KeyTable, in_use};
 use crate::spill::Extent;
 use crate::timeline::SpillingBytes;
 
-/// Most keys looked at to find some that nobody touched lately, at a time.
+/// Maximum number of keys checked for recent use in one call.
 const KEYS_PER_CALL_MAX: usize = 4_096;
 
-/// What is on its way to the file, by slot.
+/// Bytes to be written to the spill file, by slot.
 pub(crate) type PendingSpill = Vec<(u32, SpillingBytes)>;
 
 impl KeyTable {
-    /// What should leave memory next, about so many bytes of it.
+    /// Returns what should leave memory next, about `n_bytes` in total.
     pub(crate) fn departure(&mut self, n_bytes: usize) -> PendingSpill {
         let mut leaving: PendingSpill = Vec::new();
         let mut total = 0;
@@ -44,7 +43,7 @@ impl KeyTable {
         leaving
     }
 
-    /// What was written leaves memory, unless it changed meanwhile.
+    /// Removes written bytes from memory, unless they changed meanwhile. Returns the number of bytes removed.
     pub(crate) fn depart(&mut self, leaving: &PendingSpill, extents: &[Extent]) -> usize {
         let mut n_bytes = 0;
         for ((slot, what), extent) in leaving.iter().zip(extents) {
@@ -59,7 +58,7 @@ impl KeyTable {
         n_bytes
     }
 
-    /// What could not be written stays, and comes up for leaving again.
+    /// Queues what could not be written for a later attempt.
     pub(crate) fn stays(&mut self, leaving: &PendingSpill) {
         for (slot, what) in leaving {
             match what {
@@ -69,7 +68,7 @@ impl KeyTable {
         }
     }
 
-    /// Keeps the limit while it is filled.
+    /// Enforces the memory limit while the table is filled.
     pub(crate) fn make_room(&mut self) {
         let spill = Arc::clone(self.account.spill());
         spill.make_room_in(|n_bytes| {
@@ -85,7 +84,6 @@ impl KeyTable {
     }
 }
 
-/// The bytes of what leaves.
 pub(crate) fn pieces(leaving: &PendingSpill) -> Vec<Arc<[u8]>> {
     leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect()
 }

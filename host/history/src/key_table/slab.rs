@@ -1,11 +1,10 @@
-//! Things in numbered slots, which they keep as long as they are there.
+//! Values in numbered slots, which they keep until they are removed.
 
 use crate::spill::{SeriesAccount, heap_bytes};
 
-/// So many slots are made at once; making them moves nothing.
+/// Slots per segment; a new segment moves no values.
 const SEGMENT_SLOTS: usize = 512;
 
-/// Slots, some of them free.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     segments: Vec<Vec<Option<T>>>,
@@ -19,7 +18,6 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// How many slots there are.
     pub(super) fn n_slots(&self) -> usize {
         self.segments.last().map_or(0, |last| (self.segments.len() - 1) * SEGMENT_SLOTS + last.len())
     }
@@ -36,12 +34,10 @@ impl<T> Slab<T> {
         self.segments.get_mut(slot / SEGMENT_SLOTS)?.get_mut(slot % SEGMENT_SLOTS)?.as_mut()
     }
 
-    /// In the order of their slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.segments.iter().flatten().flatten()
     }
 
-    /// Puts something into a free slot.
     pub(super) fn add(&mut self, thing: T, account: &mut SeriesAccount) -> u32 {
         if let Some(slot) = self.free.pop()
             && let Some(place) = self.place(slot)
@@ -57,7 +53,7 @@ impl<T> Slab<T> {
         if let Some(last) = self.segments.last_mut() {
             let capacity = last.capacity();
             if last.len() == capacity {
-                // A series with few keys takes little.
+                // A series with few keys takes little memory.
                 let n_more =
                     if is_first { last.len().clamp(4, SEGMENT_SLOTS - last.len()) } else { SEGMENT_SLOTS };
                 last.reserve_exact(n_more);
@@ -65,7 +61,7 @@ impl<T> Slab<T> {
             }
             last.push(Some(thing));
         }
-        // Keys are far fewer: each takes more than a byte.
+        // The number of keys stays far below this: each takes more than a byte.
         u32::try_from(slot).unwrap_or(u32::MAX)
     }
 

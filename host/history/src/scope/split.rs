@@ -1,4 +1,4 @@
-//! A filter taken apart: equalities that keys answer, conditions on rows alone, and the others.
+//! Splitting of a filter: equalities that keys answer, conditions on rows alone, and the rest.
 
 use tollgate_guest_abi::{
     Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics,
@@ -8,12 +8,12 @@ use tollgate_model::transaction::FieldAccess;
 use super::SelectionKind;
 use crate::key::KEY_FIELDS_MAX;
 
-/// The conditions of a filter that must all hold, sorted.
+/// The conditions of a filter that must all hold, by kind.
 #[derive(Debug, Default)]
 pub(super) struct SplitFilter<'c> {
-    /// At most one per field.
+    /// Equalities, at most one per field.
     pub(super) key: Vec<Equality<'c>>,
-    /// What rows alone decide, each condition once and in an order of their own.
+    /// Conditions on rows alone, sorted and without duplicates.
     pub(super) selection: Vec<Condition>,
     pub(super) rest: Vec<&'c Condition>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Equality<'c> {
     pub(super) sought: KeyLiteral<'c>,
 }
 
-/// What a field can be sought by.
+/// The value a field is looked up by.
 #[derive(Debug)]
 pub(super) enum KeyLiteral<'c> {
     Number(&'c Number),
@@ -60,8 +60,8 @@ impl<'c> SplitFilter<'c> {
 }
 
 impl<'c> Equality<'c> {
-    /// `None` unless keys answer the condition exactly as it reads. Date-times stay out: they equal texts by the
-    /// instant, which no key tells. So does a caseless value that is sought in a field whose keys are to the letter.
+    /// Returns `None` unless a key answers the condition exactly. Date-times are excluded: they equal texts by instant,
+    /// which no key represents. A caseless value compared with a case-sensitive field is excluded too.
     fn of(condition: &'c Condition, semantics: Semantics) -> Option<Self> {
         let Condition::Compare { left, operator: Comparison::Equal, right } = condition else { return None };
         let (field, other) = match (left, right) {
@@ -98,7 +98,7 @@ fn has_keys(field: &FieldPath) -> bool {
     is_keyed(field.field_type())
 }
 
-/// Conditions that say the same in another order are one selection.
+/// Sorts and deduplicates conditions, so that their order in the script does not matter.
 fn in_order(conditions: Vec<&Condition>) -> Vec<Condition> {
     let mut spelled: Vec<(String, &Condition)> = conditions
         .into_iter()
@@ -109,7 +109,7 @@ fn in_order(conditions: Vec<&Condition>) -> Vec<Condition> {
     spelled.into_iter().map(|(_, condition)| condition.clone()).collect()
 }
 
-/// Whether nothing but the row decides: not the transaction under evaluation, and no list that changes with the rules.
+/// Returns whether the row alone decides, without the current transaction or a list that may change.
 fn reads_rows_alone(condition: &Condition) -> bool {
     match condition {
         Condition::All(conditions) | Condition::Any(conditions) => conditions.iter().all(reads_rows_alone),
@@ -131,7 +131,7 @@ fn is_of_row(operand: &Operand) -> bool {
     }
 }
 
-/// Whether all of a list stands in the script.
+/// Returns whether the complete list is written in the script.
 fn is_written(list: &ListSource) -> bool {
     match list {
         ListSource::Items(items) => items.iter().all(|item| !matches!(item, Item::Current(_))),

@@ -1,14 +1,14 @@
-//! Some keys with their entries, as bytes.
+//! Blocks: the entries of some keys as bytes.
 //!
 //! ```text
 //!  block ─┬─ part ── key · kind ─┬─ a run of entries, in the bytes it has in memory
-//!         ├─ part                └─ a few entries: number of them · cells of each · scale · entry · entry · …
-//!         └─ …                      entry: time · number · amount, each as what it differs from the one before, · cells
-//!                                   cell: 0 and the value, when it is new in this block; otherwise which of those before
+//!         ├─ part                └─ a few entries: count · cells of each · scale · entry · entry · …
+//!         └─ …                      entry: time · number, both relative to the entry before · amount · cells
+//!                                   cell: 0 and the value if it is new in this block, otherwise its number
 //! ```
 //!
-//! A key with many entries has several parts, one after the other. Runs are taken over as they are, which is quick; for a
-//! few entries a run would be mostly its head, and they take some ten bytes each.
+//! A key with many entries has several consecutive parts. A run is copied as it is, which is fast. For a few entries a
+//! run would be mostly head; written individually they take about ten bytes each.
 
 use std::collections::HashMap;
 
@@ -20,39 +20,33 @@ use super::bytes::{ByteReader, put_bytes, put_number, put_signed};
 use crate::owned_value::OwnedValue;
 use crate::timeline::Entry;
 
-/// What a part has.
 mod kind {
     pub(super) const ENTRIES: u8 = 0;
     pub(super) const CHUNK: u8 = 1;
     pub(super) const LATEST: u8 = 2;
 }
 
-/// In place of a scale: every amount has its own.
+/// Marker in place of a scale: every amount has its own.
 const SCALES_DIFFER: u8 = u8::MAX;
 
-/// Most entries of one part.
 pub(super) const PART_ENTRIES_MAX: usize = 4_096;
 
-/// One block as it grows.
 #[derive(Debug, Default)]
 pub(super) struct BlockWriter {
     bytes: Vec<u8>,
-    /// The values of cells so far, as bytes, numbered in the order of their coming.
+    /// Cell values written so far, as bytes, numbered in order of appearance.
     cells: HashMap<Box<[u8]>, u64>,
 }
 
-/// Some of what a key holds.
+/// A part of what a key holds.
 #[derive(Debug, PartialEq)]
 pub(super) enum BlockPart<'a> {
-    /// In order.
     Entries(Vec<Entry>),
-    /// A run that is not added to.
+    /// A full run.
     Chunk(&'a [u8]),
-    /// The run that is added to.
     Latest(&'a [u8]),
 }
 
-/// One block as it is read.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
     bytes: ByteReader<'a>,
@@ -60,18 +54,15 @@ pub(super) struct BlockReader<'a> {
 }
 
 impl BlockWriter {
-    /// How large it is so far.
     pub(super) const fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds a run that is not added to.
     pub(super) fn add_chunk(&mut self, key: &[u8], run: &[u8]) {
         self.begin(key, kind::CHUNK);
         put_bytes(&mut self.bytes, run);
     }
 
-    /// Adds the run that is added to.
     pub(super) fn add_latest(&mut self, key: &[u8], run: &[u8]) {
         self.begin(key, kind::LATEST);
         put_bytes(&mut self.bytes, run);
@@ -82,8 +73,8 @@ impl BlockWriter {
         self.bytes.push(kind);
     }
 
-    /// Adds at most [`PART_ENTRIES_MAX`] entries of a key, in order. Whether all had as many cells; nothing was added if
-    /// not.
+    /// Adds at most [`PART_ENTRIES_MAX`] entries of a key, in order. Returns false, and adds nothing, when they differ
+    /// in the number of cells.
     pub(super) fn add(&mut self, key: &[u8], entries: &[Entry]) -> bool {
         let n_cells = entries.first().map_or(0, |entry| entry.cells.len());
         if entries.iter().any(|entry| entry.cells.len() != n_cells) {
@@ -109,7 +100,7 @@ impl BlockWriter {
         true
     }
 
-    /// The bytes of everything added; the block is empty again.
+    /// Returns the bytes of everything added, and empties the block.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.cells.clear();
         std::mem::take(&mut self.bytes)
@@ -128,7 +119,7 @@ impl BlockWriter {
     }
 }
 
-/// The most digits after the point, when every amount is a 64-bit number of such units.
+/// Returns the largest scale when every amount is a 64-bit number of its units.
 fn shared_scale(entries: &[Entry]) -> Option<u8> {
     let scale = entries.iter().map(|entry| entry.amount.scale()).max()?;
     entries.iter().all(|entry| entry.amount.units(scale).is_some()).then_some(scale)
@@ -143,7 +134,7 @@ impl<'a> BlockReader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The next part with its key; `None` when what is there is none.
+    /// Returns the next part with its key; `None` when the bytes are invalid.
     pub(super) fn part(&mut self) -> Option<(&'a [u8], BlockPart<'a>)> {
         let key = self.bytes.bytes()?;
         let part = match self.bytes.byte()? {

@@ -1,13 +1,12 @@
-//! Numbers and texts as bytes: small numbers take few of them.
+//! Numbers and texts as bytes; small numbers take few bytes.
 //!
-//! Reading believes nothing: every length is checked against what is there, and `None` says that something else was
-//! written.
+//! Reading trusts nothing: every length is checked against the bytes that remain, and `None` means invalid bytes.
 
-/// Bits of a number in one byte; the highest bit of the byte says that another follows.
+/// Bits of a number per byte; the highest bit of a byte means that another follows.
 const BITS: u32 = 7;
 const MORE: u8 = 1 << BITS;
 
-/// Writes a number, seven bits a byte, the lowest first.
+/// Writes a number, seven bits per byte, lowest first.
 pub(super) fn put_number(bytes: &mut Vec<u8>, number: u64) {
     let mut rest = number;
     while rest >= u64::from(MORE) {
@@ -17,7 +16,7 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, number: u64) {
     bytes.push(rest.to_le_bytes()[0]);
 }
 
-/// Writes a number that may be negative: near zero, either way, is short.
+/// Writes a signed number; numbers near zero are short.
 pub(super) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put_number(bytes, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
@@ -28,7 +27,6 @@ pub(super) fn put_bytes(bytes: &mut Vec<u8>, block: &[u8]) {
     bytes.extend_from_slice(block);
 }
 
-/// What is left to be read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
@@ -73,13 +71,13 @@ impl<'a> ByteReader<'a> {
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// A number of things that are still to be read, each of which takes a byte at least.
+    /// Reads the count of items that follow, each of which takes at least one byte.
     pub(super) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.len()).then_some(count)
     }
 
-    /// What [`put_bytes`] wrote.
+    /// Reads bytes that [`put_bytes`] wrote.
     pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = self.count()?;
         self.take(count)

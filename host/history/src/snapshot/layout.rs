@@ -1,13 +1,13 @@
-//! Where what stands in the file.
+//! The layout of the snapshot file.
 //!
 //! ```text
 //!  head      magic · version · store · through · transactions · last · rows · checksum
-//!  block …   one behind the other, without gaps
-//!  table     checksum of the head · per series: identity, entries, what is let go, blocks (length, checksum)
+//!  block …   contiguous
+//!  table     checksum of the head · per series: identity, entries, discarded range, blocks (length, checksum)
 //!  foot      length of the table · checksum of the table · magic
 //! ```
 //!
-//! Every byte is under a checksum that stands somewhere else, or is compared with what it must be.
+//! Every byte is covered by a checksum stored elsewhere, or compared with its only valid value.
 
 use tollgate_model::sequence::Sequence;
 use xxhash_rust::xxh3::xxh3_64;
@@ -19,30 +19,26 @@ use crate::past::PastSummary;
 
 const MAGIC: [u8; 8] = *b"TOLGHIST";
 const END: [u8; 8] = *b"HISTTOLG";
-/// Of the form of the file, and of what a series keeps.
+/// Version of the file format and of the contents of a series.
 const VERSION: u32 = 1;
 
-/// Bytes of the head.
 pub(super) const HEAD_BYTES: usize = 8 + 4 + 16 + 3 * 8 + 32 + 8;
-/// Bytes of the foot.
 pub(super) const FOOT_BYTES: usize = 8 + 8 + 8;
-/// Most bytes of a table: some of every block, of which there are few.
+/// Maximum size of the table, in bytes. It has a few bytes for each block, and there are few blocks.
 pub(super) const TABLE_BYTES_MAX: usize = 64 << 20;
-/// Most bytes of a block. One is cut at a hundredth of that, unless a single part is larger.
+/// Maximum size of a block, in bytes. A block is closed at about a hundredth of this, unless a single part is larger.
 pub(super) const BLOCK_BYTES_MAX: usize = 64 << 20;
 
-/// What the file is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SnapshotHead {
-    /// Everything up to this number is in it.
+    /// Everything up to this number is in the file.
     pub(super) through: Sequence,
-    /// So many transactions.
+    /// Number of transactions up to `through`.
     pub(super) n_transactions: u64,
-    /// What the past said of itself, up to the same number.
+    /// Summary of the store up to the same number.
     pub(super) testimony: PastSummary,
 }
 
-/// One block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) at: u64,
@@ -50,7 +46,7 @@ pub(super) struct Block {
     pub(super) checksum: u64,
 }
 
-/// What the file has of one series.
+/// The part of the file for one series.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Section {
     pub(super) identity: String,
@@ -92,7 +88,7 @@ impl SnapshotHead {
         if checksum(covered) == expected { Ok(head) } else { Err(damaged()) }
     }
 
-    /// What stands behind the version, and the checksum.
+    /// Reads the fields after the version, and the checksum.
     fn read(rest: &mut ByteReader<'_>) -> Option<(Self, u64)> {
         let store = rest.array()?;
         let through = Sequence(u64::from_le_bytes(rest.array()?));
@@ -103,7 +99,6 @@ impl SnapshotHead {
     }
 }
 
-/// The table, and the foot behind it.
 pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
     let mut bytes = checksum(head).to_le_bytes().to_vec();
     put_number(&mut bytes, sections.len() as u64);
@@ -128,7 +123,7 @@ pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
     bytes
 }
 
-/// The length of the table and its checksum; `None` when these bytes are no foot.
+/// Returns the length of the table and its checksum; `None` when the bytes are not a foot.
 pub(super) fn read_foot(bytes: &[u8; FOOT_BYTES]) -> Option<(usize, u64)> {
     let mut rest = ByteReader(bytes);
     let length = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
@@ -136,8 +131,8 @@ pub(super) fn read_foot(bytes: &[u8; FOOT_BYTES]) -> Option<(usize, u64)> {
     (rest.array() == Some(END) && length <= TABLE_BYTES_MAX).then_some((length, sum))
 }
 
-/// The sections of a table whose checksum was right; `None` when it is not that of this head, or the blocks do not fill
-/// the file up to the place of the table.
+/// Returns the sections of a table with a correct checksum. Returns `None` when it does not belong to this head, or the
+/// blocks do not extend exactly to the table.
 pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec<Section>> {
     let mut rest = ByteReader(bytes);
     if u64::from_le_bytes(rest.array()?) != checksum(head) {

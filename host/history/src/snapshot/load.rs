@@ -1,4 +1,4 @@
-//! A snapshot is read back: believed only when everything in it is what was written, and the past is what it was.
+//! Loading of a snapshot. It is used only when all of it is intact and the store still matches.
 
 use std::fs::File;
 use std::io;
@@ -20,24 +20,21 @@ use crate::past::Past;
 use crate::series::Series;
 use crate::timeline::OpenRun;
 
-/// What a snapshot had of the series asked for.
+/// The contents of a snapshot for the requested series.
 #[derive(Debug)]
 pub(crate) struct LoadedSnapshot {
-    /// All of this, whether it was asked for or not.
+    /// Mark of everything in the file, whether requested or not.
     pub(crate) mark: SnapshotMark,
-    /// Transactions up to there.
     pub(crate) n_transactions: u64,
-    /// Of each series found: its identity and what it holds up to there.
+    /// Each series found, with its identity and contents.
     pub(crate) shelves: Vec<(Arc<Series>, String, KeyTable)>,
 }
 
-/// One series to be filled.
 struct FillJob {
     series: Arc<Series>,
     section: Section,
 }
 
-/// Where blocks come from.
 struct BlockSource<'a> {
     file: &'a File,
     path: &'a Path,
@@ -46,14 +43,13 @@ struct BlockSource<'a> {
 }
 
 impl LoadedSnapshot {
-    /// Up to which number it is complete.
     pub(crate) const fn through(&self) -> Sequence {
         self.mark.through
     }
 }
 
-/// Reads what a snapshot has of these series, in parallel; `None` when there is no file. Nothing in it is believed before
-/// the past was asked, and nothing is given away before everything was read.
+/// Reads the contents of a snapshot for these series, in parallel; returns `None` when there is no file. The head is
+/// checked against the store first, and nothing is returned before everything was read.
 pub(crate) fn load(
     path: &Path,
     past: &dyn Past,
@@ -73,7 +69,7 @@ pub(crate) fn load(
         .filter_map(|series| {
             let identity = series.identity();
             let longest_window = series.longest_window();
-            // What was let go for shorter windows than are asked about now is read from the past.
+            // A series that discarded entries when its windows were shorter than now is read from the store.
             let suffices = |section: &Section| {
                 section.forgotten.is_none_or(|forgotten| longest_window <= forgotten.longest_window)
             };
@@ -82,18 +78,18 @@ pub(crate) fn load(
             Some(FillJob { series, section: sections.swap_remove(place) })
         })
         .collect();
-    // The largest is taken first, so that no thread is left with it at the end.
+    // Jobs are taken from the end: the largest first, so that it does not finish last.
     jobs.sort_by_key(|job| job.section.n_entries);
     let source = BlockSource { file: &file, path, go_on, is_over: AtomicBool::new(false) };
     let shelves = fill_all(&source, jobs, n_threads)?;
     Ok(Some(LoadedSnapshot { mark, n_transactions: head.n_transactions, shelves }))
 }
 
-/// Up to which number the snapshot at this path says that it is complete; `None` when there is no file. Only its frame is
-/// read, and no past is asked.
+/// Returns the number up to which the snapshot at this path claims to be complete; `None` when there is no file. Reads
+/// only head and table, and does not query the store.
 ///
 /// # Errors
-/// When it is no snapshot, or its frame is damaged.
+/// When the file is not a snapshot, or its head, table or foot is damaged.
 pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -103,7 +99,7 @@ pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
     Ok(Some(head.through))
 }
 
-/// Head and table, each against its checksum.
+/// Reads head and table, and verifies their checksums.
 fn read_frame(file: &File, path: &Path) -> Result<(SnapshotHead, Vec<Section>), SnapshotError> {
     let damaged = |what| SnapshotError::Damaged { what };
     let n_bytes = file.metadata().map_err(failed(path))?.len();
@@ -124,7 +120,7 @@ fn read_frame(file: &File, path: &Path) -> Result<(SnapshotHead, Vec<Section>), 
     Ok((head, sections))
 }
 
-/// Too short a file is a damaged one.
+/// Reads bytes at an offset; a file that is too short is damaged.
 fn read_at(
     file: &File,
     path: &Path,
@@ -138,7 +134,7 @@ fn read_at(
     }
 }
 
-/// Whether the past is what it was when the snapshot was made, as far as it went then.
+/// Checks that the store still has the summary it had when the snapshot was made.
 fn check_against(past: &dyn Past, head: &SnapshotHead) -> Result<(), SnapshotError> {
     let said = past.testimony(head.through)?.ok_or(SnapshotError::NoTestimony)?;
     if said.store != head.testimony.store {
@@ -152,7 +148,7 @@ fn check_against(past: &dyn Past, head: &SnapshotHead) -> Result<(), SnapshotErr
 
 type FilledSeries = Vec<(Arc<Series>, String, KeyTable)>;
 
-/// Takes jobs from the end.
+/// Fills the series in parallel, taking jobs from the end.
 fn fill_all(
     source: &BlockSource<'_>,
     jobs: Vec<FillJob>,
@@ -181,7 +177,7 @@ fn fill_all(
         };
         workers.into_iter().map(ended).collect()
     });
-    // Whoever was told to stop knows less than whoever said so.
+    // A thread that was cancelled must not hide the error of the thread that caused it.
     let (filled, errors): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
     let errors = errors.into_iter().filter_map(Result::err);
     match errors.min_by_key(|error| matches!(error, SnapshotError::GivenUp)) {
@@ -190,7 +186,7 @@ fn fill_all(
     }
 }
 
-/// What one series holds. The parts of a key lie one behind the other.
+/// Reads the contents of one series. The parts of a key are contiguous.
 fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<KeyTable, SnapshotError> {
     let damaged = || SnapshotError::Damaged { what: "a block" };
     let mut key_table = series.empty_key_table(series.columns());
@@ -206,7 +202,7 @@ fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<
     if n_entries == section.n_entries { Ok(key_table) } else { Err(damaged()) }
 }
 
-/// Takes over what is in one block; how many entries, `None` when it is no block.
+/// Imports a block; returns the number of entries, `None` when the block is invalid.
 fn fill_from(key_table: &mut KeyTable, bytes: &[u8]) -> Option<u64> {
     let mut block = BlockReader::new(bytes);
     let mut n_entries = 0;
@@ -230,7 +226,7 @@ fn fill_from(key_table: &mut KeyTable, bytes: &[u8]) -> Option<u64> {
     Some(n_entries + runs.import(key_table)?)
 }
 
-/// Runs of one key that are to be taken over together.
+/// Runs of one key that are imported together.
 #[derive(Debug, Default)]
 struct PendingRuns<'a> {
     key: Option<&'a [u8]>,
@@ -239,7 +235,7 @@ struct PendingRuns<'a> {
 }
 
 impl PendingRuns<'_> {
-    /// How many entries that were; `None` when they were none. Nothing is pending then.
+    /// Imports the pending runs and returns the number of entries; `None` when they are invalid.
     fn import(&mut self, key_table: &mut KeyTable) -> Option<u64> {
         let Some(key) = self.key.filter(|_| !self.chunks.is_empty() || self.latest.is_some()) else {
             return Some(0);

@@ -1,4 +1,5 @@
-//! Written, read back, damaged, put beside another past: what is wrong is noticed, and the answers are right all the same.
+//! Snapshots that are written, read back, damaged, or moved to another store. Every fault is noticed, and the answers
+//! are right nevertheless.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +18,6 @@ use crate::restoration::{RestorationObserver, Restored};
 use crate::sample::{Sample, text};
 use crate::{AggregateQuery, History, Past, PastItem, PastSummary};
 
-/// Some rows under the name of a store.
 #[derive(Debug)]
 struct Kept {
     store: [u8; 16],
@@ -74,7 +74,6 @@ fn row(id: u64) -> Arc<Transaction> {
     Arc::new(sample.build())
 }
 
-/// Nobody watches, nobody stops it.
 struct Unwatched;
 
 impl RestorationObserver for Unwatched {
@@ -83,7 +82,7 @@ impl RestorationObserver for Unwatched {
     }
 }
 
-/// A history with two questions over different fields, one of which keeps a column.
+/// A history with two queries over different fields, one of which stores a column.
 struct Asked {
     history: History,
     count: Arc<AggregateQuery>,
@@ -144,7 +143,7 @@ fn write(kept: &Arc<Kept>, file: &Path) -> WrittenSnapshot {
     asked.history.write_snapshot(file, None, &|| true).unwrap().unwrap()
 }
 
-/// Beside this past the file is refused for this reason, is gone then, and the answers are those of the past.
+/// Checks that the file is rejected for this reason and removed, and that the answers are those of the store.
 #[track_caller]
 fn check_refused(kept: &Arc<Kept>, file: &Path, reason: &str) {
     let (asked, restored) = Asked::restored(kept, file);
@@ -169,7 +168,7 @@ fn what_was_written_is_read_back_and_nothing_else_is_read() {
     let (plain, _) = Asked::restored(&kept, Path::new("/nowhere"));
     assert_eq!(asked.answers(), plain.answers());
     assert!(asked.answers().iter().any(|answers| *answers != (0.0, 0.0)));
-    // What is there is of the same already.
+    // The existing file has the same contents already.
     let mark = restored.mark.unwrap();
     assert_eq!(asked.history.write_snapshot(&file, Some(&mark), &|| true).unwrap(), None);
 }

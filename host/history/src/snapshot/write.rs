@@ -1,4 +1,4 @@
-//! A snapshot is written: beside everything that goes on, and put in its place when it is whole.
+//! Writing of a snapshot, while the history is in use. The file takes its final name when it is complete.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -20,34 +20,33 @@ use crate::key::ExportKey;
 use crate::series::Series;
 use crate::timeline::{Entry, RestingRun, TimelineRuns};
 
-/// A block this large is written; in tests, so small that keys stand in several.
+/// Size at which a block is written; small in tests, so that keys span several blocks.
 const BLOCK_BYTES: usize = if cfg!(test) { 1 << 10 } else { 512 << 10 };
-/// Keys taken from a series at once: its lock is held for no longer than it takes to copy their handles.
+/// Keys exported from a series at a time; its lock is held only while their handles are copied.
 const KEYS_PER_STEP: usize = 64;
-/// A run without chunks is written as it is from so many entries on; below, its head would be most of it.
+/// Entries from which a run without chunks is written as it is; with fewer, its head would be most of it.
 const RUN_ENTRIES_MIN: usize = 32;
-/// Most entries of a part when they have cells, which may be large.
+/// Maximum number of entries in a part when they have cells, which may be large.
 const PART_ENTRIES_WITH_CELLS_MAX: usize = 128;
-/// What is not durable yet is waited for so often, with so long a pause.
+/// Number of checks, and the pause between them, while updates become durable.
 const SETTLING_LOOKS_MAX: usize = 1_000;
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
-/// The file is for its owner alone.
+/// Only the owner may access the file.
 const FILE_MODE: u32 = 0o600;
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenSnapshot {
-    /// Of what.
+    /// Mark of the snapshot.
     pub mark: SnapshotMark,
-    /// Size of the file.
+    /// Size of the file, in bytes.
     pub n_bytes: u64,
     /// Entries of all series together.
     pub n_entries: u64,
-    /// Transactions they are of.
+    /// Number of transactions in the snapshot.
     pub n_transactions: u64,
 }
 
-/// The file as it grows.
 struct SnapshotFile<'a> {
     file: File,
     path: PathBuf,
@@ -55,30 +54,28 @@ struct SnapshotFile<'a> {
     go_on: &'a dyn Fn() -> bool,
 }
 
-/// The part of one series as it grows.
 struct SectionWriter<'g, 'a> {
     growing: &'g mut SnapshotFile<'a>,
     through: Sequence,
     block: BlockWriter,
     section: Section,
-    /// Why it cannot be gone on with; the series lacks in the file then.
+    /// Set when the section cannot be completed; the file then lacks the series.
     stopped: Option<WriteStopped>,
 }
 
 enum WriteStopped {
-    /// Its entries are not what they were when it was begun.
+    /// Its entries changed after the section was begun.
     Changed,
-    /// The file does not take them.
     Failed(SnapshotError),
 }
 
 impl History {
-    /// Writes a snapshot of what is settled into this file, in place of the one that is there; `None` when there is
-    /// nothing to write, or nothing new `since`. It asks after every block whether to go on. Takes long, and holds no lock
-    /// for more than a moment.
+    /// Writes a snapshot of everything settled and replaces the file. Returns `None` when there is nothing to write, or
+    /// nothing new `since`. Calls `go_on` after every block and stops when it returns false. Runs long, but holds no
+    /// lock for more than a moment.
     ///
     /// # Errors
-    /// When the file cannot be written or the past cannot be asked; the file that was there is still there then.
+    /// When the file cannot be written or the store cannot be read; the old file remains then.
     pub fn write_snapshot(
         &self,
         file: &Path,
@@ -109,15 +106,15 @@ impl History {
                 n_transactions: head.n_transactions,
             })),
             Err(error) => {
-                // It takes room and is good for nothing; the next one begins anew anyway.
+                // A partial file is useless and takes space; a later attempt starts over.
                 let _ = fs::remove_file(&unfinished);
                 Err(error)
             }
         }
     }
 
-    /// Waits until every update is durable that may be in what was written: it does not show in the numbers of entries. One
-    /// that is taken back meanwhile may have left them in one place and in another, or in neither.
+    /// Waits until every update that may be in the file is durable; the sequence numbers of entries do not show
+    /// updates. An update that is retracted meanwhile may have left its entries in two places, or in none.
     fn wait_for_the_rest(&self, begun: &SettledPart, go_on: &dyn Fn() -> bool) -> Result<(), SnapshotError> {
         let last = self.admission.lock().last();
         for _ in 0..SETTLING_LOOKS_MAX {
@@ -156,7 +153,8 @@ fn write(
     Ok((growing.at, sections))
 }
 
-/// `None` when the series was rebuilt in between, or cannot be read: it will be built from the past.
+/// Returns `None` when the series was rebuilt during the write or cannot be read; a restart then builds it from the
+/// store.
 fn write_series(
     growing: &mut SnapshotFile<'_>,
     series: &Series,
@@ -189,9 +187,9 @@ fn write_series(
         Err(WriteStopped::Changed) => return Ok(None),
         Err(WriteStopped::Failed(error)) => return Err(error),
     }
-    // Now that nothing more is taken from it: what went on the way is missing too.
+    // Read last, because entries may have been discarded during the export.
     writer.section.forgotten = series.forgotten();
-    // It may have been filled again on the way; then its slots are others.
+    // If the series was refilled during the export, its slots changed.
     Ok((series.n_shelves() == n_shelves).then_some(writer.section))
 }
 
@@ -266,7 +264,7 @@ impl SectionWriter<'_, '_> {
     }
 }
 
-/// A run without what came too late; `None` when nothing is left.
+/// Returns a run without the entries above `through`; `None` when none is left.
 fn settled_part(run: &RestingRun, through: Sequence) -> Option<Cow<'_, RestingRun>> {
     if run.open().rows().sequence_max() <= through {
         return Some(Cow::Borrowed(run));
@@ -300,7 +298,7 @@ fn beside(file: &Path) -> PathBuf {
     path.into()
 }
 
-/// Durably: the name is safe when the directory it stands in has been written.
+/// Renames the file durably: the name is safe once its directory has been synced.
 fn put_in_place(unfinished: &Path, file: &Path) -> io::Result<()> {
     fs::rename(unfinished, file)?;
     match file.parent() {

@@ -1,4 +1,4 @@
-//! What one series takes, and what of it comes up for leaving memory.
+//! The memory of one series, and the queue of its chunks to be spilled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::sync::atomic::Ordering;
 use super::{Extent, Spill, SpillError};
 use crate::timeline::EntryPosition;
 
-/// The share of one series in the account of its history. Whatever it took is given back with it.
+/// The share of one series in the memory account; released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct SeriesAccount {
     spill: Arc<Spill>,
     n_bytes: usize,
-    /// Chunks in memory, by the slot of their key and their last place, those that were full first in front. One that is
-    /// there no more is passed over.
+    /// Chunks in memory, by the slot of their key and the place of their last entry, oldest first. Chunks that no
+    /// longer exist are skipped.
     chunks: VecDeque<(u32, EntryPosition)>,
 }
 
-/// What an allocation of so many bytes takes: the allocator has a size for each multiple of 16 up to 128, and then four between a
-/// power of two and the next (jemalloc's manual, "size classes").
+/// Returns the memory that an allocation of `n_bytes` takes. The allocator has a size for each multiple of 16 up to
+/// 128, then four sizes per power of two (jemalloc manual, "size classes").
 pub(crate) const fn heap_bytes(n_bytes: usize) -> usize {
     match n_bytes {
         0 => 0,
@@ -47,7 +47,6 @@ impl SeriesAccount {
         self.spill.resident_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
     }
 
-    /// Releases the one, takes the other.
     pub(crate) fn exchange(&mut self, released: usize, taken: usize) {
         if taken != released {
             self.take(taken);
@@ -55,7 +54,7 @@ impl SeriesAccount {
         }
     }
 
-    /// A chunk came into memory.
+    /// Queues a chunk that is now in memory.
     pub(crate) fn remember(&mut self, slot: u32, last: EntryPosition) {
         if self.spill.is_bounded() {
             let capacity = self.chunks.capacity();
@@ -66,31 +65,30 @@ impl SeriesAccount {
         }
     }
 
-    /// The chunk that should leave next.
     pub(crate) fn next_chunk(&mut self) -> Option<(u32, EntryPosition)> {
         self.chunks.pop_front()
     }
 
-    /// Writes pieces out.
+    /// Writes pieces to the spill file.
     ///
     /// # Errors
-    /// When the file takes no more.
+    /// When the file cannot be written.
     pub(crate) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
         self.spill.write(pieces)
     }
 
-    /// Reads what nobody will read again.
+    /// Reads a piece that will not be read again.
     ///
     /// # Errors
-    /// When what is there is not what was written.
+    /// When the bytes are damaged.
     pub(crate) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         self.spill.read_once(extent)
     }
 
-    /// Takes what leaves the file to be changed; its place there is still to be freed.
+    /// Reads a piece that is to be changed; the caller must still free its extent.
     ///
     /// # Errors
-    /// When what is there is not what was written.
+    /// When the bytes are damaged.
     pub(crate) fn read_owned(&self, extent: Extent) -> Result<Vec<u8>, SpillError> {
         self.spill.read_owned(extent)
     }

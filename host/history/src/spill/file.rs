@@ -1,7 +1,7 @@
-//! The file: pieces side by side, each with a checksum kept in memory.
+//! The spill file: pieces of bytes whose checksums are kept in memory.
 //!
-//! It has no name from the moment it is open, so nobody else finds it and nothing is left of it when the process ends,
-//! however that happens.
+//! The file is unlinked as soon as it is open. No other process can open it, and nothing remains of it when this
+//! process ends, in whatever way.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -15,10 +15,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::SpillError;
 use super::space::{FileSpace, GRAIN_BYTES, grains_of};
 
-/// Files of one process are told apart.
+/// Counter that makes file names unique within the process.
 static N_FILES: AtomicU64 = AtomicU64::new(0);
 
-/// Where pieces are kept.
 #[derive(Debug)]
 pub(super) struct SpillFile {
     file: File,
@@ -28,29 +27,28 @@ pub(super) struct SpillFile {
     pub(super) is_full: std::sync::atomic::AtomicBool,
 }
 
-/// The place of one piece. Whoever reads it after it was given back finds that out: the checksum is another then.
+/// The location of one piece. A read after it was freed is detected by the checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// In grains.
+    /// Offset in grains.
     at: u32,
     n_bytes: u32,
     checksum: u64,
 }
 
 impl Extent {
-    /// In bytes.
     fn len(self) -> usize {
         usize::try_from(self.n_bytes).unwrap_or(0)
     }
 
-    /// Of what is there: as good as a number without a pattern.
+    /// Returns the checksum of the piece, which also serves as a hash.
     pub(super) const fn checksum(self) -> u64 {
         self.checksum
     }
 }
 
 impl SpillFile {
-    /// A new one, in a directory of others' making.
+    /// Creates a new file in an existing directory.
     pub(super) fn create(directory: &Path) -> Result<Self, SpillError> {
         let number = N_FILES.fetch_add(1, Ordering::Relaxed);
         let path = directory.join(format!("tollgate-spill-{}-{number}", std::process::id()));
@@ -58,7 +56,7 @@ impl SpillFile {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
         let file = match options.open(&path) {
-            // Left by a process of this number that died between two system calls.
+            // Left by a process with the same id that died between two system calls.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 fs::remove_file(&path).and_then(|()| options.open(&path))
             }
@@ -79,12 +77,12 @@ impl SpillFile {
         self.space.lock().used_bytes()
     }
 
-    /// What it takes in memory to know what is free.
+    /// Returns the memory used to track free space, in bytes.
     pub(super) fn n_heap_bytes(&self) -> usize {
         self.n_heap_bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes pieces; those that come to lie side by side are written at once.
+    /// Writes pieces; adjacent ones are written in one call.
     pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
         let full = || SpillError { reason: "no space left in a file of this kind".into() };
         #[cfg(test)]
@@ -135,15 +133,14 @@ impl SpillFile {
         if run.is_empty() { Ok(()) } else { flush(&mut run, from) }
     }
 
-    /// A piece to share.
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, extent.len()).collect();
-        // Nobody has it yet.
+        // The only reference, so `get_mut` succeeds.
         self.read_into(extent, Arc::get_mut(&mut bytes).unwrap_or_default())?;
         Ok(bytes)
     }
 
-    /// A piece to change, with room for so many bytes more.
+    /// Reads a piece to be changed, with capacity for `n_more` further bytes.
     pub(super) fn read_owned(&self, extent: Extent, n_more: usize) -> Result<Vec<u8>, SpillError> {
         let mut bytes = Vec::with_capacity(extent.len() + n_more);
         bytes.resize(extent.len(), 0);
@@ -172,7 +169,7 @@ impl SpillFile {
         self.space.lock().end_bytes()
     }
 
-    /// Overwrites everything, as a disk that lies would.
+    /// Overwrites all pieces, like a faulty disk.
     #[cfg(test)]
     pub(super) fn damage(&self) {
         let end = self.space.lock().end_bytes();
@@ -180,7 +177,7 @@ impl SpillFile {
     }
 }
 
-/// Against mistakes of the disk, not against people.
+/// Detects disk errors; not a protection against attackers.
 fn checksum(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }

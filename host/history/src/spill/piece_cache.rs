@@ -1,4 +1,4 @@
-//! What was read lately: the edge of a window moves slowly, and lies in the same chunk for many questions.
+//! A cache of pieces read recently: window edges move slowly and lie in the same chunk for many queries.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use parking_lot::Mutex;
 
 use super::Extent;
 
-/// The share of the limit that may go to this.
+/// Share of the memory limit for the cache.
 const LIMIT_SHARE: usize = 16;
-/// What a piece takes, about.
+/// Approximate size of a piece, in bytes.
 const PIECE_BYTES: usize = 1_536;
-/// No more places than this, and no pieces larger than the most.
+/// Maximum number of places, and maximum size of a cached piece.
 const PLACES_MAX: usize = 4_096;
 const PIECE_BYTES_MAX: usize = 8 * PIECE_BYTES;
-/// A piece may be in any place of its row.
+/// Places per row; a piece may be in any of them.
 const ROW_PLACES: usize = 8;
 
-/// Some places. What was asked for again stays longer than what was not.
+/// A row of places. Pieces that were requested again stay longer.
 #[derive(Debug, Default)]
 struct CacheRow {
     places: [Option<CachedPiece>; ROW_PLACES],
-    /// The place to look at first for one that can go.
+    /// First place considered for replacement.
     hand: usize,
 }
 
@@ -31,7 +31,7 @@ struct CachedPiece {
     was_asked_again: bool,
 }
 
-/// Some pieces of the file, each in the one row where it may be.
+/// A set-associative cache: each piece has one row where it may be.
 #[derive(Debug)]
 pub(super) struct PieceCache {
     rows: Box<[Mutex<CacheRow>]>,
@@ -50,7 +50,7 @@ impl PieceCache {
         Some(Arc::clone(&piece.bytes))
     }
 
-    /// Keeps a piece in place of another; how many bytes came and how many went.
+    /// Adds a piece in place of another; returns the bytes added and the bytes removed.
     pub(super) fn put(&self, extent: Extent, bytes: &Arc<[u8]>) -> (usize, usize) {
         let Some(row) = self.row(extent).filter(|_| bytes.len() <= PIECE_BYTES_MAX) else {
             return (0, 0);
@@ -67,7 +67,7 @@ impl PieceCache {
 }
 
 impl CacheRow {
-    /// Puts a piece in place of the first that was not asked for since the hand passed it last.
+    /// Replaces the first piece that was not requested since the hand last passed it.
     fn replace_one(&mut self, piece: CachedPiece) -> Option<CachedPiece> {
         for _ in 0..=ROW_PLACES {
             let hand = self.hand;

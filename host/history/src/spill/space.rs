@@ -1,42 +1,40 @@
-//! What of the file is taken: a bit for every grain of it.
+//! The free space of the spill file: one bit per grain.
 //!
 //! ```text
 //!  ██░░███░░░░░░░░░░░░█░█████░░░░░░█  ← grains
-//!          ↑ next: pieces are put side by side here, up to the next taken grain; then on to the next wide gap
+//!          ↑ next: pieces are placed here, up to the next taken grain; then in the next wide gap
 //! ```
 //!
-//! What leaves memory at once comes to lie side by side, so that it is written at once. For that there must be wide gaps,
-//! so the file is kept about twice as long as what is in it.
+//! Pieces that leave memory together are placed side by side, so that one call writes them. This requires wide gaps, so
+//! the file is kept about twice as long as its contents.
 
 use super::account::heap_bytes;
 
-/// Pieces take whole multiples of this.
+/// Pieces take whole multiples of this, in bytes.
 pub(super) const GRAIN_BYTES: u64 = 128;
-/// Gaps narrower than this, in grains, wait until a neighbour goes.
+/// Minimum width of a gap in which the search places pieces, in grains; narrower ones wait until a neighbor is freed.
 const WIDE_GRAINS: u32 = 32;
-/// The file grows rather than being searched again while more than one in so many grains is taken.
+/// The file grows, instead of being searched again, while more than one grain in this many is taken.
 const ROOMY_SHARE: u32 = 2;
-/// When one in so many is taken and there is no wide gap, narrow ones will do.
+/// When at most one grain in this many is taken and there is no wide gap, narrow gaps are used.
 const SPARSE_SHARE: u32 = 3;
-/// It grows by this share of its length, and by this many grains at least.
+/// Growth as a share of the length, and its minimum in grains.
 const GROWTH_SHARE: u32 = 16;
 const GROWTH_GRAINS_MIN: u32 = 1_024;
 
 const WORD_GRAINS: u32 = u64::BITS;
 
-/// What is taken and what is free.
 #[derive(Debug, Default)]
 pub(super) struct FileSpace {
-    /// A bit for each grain, set when it is taken.
+    /// One bit per grain, set when it is taken.
     taken: Vec<u64>,
     n_taken: u32,
-    /// Where the last piece ended: looking for a gap goes on from here.
+    /// End of the last piece, where the search for a gap continues.
     next: u32,
-    /// Narrow gaps will do for so many grains more.
+    /// Number of further grains for which narrow gaps are used.
     n_narrow: u32,
 }
 
-/// How many grains so many bytes take.
 pub(super) const fn grains_of(n_bytes: u32) -> u32 {
     n_bytes.div_ceil(GRAIN_BYTES as u32)
 }
@@ -55,8 +53,8 @@ impl FileSpace {
         heap_bytes(self.taken.capacity() * size_of::<u64>())
     }
 
-    /// Finds a place for so many grains: behind the last one where it fits. `None` when the file would have more grains
-    /// than a number of this width counts.
+    /// Takes grains, after the last piece if they fit there. Returns `None` when the file would have more grains than a
+    /// `u32` counts.
     pub(super) fn take(&mut self, n_grains: u32) -> Option<u32> {
         let at = if self.gap_at(self.next, n_grains) >= n_grains { self.next } else { self.find(n_grains)? };
         let end = at.checked_add(n_grains)?;
@@ -91,7 +89,7 @@ impl FileSpace {
         if is_narrow || self.n_taken > end / SPARSE_SHARE {
             return self.grow(n_grains);
         }
-        // Nobody searches all of it for every piece.
+        // Avoids a search of the entire file for every piece.
         self.n_narrow = end / GROWTH_SHARE;
         match self.find_between(0, end, n_grains) {
             Some(at) => Some(at),
@@ -99,7 +97,7 @@ impl FileSpace {
         }
     }
 
-    /// The first gap of so many grains that begins between these two.
+    /// Returns the first gap of this width that begins between `from` and `to`.
     fn find_between(&self, from: u32, to: u32, n_grains: u32) -> Option<u32> {
         let mut at = self.next_free(from);
         while at < to {
@@ -116,20 +114,20 @@ impl FileSpace {
         None
     }
 
-    /// Whether a gap of so many grains may begin in a word: most words have several gaps, all of them narrow, and need no look
-    /// at each. A wide gap is at least so wide within this word and the next.
+    /// Returns whether a gap of this width may begin in a word. Most words have only narrow gaps, which are skipped
+    /// together. A wide gap covers at least [`WIDE_GRAINS`] in this word and the next.
     fn may_begin_in(&self, word: u32, n_grains: u32) -> bool {
         if n_grains < WIDE_GRAINS {
             return true;
         }
         let free = |word: u32| !self.word(word.saturating_mul(WORD_GRAINS));
         let (own, following) = (free(word), free(word.saturating_add(1)));
-        // Bits behind which 32 are free.
+        // Bits that start a run of 32 free ones.
         let wide = [1, 2, 4, 8, 16].into_iter().fold(own, |bits, n| bits & (bits >> n));
         wide != 0 || own.leading_ones() + following.trailing_ones() >= WIDE_GRAINS
     }
 
-    /// Makes room at the end, and says where.
+    /// Extends the file and returns the old end.
     fn grow(&mut self, n_grains: u32) -> Option<u32> {
         let end = self.end();
         let n_more = n_grains.max(end / GROWTH_SHARE).max(GROWTH_GRAINS_MIN);
@@ -141,12 +139,12 @@ impl FileSpace {
         Some(end)
     }
 
-    /// In grains.
     fn end(&self) -> u32 {
         u32::try_from(self.taken.len()).unwrap_or(u32::MAX).saturating_mul(WORD_GRAINS)
     }
 
-    /// How many grains from here on are free; no more than so many are counted, and perhaps some beyond.
+    /// Returns the number of free grains from here on. It stops at the first word that reaches `n_enough`, so the
+    /// result may exceed it.
     fn gap_at(&self, at: u32, n_enough: u32) -> u32 {
         let mut end = at;
         while end - at < n_enough && end < self.end() {
@@ -160,7 +158,7 @@ impl FileSpace {
         end - at
     }
 
-    /// The first grain from here on that is free; the end when there is none.
+    /// Returns the first free grain from here on, or the end.
     fn next_free(&self, at: u32) -> u32 {
         let mut at = at;
         while at < self.end() {
@@ -199,7 +197,7 @@ impl FileSpace {
 mod tests {
     use super::*;
 
-    /// Pieces come and go at random; the first so many never go.
+    /// Takes and frees pieces at random; the first `n_kept` are never freed.
     fn churn(n_pieces: usize, n_kept: usize, n_rounds: usize) -> (FileSpace, u64) {
         let (mut space, mut places, mut state) = (FileSpace::default(), Vec::new(), 7_u64);
         let mut random = |below: usize| {

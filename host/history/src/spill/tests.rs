@@ -1,4 +1,4 @@
-//! Pieces come and go, and are what they were.
+//! Pieces are read as they were written.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn pieces_are_read_as_they_were_written() {
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the file has no name");
     assert!(spill.spilled_bytes() >= 200 * 128);
-    // Every other goes, and others of the same size come in their places.
+    // Every other piece is freed, and others of the same size take their places.
     let (kept, gone): (Vec<_>, Vec<_>) =
         extents.iter().zip(&pieces).partition(|(_, piece)| piece.len() % 2 == 0);
     gone.iter().for_each(|(extent, _)| spill.free(**extent));

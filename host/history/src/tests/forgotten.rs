@@ -1,4 +1,4 @@
-//! What no question reaches is let go; what one does reach is never missing unnoticed.
+//! Entries that no query reaches are discarded; a query that reaches discarded ones fails.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 const N_DAYS: i64 = 10;
 
-/// Everything that was accepted, to be read again.
+/// All accepted transactions, to be read again.
 #[derive(Debug, Default)]
 struct Kept(Mutex<Vec<(Sequence, Arc<Transaction>)>>);
 
@@ -48,7 +48,6 @@ impl Kept {
     }
 }
 
-/// Nobody watches, nobody stops it.
 struct Unwatched;
 
 impl RestorationObserver for Unwatched {
@@ -57,7 +56,7 @@ impl RestorationObserver for Unwatched {
     }
 }
 
-/// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour of all.
+/// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour.
 fn ten_days(limit_bytes: usize) -> (History, Arc<AggregateQuery>, tempfile::TempDir) {
     kept_ten_days(&Arc::default(), limit_bytes)
 }
@@ -98,7 +97,7 @@ fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
         let before = n_bytes();
         history.forget(micros(8 * DAY));
         assert!(n_bytes() < before * 3 / 4, "{} of {before}", n_bytes());
-        // Nothing after the seventh day went, nor did anything that a window from the eighth day on reaches.
+        // Nothing after the seventh day was discarded, nor anything that a window from the eighth day on reaches.
         for at in (8 * DAY..N_DAYS * DAY).step_by(1_800) {
             assert_eq!(count(&history, &question, "busy", at), Ok(145.0), "{at}");
             assert_eq!(count(&history, &question, "idle", at), Ok(0.0), "{at}");

@@ -1,4 +1,4 @@
-//! Many threads at once.
+//! Concurrent admissions, retractions and queries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Barrier};
@@ -41,7 +41,7 @@ fn of_parallel_admissions_each_counts_exactly_those_before_it() {
     }
 }
 
-/// A question given out while transactions come and go misses none of those that stayed and keeps none of those that went.
+/// A query activated while transactions are accepted and retracted sees exactly those that remain.
 #[test]
 fn a_series_filled_under_load_equals_one_filled_at_rest() {
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! One promise per test.
+//! Guarantees of queries, one per test.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ fn history_of(rows: &[Arc<Transaction>]) -> History {
     history
 }
 
-/// As of everything accepted.
 #[track_caller]
 fn check(history: &History, spec: &AggregateSpec, current: &Transaction, expected: f64) {
     let as_of = history.last_sequence().next();
@@ -60,7 +59,7 @@ fn a_transaction_sees_those_accepted_before_it_and_not_itself() {
 
 #[test]
 fn a_question_looks_at_no_more_rows_than_it_may() {
-    // Every third is another's, so that the window shows 200 of alice's rows.
+    // Every third row has another source, so the window has 200 rows of `alice`.
     let rows = (0..300).map(|n| transaction(if n % 3 == 0 { "bob" } else { "alice" }, "1", n));
     let history = history_of(&rows.collect::<Vec<_>>());
     let larger = Condition::Compare {
@@ -76,7 +75,7 @@ fn a_question_looks_at_no_more_rows_than_it_may() {
     let as_of = history.last_sequence().next();
     for (spec, rows, answer) in [
         (of_alice(Vec::new()), 0, 200.0),
-        // Two operands of each row.
+        // Two operands per row.
         (of_alice(vec![larger.clone()]), 400, 0.0),
         (AggregateSpec { filter: larger, ..count_of_same("source", "PT1H") }, 600, 0.0),
         (
@@ -280,7 +279,7 @@ fn equal_specs_share_one_question_and_equal_keys_one_series() {
     check(&history, &count_of_same("source", "PT1H"), &transaction("alice", "1", 0), 1.0);
 }
 
-/// The filter of this on every past transaction, besides that of the key.
+/// Selects past transactions of the same source that satisfy these conditions.
 fn same_source_and(conditions: Vec<Condition>) -> Condition {
     Condition::All([vec![same("source")], conditions].concat())
 }

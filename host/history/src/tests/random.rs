@@ -1,4 +1,4 @@
-//! Random histories, judged by the reference.
+//! Random histories, compared with the reference implementation.
 
 mod dice;
 mod moved;
@@ -23,7 +23,6 @@ use crate::{
 
 use dice::{Dice, WORDS, any_aggregate, any_previous, any_transaction, any_word};
 
-/// What is durable.
 #[derive(Debug, Default)]
 struct Archive {
     steps: Mutex<Vec<(Sequence, ChangeStep)>>,
@@ -56,7 +55,7 @@ impl Past for Archive {
     }
 }
 
-/// One history in the making, and its second opinion.
+/// A history under test, and its reference.
 struct Story {
     dice: Dice,
     n_words: usize,
@@ -64,7 +63,7 @@ struct Story {
     history: History,
     archive: Arc<Archive>,
     spill_dir: TempDir,
-    /// Everything that happened and was not taken back.
+    /// Steps accepted and not retracted.
     steps: Vec<(Sequence, ChangeStep)>,
     reference: ReferenceHistory,
     lists: HashMap<String, NamedList>,
@@ -73,7 +72,7 @@ struct Story {
     changed: Vec<(Sequence, Arc<Transaction>, Arc<Transaction>)>,
     n_lookups: usize,
     n_found: usize,
-    /// Answers that came with another.
+    /// Number of answers from batches.
     n_told: usize,
     spilled_bytes_max: u64,
 }
@@ -84,7 +83,7 @@ impl Story {
         let known = ["alice", "0042", "true"].map(str::to_owned);
         let (n_words, span) = (dice.pick(&[1, 2, WORDS.len()]), dice.pick(&[2, 60, 300]));
         let (archive, spill_dir) = (Arc::<Archive>::default(), tempfile::tempdir().unwrap());
-        // Nothing fits, or little does: all that can leave does, whenever it was not just used.
+        // Little or nothing fits: everything that was not just used is spilled.
         let limit_bytes = dice.pick(&[0, 0, 20_000, 60_000]);
         let history =
             History::over(Arc::<Archive>::clone(&archive)).bounded(limit_bytes, spill_dir.path()).unwrap();
@@ -130,7 +129,7 @@ impl Story {
         }
     }
 
-    /// Rows get another status, some at once.
+    /// Updates the status of some rows, several at once.
     fn update(&mut self, n_updates: usize) {
         let n_rows = self.reference.rows.len();
         for _ in 0..n_updates {
@@ -153,7 +152,6 @@ impl Story {
         self.steps.push((sequence, step));
     }
 
-    /// Some of what happened becomes durable.
     fn settle(&mut self) {
         let Some((through, _)) = self.steps.get(self.dice.below(self.steps.len() + 1)) else { return };
         let known = self.archive.last();
@@ -164,13 +162,13 @@ impl Story {
 
     fn take_back(&mut self) {
         let oldest = self.history.last_sequence().0.saturating_sub(self.dice.below(40) as u64);
-        // What is durable is not taken back.
+        // Durable steps are not retracted.
         let first = Sequence(oldest).max(self.archive.last().next());
         self.history.retract_from(first);
         self.keep_before(first);
     }
 
-    /// The process ends, and another one begins with what is durable.
+    /// Replaces the history by one that is restored from the durable steps.
     fn restart(&mut self) {
         let history = History::over(Arc::<Archive>::clone(&self.archive));
         self.history = history.bounded(0, self.spill_dir.path()).unwrap();
@@ -229,7 +227,7 @@ impl Story {
         }
     }
 
-    /// What is answered with one look is what the reference says of each.
+    /// Checks that each answer of a batch equals that of the reference.
     fn compare_batch(&mut self, current: &Transaction, as_of: Sequence) {
         let (first, question) = &self.aggregates[self.dice.below(self.aggregates.len())];
         let Some(mut batch) = AggregateBatch::of(Arc::clone(question)) else { return };
@@ -247,7 +245,7 @@ impl Story {
     }
 }
 
-/// 20,000 lookups and more; a million in a full run, with the environment variable `TOLLGATE_PROOF` set to `full`.
+/// 20,000 lookups and more; a million when the environment variable `TOLLGATE_PROOF` is `full`.
 fn n_stories() -> u64 {
     let is_full = std::env::var("TOLLGATE_PROOF").is_ok_and(|value| value == "full");
     if is_full { 7_500 } else { 150 }

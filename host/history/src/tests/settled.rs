@@ -1,4 +1,4 @@
-//! What is durable is read again when a new series needs it, and is not kept otherwise.
+//! Durable steps are read again when a new series needs them, and are not retained otherwise.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{count_of_same, equal, same, spec, transaction};
 use crate::change::ChangeStep;
 use crate::{History, HistoryError, Past, PastError, PastItem, StatusChange};
 
-/// Steps that can be read, and what happens while they are read the first time.
+/// Steps of a store, and an action that runs during the first read.
 #[derive(Default)]
 struct RecordedPast {
     steps: Mutex<Vec<(Sequence, ChangeStep)>>,
@@ -91,7 +91,6 @@ fn what_becomes_durable_or_goes_while_a_series_is_filled_is_counted_once_or_not_
     }
 }
 
-/// Rows of these numbers get another status.
 fn update(
     history: &History,
     key_table: &RecordedPast,
@@ -118,7 +117,7 @@ fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all
         history.settle(Sequence(6_090));
         let (same_history, same_key_table) = (Arc::clone(&history), Arc::clone(&key_table));
         *key_table.meanwhile.lock() = Some(Box::new(move || {
-            // The last five updates are undone; what was durable becomes closed, and some of that open again.
+            // Retracts the last five updates, then closes some durable rows and reopens some of these.
             same_history.retract_from(Sequence(6_096));
             same_key_table.steps.lock().retain(|(sequence, _)| sequence.0 < 6_096);
             update(&same_history, &same_key_table, 1..=50, "open", "closed");

@@ -1,4 +1,4 @@
-//! When memory is short: every answer stays exact, or is none.
+//! With little memory, every answer is exact or an error.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{AggregateQuery, History, LookupError};
 
 const N_ROWS: i64 = 3_000;
 
-/// A second between any two, all of one source.
+/// Rows of one source, one second apart.
 fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<AggregateQuery>; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let history = History::new().bounded(limit_bytes, directory.path()).unwrap();
@@ -29,7 +29,7 @@ fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<AggregateQuery>; 2]) {
     (directory, history, questions)
 }
 
-/// Seen from a second, as far as it was then.
+/// Queries at this second, as of everything accepted.
 fn ask(history: &History, question: &AggregateQuery, at: i64) -> Result<f64, LookupError> {
     let as_of = history.last_sequence().next();
     question.answer(&transaction("alice", "1", at), as_of, &HashMap::<String, NamedList>::new())
@@ -47,13 +47,13 @@ fn what_left_memory_is_counted_as_if_it_had_stayed() {
 
 #[test]
 fn what_the_disk_lost_is_never_guessed() {
-    // Room for figures and the latest entries, and not for chunks.
+    // The limit has room for figures and the latest entries, but not for chunks.
     let (_directory, history, [sum, distinct]) = spilled(20_000);
     let last = N_ROWS - 1;
     history.spill.break_disk();
-    // Its chunks are all within the window, and summed up.
+    // All chunks lie in the window, so their sums suffice.
     assert_eq!(ask(&history, &sum, last), Ok(N_ROWS as f64 * 2.5));
-    // An edge of the window is not.
+    // A chunk crosses the edge of the window.
     assert!(ask(&history, &sum, 1_000).is_err());
     assert!(ask(&history, &distinct, last).is_err());
 }

@@ -1,4 +1,4 @@
-//! A transaction that gets another status in place.
+//! Updates of the status of a transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tollgate_model::sequence::Sequence;
 use super::{equal, same, spec, transaction};
 use crate::{AggregateQuery, History, StatusChange};
 
-/// One transaction per status, of one source, a second apart; and the sums of those that are open and that are not.
+/// One transaction per status, of one source, one second apart, and the sums of the open ones and of the others.
 struct Book {
     history: History,
     open: Arc<AggregateQuery>,
@@ -36,7 +36,7 @@ impl Book {
         Self { history, open, not_open, all }
     }
 
-    /// The transaction with this number, which is also its second plus one.
+    /// Updates the transaction with this number, which is its second plus one.
     fn update(&self, target: u64, from: &str, to: &str) {
         let row = transaction("alice", "1", target.cast_signed() - 1);
         let (before, after) = (row.with_status(Some(from)), row.with_status(Some(to)));

@@ -1,4 +1,4 @@
-//! A run of entries that is full, or was parted: its bytes, in memory or in the file, and its figures.
+//! A chunk: the bytes of a full or split run, in memory or in the spill file, with its figures.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use super::run::{OpenRun, RUN_ENTRIES_MAX, RestingRun, Run, ValueTable};
 use super::{Entry, EntryPosition};
 use crate::spill::{Extent, SeriesAccount, SpillError, heap_bytes};
 
-/// Some neighbours.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) figures: RunFigures,
@@ -17,19 +16,18 @@ pub(super) struct Chunk {
 /// The bytes of a chunk. They never change.
 #[derive(Debug, Clone)]
 pub(crate) enum ChunkBytes {
-    /// In memory.
     Here(Arc<[u8]>),
-    /// In the file alone.
+    /// Only in the spill file.
     Away(Extent),
 }
 
-/// What bytes behind a count of owners take.
+/// Returns the memory of bytes behind an `Arc`.
 pub(super) const fn shared_bytes(n_bytes: usize) -> usize {
     heap_bytes(n_bytes + 2 * size_of::<usize>())
 }
 
 impl ChunkBytes {
-    /// What is in it, read back if need be.
+    /// Returns the run, read back if necessary.
     ///
     /// # Errors
     /// When it cannot be read back.
@@ -46,7 +44,7 @@ impl ChunkBytes {
 }
 
 impl Chunk {
-    /// Of the parts of a run, which are copied; `None` when nothing is in it.
+    /// Creates a chunk by copying a run; returns `None` when it is empty.
     pub(super) fn of(
         rows: &[u8],
         tables: &[ValueTable],
@@ -60,7 +58,7 @@ impl Chunk {
         Some(Self { figures, body: ChunkBytes::Here(bytes) })
     }
 
-    /// Of the bytes another was at rest in; `None` when they are none.
+    /// Creates a chunk from the bytes of another; returns `None` when they are invalid.
     pub(super) fn of_bytes(bytes: &[u8], slot: u32, account: &mut SeriesAccount) -> Option<Self> {
         if super::rows::Rows::of(bytes).n_bytes() > bytes.len() {
             return None;
@@ -71,16 +69,15 @@ impl Chunk {
         Some(Self { figures, body: ChunkBytes::Here(bytes.into()) })
     }
 
-    /// Of entries in order.
     pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut SeriesAccount) -> Option<Self> {
         let run = Run::of(entries);
         Self::of(&run.rows, &run.tables, slot, account)
     }
 
-    /// With one entry more, which is not there yet: one chunk, or, where that would be too large, two.
+    /// Adds an entry that does not exist yet. Returns one chunk, or two where one would be too large.
     ///
     /// # Errors
-    /// When its entries cannot be read back; it stays as it is.
+    /// When its entries cannot be read back; the chunk stays unchanged.
     pub(super) fn with(
         &self,
         entry: &Entry,
@@ -112,7 +109,7 @@ impl Chunk {
         matches!(self.body, ChunkBytes::Here(_))
     }
 
-    /// Its entries, in order.
+    /// Returns the entries, in order.
     ///
     /// # Errors
     /// When they cannot be read back.
@@ -120,16 +117,16 @@ impl Chunk {
         Ok(self.body.open(|extent| account.read(extent))?.open().to_entries())
     }
 
-    /// Whether an entry has this place.
+    /// Returns whether an entry has this place.
     ///
     /// # Errors
-    /// When that cannot be read.
+    /// When the entries cannot be read back.
     pub(super) fn contains(&self, place: EntryPosition, account: &SeriesAccount) -> Result<bool, SpillError> {
         Ok(self.figures.may_hold(place)
             && self.body.open(|extent| account.read(extent))?.open().contains(place))
     }
 
-    /// From now on its bytes are in the file alone, if these are its bytes.
+    /// Releases the bytes from memory if they are the ones written to `extent`; returns whether they are.
     pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut SeriesAccount) -> bool {
         match &self.body {
             ChunkBytes::Here(own) if Arc::ptr_eq(own, bytes) => {
@@ -141,7 +138,6 @@ impl Chunk {
         }
     }
 
-    /// Gives back all it took.
     pub(super) fn discard(self, account: &mut SeriesAccount) {
         account.release(self.figures.n_heap_bytes());
         match self.body {

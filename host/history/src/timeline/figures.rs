@@ -1,4 +1,4 @@
-//! Where a chunk lies and what its entries come to, in 64 bytes.
+//! The range and precomputed sums of a chunk, in 64 bytes.
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
@@ -10,7 +10,7 @@ use crate::spill::heap_bytes;
 use crate::summary::RunSummary;
 use crate::tally::AmountSink;
 
-/// How much of some entries a stretch shows.
+/// The part of some entries that a time range covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
     Nothing,
@@ -18,30 +18,28 @@ pub(super) enum Overlap {
     Everything,
 }
 
-/// A run of entries, seen from outside. Where the first lies and between which numbers it says no more exactly than room
-/// allows: never less than there is.
+/// The range and sums of a run. Start and sequence numbers are rounded outward to fit.
 #[derive(Debug, Clone)]
 pub(super) struct RunFigures {
-    /// The place of the last.
     pub(super) last: EntryPosition,
-    /// From the first to the last, in units of `2^reach_shift` microseconds, rounded up.
+    /// Time from the first to the last entry, in units of `2^reach_shift` microseconds, rounded up.
     reach: u32,
-    /// How far the lowest number is below that of the last, at most; all the way when this is the largest there is.
+    /// Distance from the lowest sequence number to that of the last entry; `u32::MAX` means no lower bound.
     below: u32,
-    /// How far the highest is above it, at most.
+    /// Distance from that of the last entry to the highest one; `u32::MAX` means no upper bound.
     above: u32,
     reach_shift: u8,
     amounts: AmountFigures,
 }
 
-/// What amounts come to.
+/// Precomputed sums of amounts.
 #[derive(Debug, Clone)]
 enum AmountFigures {
-    /// Of most entries.
+    /// The form for most entries.
     Few { n_entries: u8, scale: u8, min: i32, max: i32, sum: i64, squares: u64 },
-    /// Those that are too large for that.
+    /// For values too large for `Few`.
     Units(Box<ScaledUnits>),
-    /// Those that are too large even for that, or of too many scales.
+    /// For values too large for `Units`, or of too many scales.
     Wide(Box<RunSummary>),
 }
 
@@ -56,7 +54,7 @@ impl AmountFigures {
     }
 }
 
-/// Whole numbers of units of `10^-scale`.
+/// Amounts in units of `10^-scale`.
 #[derive(Debug, Clone, Copy)]
 struct ScaledUnits {
     n_entries: u8,
@@ -70,7 +68,7 @@ struct ScaledUnits {
 const _: () =
     assert!(size_of::<RunFigures>() == 64, "what stands in memory for what does not is one line of it");
 
-/// How entries are summed up, wherever they are.
+/// The sum of some entries, from any source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntrySum<'s>(SumSource<'s>);
 
@@ -82,7 +80,7 @@ enum SumSource<'s> {
 }
 
 impl RunFigures {
-    /// Of a run; `None` for no entry.
+    /// Computes the figures of a run; returns `None` for no entry.
     pub(super) fn of(run: OpenRun<'_>) -> Option<Self> {
         let rows = run.rows();
         let (first, last) = rows.ends()?;
@@ -103,7 +101,7 @@ impl RunFigures {
         })
     }
 
-    /// No entry has an earlier event time.
+    /// Returns a lower bound of the event times.
     #[inline]
     pub(super) fn first(&self) -> i64 {
         let (reach, shift) = (u64::from(self.reach), u32::from(self.reach_shift));
@@ -111,7 +109,7 @@ impl RunFigures {
         self.last.0.saturating_sub_unsigned(reach)
     }
 
-    /// No entry has a lower number.
+    /// Returns a lower bound of the sequence numbers.
     #[inline]
     pub(super) const fn sequence_min(&self) -> Sequence {
         match self.below {
@@ -120,7 +118,7 @@ impl RunFigures {
         }
     }
 
-    /// No entry has a higher number.
+    /// Returns an upper bound of the sequence numbers.
     #[inline]
     pub(super) const fn sequence_max(&self) -> Sequence {
         match self.above {
@@ -129,7 +127,6 @@ impl RunFigures {
         }
     }
 
-    /// Everything in one form.
     pub(super) fn summary(&self) -> RunSummary {
         let units = match &self.amounts {
             AmountFigures::Wide(summary) => return summary.as_ref().clone(),
@@ -161,7 +158,7 @@ impl RunFigures {
         share(self.first(), self.last.0, (self.sequence_min(), self.sequence_max()), stretch)
     }
 
-    /// Whether an entry of this place may be among them.
+    /// Returns whether an entry may have this place.
     pub(super) fn may_hold(&self, place: EntryPosition) -> bool {
         self.first() <= place.0
             && place <= self.last
@@ -169,7 +166,7 @@ impl RunFigures {
     }
 }
 
-/// How much of entries between these times and numbers a stretch shows.
+/// Returns how much of entries between these times and numbers the time range covers.
 #[inline]
 pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: &TimeRange) -> Overlap {
     let TimeRange { from, to, as_of } = *stretch;
@@ -182,17 +179,17 @@ pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretc
     }
 }
 
-/// A stretch of time in 32 bits, rounded up, and by how many bits it was cut.
+/// Returns a duration in 32 bits, rounded up, and the number of bits removed.
 fn reach_of(micros: u64) -> (u32, u8) {
     let cut = (u64::BITS - micros.leading_zeros()).saturating_sub(u32::BITS);
     let rounded = |cut: u32| u32::try_from(micros.div_ceil(1 << cut)).ok();
-    // Rounding up may take one bit more.
+    // Rounding up may need one more bit.
     let cut = if rounded(cut).is_some() { cut } else { cut + 1 };
     (rounded(cut).unwrap_or(u32::MAX), u8::try_from(cut).unwrap_or(u8::MAX))
 }
 
 impl ScaledUnits {
-    /// `None` when they are too large, or no whole numbers of one unit.
+    /// Returns `None` when the amounts are too large or have no common unit.
     fn of(run: OpenRun<'_>) -> Option<Self> {
         let rows = run.rows();
         let scale = rows.scale()?;
@@ -205,7 +202,6 @@ impl ScaledUnits {
         Some(Self { n_entries: u8::try_from(rows.len()).ok()?, scale, sum, min, max, squares })
     }
 
-    /// In as little room as may be.
     fn kept(self) -> AmountFigures {
         let Self { n_entries, scale, sum, min, max, squares } = self;
         match (i32::try_from(min), i32::try_from(max), u64::try_from(squares)) {
@@ -230,7 +226,6 @@ impl<'s> EntrySum<'s> {
         Self(SumSource::Run(run))
     }
 
-    /// How many entries.
     #[inline]
     pub(crate) fn n_entries(self) -> u64 {
         match self.0 {
@@ -240,7 +235,7 @@ impl<'s> EntrySum<'s> {
         }
     }
 
-    /// Takes in all amounts; not for `distinct`, of which it knows nothing.
+    /// Adds all amounts to a tally; not for `distinct`.
     #[inline]
     pub(crate) fn add_to(self, tally: &mut impl AmountSink) {
         let figures = match self.0 {
@@ -279,7 +274,7 @@ mod tests {
         Run::of(&rows.iter().map(entry).collect::<Vec<_>>())
     }
 
-    /// Exact in what amounts come to; of times and numbers exactly so much, or else no less than there is.
+    /// Checks that sums are exact. Times and numbers must be exact if `is_near`, otherwise not too narrow.
     #[track_caller]
     fn check(rows: &[(i64, u64, &str)], is_near: bool) {
         let run = run(rows);

@@ -1,10 +1,11 @@
-//! Timelines let go of what no question can reach any more.
+//! Discarding of entries that no query can reach.
 
 use super::{LatestRun, Timeline};
 use crate::spill::SeriesAccount;
 
 impl Timeline {
-    /// Lets go of every chunk without an entry later than this, in microseconds since 1970 UTC. Whether there was one.
+    /// Discards every chunk without an entry after `through`, in microseconds since 1970 UTC. Returns whether there was
+    /// one.
     pub(crate) fn forget(&mut self, through: i64, account: &mut SeriesAccount) -> bool {
         let Some(more) = &mut self.more else { return false };
         let mut has_forgotten = false;
@@ -20,7 +21,7 @@ impl Timeline {
         has_forgotten
     }
 
-    /// Lets go of the latest run too, if nothing else is left. Whether nothing is left at all.
+    /// Discards the latest run too, if nothing else is left. Returns whether the timeline is empty then.
     pub(crate) fn forget_latest(&mut self, account: &mut SeriesAccount) -> bool {
         if self.more.as_ref().is_some_and(|more| !more.root.is_empty() || !more.lost.is_empty()) {
             return false;

@@ -6,14 +6,13 @@ use super::span::EntrySpan;
 use super::{EntryBlock, EntryPosition, TimeRange, TimelineVisitor};
 use crate::spill::{SeriesAccount, SpillError, heap_bytes};
 
-/// Most children of a node.
 pub(super) const CHILDREN_MAX: usize = 16;
 
-/// A part of the tree. All chunks are equally deep below the root, unless entries were taken back.
+/// A subtree. All chunks have the same depth, unless entries were removed.
 #[derive(Debug)]
 pub(super) enum TreeNode {
-    // INVARIANT: children are in the order of their last places, none is empty, and every span is that of what is below
-    // it. Their stretches of time may overlap where transactions came late.
+    // INVARIANT: children are ordered by the places of their last entries, none is empty, and every span covers exactly
+    // what is below it. Time ranges may overlap where transactions came late.
     Leaf(Vec<Chunk>),
     Inner(Vec<TreeBranch>),
 }
@@ -45,7 +44,7 @@ impl TreeNode {
         }
     }
 
-    /// The place of the last entry; `None` when there is none.
+    /// Returns the place of the last entry; `None` when there is none.
     pub(super) fn last(&self) -> Option<EntryPosition> {
         match self {
             TreeNode::Leaf(chunks) => chunks.last().map(|chunk| chunk.figures.last),
@@ -53,7 +52,7 @@ impl TreeNode {
         }
     }
 
-    /// The last place of the first chunk; `None` when there is none.
+    /// Returns the place of the last entry of the first chunk; `None` when there is none.
     pub(super) fn first_end(&self) -> Option<EntryPosition> {
         match self {
             TreeNode::Leaf(chunks) => chunks.first().map(|chunk| chunk.figures.last),
@@ -61,7 +60,6 @@ impl TreeNode {
         }
     }
 
-    /// The chunk with the last entry.
     pub(super) fn last_chunk(&self) -> Option<&Chunk> {
         match self {
             TreeNode::Leaf(chunks) => chunks.last(),
@@ -69,7 +67,7 @@ impl TreeNode {
         }
     }
 
-    /// Puts a chunk at its place in the tree of which this is the root.
+    /// Inserts a chunk into the tree with this root.
     pub(super) fn put(&mut self, chunk: Chunk, account: &mut SeriesAccount) {
         let Some(rest) = self.put_below(chunk, account) else { return };
         let first = std::mem::take(self);
@@ -79,7 +77,7 @@ impl TreeNode {
         *self = TreeNode::Inner(branches);
     }
 
-    /// A node that grows over its limit keeps its first part and gives the rest.
+    /// Inserts a chunk. A node that exceeds its limit keeps its first part and returns the rest.
     fn put_below(&mut self, chunk: Chunk, account: &mut SeriesAccount) -> Option<TreeNode> {
         let last = chunk.figures.last;
         match self {
@@ -94,7 +92,7 @@ impl TreeNode {
                 let branch = branches.get_mut(index)?;
                 branch.span.add(&chunk.figures);
                 let rest = branch.node.put_below(chunk, account)?;
-                // Never empty: something was just put below it.
+                // Never empty: a chunk was just inserted below it.
                 branch.span = branch.node.span().unwrap_or_else(|| branch.span.clone());
                 add_child(branches, index + 1, TreeBranch::of(rest)?, account);
                 overflow(branches, index + 1, account).map(TreeNode::Inner)
@@ -102,7 +100,7 @@ impl TreeNode {
         }
     }
 
-    /// Takes out the chunk with this last place.
+    /// Removes the chunk whose last entry has this place.
     pub(super) fn take(&mut self, last: EntryPosition, account: &mut SeriesAccount) -> Option<Chunk> {
         match self {
             TreeNode::Leaf(chunks) => {
@@ -123,12 +121,12 @@ impl TreeNode {
         }
     }
 
-    /// The last place of the chunk that an entry should go to; `None` for one of its own.
+    /// Returns the last place of the chunk that an entry should go to; `None` for a new chunk.
     pub(super) fn home_of(&self, place: EntryPosition) -> Option<EntryPosition> {
         match self {
             TreeNode::Leaf(chunks) => {
                 let index = chunks.partition_point(|chunk| chunk.figures.last < place);
-                // What is away stays as it is, and late entries gather before it.
+                // A spilled chunk stays unchanged; late entries go to the chunk before it.
                 let around = chunks.get(index).filter(|chunk| chunk.is_here());
                 let before = || chunks.get(index.checked_sub(1)?).filter(|chunk| chunk.has_room());
                 around.or_else(before).map(|chunk| chunk.figures.last)
@@ -140,10 +138,10 @@ impl TreeNode {
         }
     }
 
-    /// The last place of the chunk that holds this place.
+    /// Returns the last place of the chunk that has an entry at this place.
     ///
     /// # Errors
-    /// When that cannot be read.
+    /// When a chunk cannot be read back.
     pub(super) fn holder_of(
         &self,
         place: EntryPosition,
@@ -168,7 +166,7 @@ impl TreeNode {
         Ok(None)
     }
 
-    /// Drops levels of which a single child is left.
+    /// Removes levels that have a single child left.
     pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
         while let TreeNode::Inner(branches) = self
             && branches.len() < 2
@@ -178,7 +176,6 @@ impl TreeNode {
         }
     }
 
-    /// The chunk with this last place.
     pub(super) fn chunk_mut(&mut self, last: EntryPosition) -> Option<&mut Chunk> {
         match self {
             TreeNode::Leaf(chunks) => {
@@ -214,7 +211,6 @@ impl TreeNode {
         }
     }
 
-    /// Shows every chunk, in order.
     pub(super) fn each_chunk<'n>(&'n self, show: &mut impl FnMut(&'n Chunk)) {
         match self {
             TreeNode::Leaf(chunks) => chunks.iter().for_each(show),
@@ -223,7 +219,7 @@ impl TreeNode {
     }
 }
 
-/// Whether what something is the sum of must be shown itself.
+/// Returns whether entries must be visited because their sum does not suffice.
 #[inline]
 pub(super) fn is_left_to_show(share: Overlap, sum_suffices: impl FnOnce() -> bool) -> bool {
     match share {
@@ -243,7 +239,7 @@ fn bytes_of<T>(children: &Vec<T>) -> usize {
     heap_bytes(children.capacity() * size_of::<T>())
 }
 
-/// Adds a child. Most keys have few chunks, so a short list grows by little.
+/// Adds a child. Most keys have few chunks, so short lists grow by little.
 fn add_child<T>(children: &mut Vec<T>, index: usize, child: T, account: &mut SeriesAccount) {
     if children.len() == children.capacity() {
         account.release(bytes_of(children));
@@ -262,8 +258,8 @@ fn take_child<T>(children: &mut Vec<T>, index: usize, account: &mut SeriesAccoun
     child
 }
 
-/// What is over the limit: half, or, where children are added at the end, only the last one, so that nodes filled in
-/// order are full.
+/// Splits off children above the limit: half of them, or only the last one when the node grows at its end. Nodes filled
+/// in order are therefore full.
 fn overflow<T>(children: &mut Vec<T>, grown_at: usize, account: &mut SeriesAccount) -> Option<Vec<T>> {
     if children.len() <= CHILDREN_MAX {
         return None;

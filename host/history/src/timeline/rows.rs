@@ -1,13 +1,13 @@
-//! The entries of one run in bytes: rows of one width, in order, each number above the smallest of its kind.
+//! The entries of a run as bytes: rows of equal width, in order, with each number relative to a base.
 //!
 //! ```text
-//!  head, 48 bytes ─ row ─ row ─ … ─ 7 bytes of nothing        row: time ─ sequence number ─ amount ─ a code per column
+//!  head, 48 bytes ─ row ─ row ─ … ─ 7 bytes of padding        row: time ─ sequence number ─ amount ─ a code per column
 //! ```
 //!
-//! A number takes as many bytes as the widest of its kind in the run. So a row is found by its position, an edge of a
-//! window by bisection, and an entry added at the end is written at the end; one that does not fit the widths makes the
-//! rows be written anew, a few times in the life of a run. Amounts are whole numbers of units of one scale; where that
-//! cannot be, they are written out.
+//! A number takes as many bytes as the largest of its kind in the run needs. A row is therefore found by index, and an
+//! edge of a window by bisection. An entry added at the end is appended. An entry that does not fit the widths causes a
+//! rewrite of the rows, a few times in the life of a run. Amounts are whole numbers of units of one scale, or are
+//! written in full where that is impossible.
 
 mod head;
 
@@ -19,21 +19,19 @@ use super::{Entry, EntryPosition};
 
 use head::{EXACT_BYTES, HEAD_BYTES, RowNumbers, RowsHead};
 
-/// A number is read with the bytes behind it.
+/// Padding, because a number is read as a full word.
 const PAD_BYTES: usize = 7;
-/// Up to this width of amounts their sum is kept, which fits then.
+/// Maximum width of amounts whose sum is kept; wider ones could overflow it.
 const SUMMED_BYTES_MAX: u8 = 7;
-/// Up to so many rows an edge of a window is looked for from the end.
+/// Maximum number of rows for which an edge of a window is searched from the end.
 const SHORT_ROWS_MAX: usize = 32;
-/// Rows, to look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'b> {
     head: RowsHead,
-    /// Behind the head.
     bytes: &'b [u8],
 }
 
-/// One entry, its cells replaced by their codes.
+/// One entry with codes in place of its cells.
 #[derive(Debug, Clone)]
 pub(super) struct EncodedRow {
     pub(super) micros: i64,
@@ -43,7 +41,7 @@ pub(super) struct EncodedRow {
 }
 
 impl<'b> Rows<'b> {
-    /// Of their bytes; what follows them is left alone.
+    /// Reads rows from bytes; ignores what follows them.
     #[inline]
     pub(crate) fn of(bytes: &'b [u8]) -> Self {
         match bytes.split_first_chunk() {
@@ -57,7 +55,6 @@ impl<'b> Rows<'b> {
         usize::from(self.head.n_rows)
     }
 
-    /// How many bytes they are.
     pub(super) fn n_bytes(&self) -> usize {
         HEAD_BYTES + self.len() * self.head.stride() + PAD_BYTES
     }
@@ -90,14 +87,14 @@ impl<'b> Rows<'b> {
         Sequence(self.head.sequence.wrapping_add(self.head.above))
     }
 
-    /// The event times of the first and of the last; `None` when there is none.
+    /// Returns the event times of the first and the last row; `None` when there is none.
     #[inline]
     pub(super) fn times(&self) -> Option<(i64, i64)> {
-        // Times are kept as what they are above the first.
+        // Times are stored relative to the first.
         Some((self.head.micros, self.micros(self.len().checked_sub(1)?)))
     }
 
-    /// The place of the first and of the last; `None` when there is none.
+    /// Returns the places of the first and the last row; `None` when there is none.
     #[inline]
     pub(crate) fn ends(&self) -> Option<(EntryPosition, EntryPosition)> {
         Some((self.place(0), self.place(self.len().checked_sub(1)?)))
@@ -110,12 +107,12 @@ impl<'b> Rows<'b> {
         }
     }
 
-    /// How many digits behind the point the units of amounts have; `None` when amounts are written out.
+    /// Returns the number of decimal places of the units of amounts; `None` when amounts are written in full.
     pub(super) const fn scale(&self) -> Option<u8> {
         if self.head.amount_width == EXACT_BYTES { None } else { Some(self.head.scale) }
     }
 
-    /// An amount in units, when there are units.
+    /// Returns an amount in units, where there are units.
     #[inline]
     pub(super) fn units(&self, position: usize) -> i64 {
         self.head.units.wrapping_add(self.amount_above(position))
@@ -132,7 +129,7 @@ impl<'b> Rows<'b> {
         above.cast_signed() >> unused
     }
 
-    /// The sum of some amounts, in units, when there are units.
+    /// Returns the sum of some amounts in units, where there are units.
     #[inline]
     pub(super) fn total_units(&self, positions: std::ops::Range<usize>) -> i128 {
         if self.head.amount_width > SUMMED_BYTES_MAX {
@@ -142,21 +139,21 @@ impl<'b> Rows<'b> {
         let above = if 2 * n_rows <= self.len() {
             self.total_above(positions)
         } else {
-            // What is left out is less to sum up.
+            // Fewer rows are left out than taken.
             self.head.sum - self.total_above(0..positions.start) - self.total_above(positions.end..self.len())
         };
         i128::from(self.head.units) * n_rows as i128 + i128::from(above)
     }
 
-    /// By how much some amounts are above what all are more or less than: seven bytes of fewer rows than a byte counts fit
-    /// eight.
+    /// Returns the sum of some amounts relative to the base. It cannot overflow: fewer than 256 numbers of seven bytes
+    /// fit eight.
     #[inline]
     fn total_above(&self, positions: std::ops::Range<usize>) -> i64 {
         positions.map(|position| self.amount_above(position)).fold(0, i64::wrapping_add)
     }
 
-    /// How many rows are not before a time, and the sum of their amounts, in units: found and summed up in one go, from the
-    /// last on. `None` where rows are many, or their sum is not that simple.
+    /// Returns the number of rows from a time on, and the sum of their amounts in units, in one pass from the end.
+    /// Returns `None` where there are too many rows or the amounts are too wide.
     #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
     #[inline(always)]
     pub(super) fn total_since(&self, from: i64) -> Option<(u64, i128)> {
@@ -175,8 +172,8 @@ impl<'b> Rows<'b> {
         Some((n_since as u64, i128::from(self.head.units) * n_since as i128 + i128::from(above)))
     }
 
-    /// How many of some rows have this number or a higher one, and the sum of their amounts, in units, when there are units.
-    /// Mostly these are few.
+    /// Returns how many of some rows have this number or a higher one, usually few, and the sum of their amounts in
+    /// units.
     #[inline]
     pub(super) fn total_from(&self, positions: std::ops::Range<usize>, as_of: Sequence) -> (u64, i128) {
         let above = as_of.0.saturating_sub(self.head.sequence);
@@ -191,13 +188,12 @@ impl<'b> Rows<'b> {
         (n_rows, units)
     }
 
-    /// Which of the values of a column.
     pub(super) fn code(&self, position: usize, column: usize) -> u8 {
         let at = position * self.head.stride() + self.head.codes_at() + column;
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// How many rows, from the first on, are so.
+    /// Returns the number of leading rows for which `is_before` holds.
     #[inline]
     pub(super) fn partition_point(&self, is_before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
@@ -221,14 +217,14 @@ impl<'b> Rows<'b> {
         }
     }
 
-    /// Whether the row at a position stands before this one.
+    /// Returns whether the row at this index precedes another.
     #[inline]
     fn is_before(&self, position: usize, row: &EncodedRow) -> bool {
         let micros = self.micros(position);
         micros < row.micros || (micros == row.micros && self.sequence(position) < row.sequence)
     }
 
-    /// All of them under a head that differs in its widths, each as large or larger, with room for one row more.
+    /// Rewrites all rows under a head with larger widths, with capacity for one more row.
     fn rewritten(&self, wider: &RowsHead) -> Vec<u8> {
         let n_bytes = HEAD_BYTES + self.len() * wider.stride() + PAD_BYTES;
         let mut bytes = Vec::with_capacity(roomy(n_bytes + wider.stride()));
@@ -269,7 +265,7 @@ impl<'b> Rows<'b> {
     }
 }
 
-/// Puts a row at its place. No row has the place yet, and all have as many codes.
+/// Inserts a row. No row has its place yet, and all have the same number of codes.
 pub(super) fn insert(bytes: &mut Vec<u8>, row: &EncodedRow) {
     let rows = Rows::of(bytes);
     let (n_rows, mut head) = (rows.len(), rows.head);
@@ -303,7 +299,7 @@ pub(super) fn insert(bytes: &mut Vec<u8>, row: &EncodedRow) {
     head.write(bytes);
 }
 
-/// Writes rows, which are in order, in place of what was there.
+/// Replaces the contents by rows, which are in order.
 pub(super) fn write(bytes: &mut Vec<u8>, rows: &[EncodedRow]) {
     let mut head = RowsHead::fitting(rows);
     let stride = head.stride();
@@ -314,7 +310,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[EncodedRow]) {
     }
     bytes.resize(n_bytes, 0);
     for (position, row) in rows.iter().enumerate() {
-        // Fits: the widths are those of these rows.
+        // Never fails: the widths are those of these rows.
         let Some(numbers) = head.measure(row) else { continue };
         head.count(&numbers);
         head.put_last(bytes, HEAD_BYTES + position * stride, row.amount, &numbers, &row.codes);
@@ -322,7 +318,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[EncodedRow]) {
     head.write(bytes);
 }
 
-/// A size of allocation for so many bytes, and some more: a whole one of the allocator's.
+/// Returns the size to allocate for these bytes and some more, rounded to a size of the allocator.
 const fn roomy(n_bytes: usize) -> usize {
     let more = if n_bytes < 192 { 48 } else { n_bytes / 4 };
     (n_bytes + more).next_multiple_of(16) + 8

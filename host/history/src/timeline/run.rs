@@ -1,4 +1,4 @@
-//! A short run of entries with all that belongs to it: rows, and a table of the values of each column.
+//! A run of entries: its rows, and a table of the values of each column.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,34 +14,31 @@ use crate::spill::{SpillError, heap_bytes};
 use crate::summary::RunSummary;
 use crate::tally::AmountSink;
 
-/// Most entries of a run.
 pub(super) const RUN_ENTRIES_MAX: usize = 128;
 
-/// The values of one column that occur in a run, each once; the rows have their numbers.
+/// The distinct values of one column of a run; rows contain their codes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueTable {
     values: Vec<OwnedValue>,
-    /// Of each value: most others are told from it by this.
+    /// Small hash of each value, which distinguishes most values.
     prints: Vec<u8>,
-    /// What the values take besides their places.
+    /// Size of the values on the heap, in bytes.
     n_bytes_beside: usize,
 }
 
-/// A run that can be changed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Run {
     pub(super) rows: Vec<u8>,
     pub(super) tables: Vec<ValueTable>,
 }
 
-/// A run to look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenRun<'r> {
     rows: Rows<'r>,
     tables: &'r [ValueTable],
 }
 
-/// A run at rest, in bytes, with its tables read back.
+/// An immutable run in bytes, with decoded tables.
 #[derive(Debug, Clone)]
 pub(crate) struct RestingRun {
     bytes: Arc<[u8]>,
@@ -49,7 +46,7 @@ pub(crate) struct RestingRun {
 }
 
 impl ValueTable {
-    /// The number of a value; it is added when it is not there yet.
+    /// Returns the code of a value; adds it when it is missing.
     fn code_of(&mut self, held: &OwnedValue) -> u8 {
         let print = held.print();
         let mut alike = self.prints.iter().zip(&self.values).zip(0..);
@@ -60,11 +57,10 @@ impl ValueTable {
         self.prints.push(print);
         self.n_bytes_beside += held.n_heap_bytes();
         self.values.push(held.clone());
-        // A run has fewer entries than a byte has values, and it is made anew when one goes.
+        // A run has fewer entries than a byte has values, and is rebuilt when an entry is removed.
         u8::try_from(self.values.len() - 1).unwrap_or(u8::MAX)
     }
 
-    /// Every value that occurs.
     pub(crate) fn values(&self) -> &[OwnedValue] {
         &self.values
     }
@@ -76,7 +72,7 @@ impl ValueTable {
     }
 }
 
-/// Puts an entry into a run, which has no entry at its place.
+/// Inserts an entry into a run that has none at its place.
 pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [ValueTable], entry: &Entry) {
     let mut codes: SmallVec<[u8; 8]> = SmallVec::new();
     for (table, held) in tables.iter_mut().zip(&entry.cells) {
@@ -85,13 +81,11 @@ pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [ValueTable], entry: &Entr
     rows::insert(rows, &EncodedRow::of(entry, codes));
 }
 
-/// What tables take in memory.
 pub(super) fn tables_bytes(tables: &[ValueTable]) -> usize {
     tables.iter().map(ValueTable::n_heap_bytes).sum::<usize>() + heap_bytes(size_of_val(tables))
 }
 
 impl Run {
-    /// Of entries in order.
     pub(super) fn of(entries: &[Entry]) -> Self {
         let n_columns = entries.first().map_or(0, |entry| entry.cells.len());
         let mut run = Self { rows: Vec::new(), tables: vec![ValueTable::default(); n_columns] };
@@ -104,7 +98,7 @@ impl Run {
         run
     }
 
-    /// Of bytes it was at rest in; `None` when they are none.
+    /// Decodes a run; returns `None` when the bytes are invalid.
     pub(super) fn awake(mut bytes: Vec<u8>) -> Option<Self> {
         let rows = Rows::of(&bytes);
         let (n_bytes, n_columns) = (rows.n_bytes(), rows.n_columns());
@@ -122,7 +116,7 @@ impl Run {
 }
 
 impl<'r> OpenRun<'r> {
-    /// Of its rows, or the bytes it is at rest in. Without tables there is nothing but times, numbers and amounts.
+    /// Creates a view of rows, or of an encoded run. Without tables it has only times, numbers and amounts.
     pub(crate) fn of(rows: &'r [u8], tables: &'r [ValueTable]) -> Self {
         Self { rows: Rows::of(rows), tables }
     }
@@ -131,7 +125,7 @@ impl<'r> OpenRun<'r> {
         &self.rows
     }
 
-    /// As bytes: [`Run::awake`] and [`RestingRun::of`] know it again.
+    /// Encodes a run; [`Run::awake`] and [`RestingRun::of`] decode it.
     pub(super) fn at_rest(rows: &[u8], tables: &[ValueTable]) -> Arc<[u8]> {
         let rows = rows.get(..Rows::of(rows).n_bytes()).unwrap_or(rows);
         if tables.is_empty() {
@@ -145,7 +139,6 @@ impl<'r> OpenRun<'r> {
         bytes.into()
     }
 
-    /// Everything, in order.
     pub(crate) fn to_entries(self) -> Vec<Entry> {
         let entry = |position| Entry {
             micros: self.rows.micros(position),
@@ -163,20 +156,19 @@ impl<'r> OpenRun<'r> {
         position < self.rows.len() && self.rows.place(position) == place
     }
 
-    /// The value of a column.
     pub(crate) fn cell(&self, position: usize, column: usize) -> Option<&'r OwnedValue> {
         let code = self.rows.code(position, column);
         self.tables.get(column)?.values.get(usize::from(code))
     }
 
-    /// Every value of a column that occurs, if the stretch shows every entry.
+    /// Returns all values of a column if every entry is visible in the time range.
     pub(crate) fn all_values(&self, stretch: &TimeRange, column: usize) -> Option<&'r [OwnedValue]> {
         let is_whole = self.positions(stretch).len() == self.rows.len();
         let values = self.tables.get(column)?.values();
         (is_whole && self.rows.sequence_max() < stretch.as_of).then_some(values)
     }
 
-    /// The positions a stretch shows, as far as time decides.
+    /// Returns the positions in the time range, whatever their sequence numbers.
     #[inline]
     fn positions(&self, stretch: &TimeRange) -> Range<usize> {
         let rows = &self.rows;
@@ -191,7 +183,7 @@ impl<'r> OpenRun<'r> {
         from..to.max(from)
     }
 
-    /// Every row that a stretch shows, the latest first, until one suffices.
+    /// Passes visible rows to `suffices`, the latest first, until one suffices.
     pub(crate) fn each_shown(
         self,
         stretch: &TimeRange,
@@ -208,7 +200,7 @@ impl<'r> OpenRun<'r> {
         }
     }
 
-    /// How many entries a stretch shows.
+    /// Returns the number of visible entries.
     #[inline]
     pub(crate) fn n_shown(&self, stretch: &TimeRange) -> u64 {
         let positions = self.positions(stretch);
@@ -219,7 +211,7 @@ impl<'r> OpenRun<'r> {
         n_there - self.rows.total_from(positions, stretch.as_of).0
     }
 
-    /// Takes in the amounts of what a stretch shows.
+    /// Adds the amounts of the visible entries to a tally.
     #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
     #[inline(always)]
     pub(crate) fn tally_amounts(&self, stretch: &TimeRange, tally: &mut impl AmountSink) {
@@ -235,7 +227,6 @@ impl<'r> OpenRun<'r> {
         self.tally_amounts_at(self.positions(stretch), is_seen, stretch.as_of, tally);
     }
 
-    /// Takes in all amounts.
     #[inline]
     pub(super) fn tally_all_amounts(&self, tally: &mut impl AmountSink) {
         self.tally_amounts_at(0..self.rows.len(), true, self.rows.sequence_max(), tally);
@@ -265,7 +256,7 @@ impl<'r> OpenRun<'r> {
         }
     }
 
-    /// All of them in figures; `None` for no entry.
+    /// Returns a summary; `None` for no entry.
     pub(super) fn summary(&self) -> Option<RunSummary> {
         let rows = &self.rows;
         let mut all = (0..rows.len()).map(|position| (rows.sequence(position), rows.amount(position)));
@@ -277,10 +268,10 @@ impl<'r> OpenRun<'r> {
 }
 
 impl RestingRun {
-    /// Of bytes it was at rest in.
+    /// Decodes a run.
     ///
     /// # Errors
-    /// When they are none: the disk or this program is wrong.
+    /// When the bytes are invalid, because of a disk error or a bug.
     pub(crate) fn of(bytes: Arc<[u8]>) -> Result<Self, SpillError> {
         let rows = Rows::of(&bytes);
         let rest = bytes.get(rows.n_bytes()..);
@@ -294,12 +285,11 @@ impl RestingRun {
         OpenRun::of(&self.bytes, &self.tables)
     }
 
-    /// The bytes it is at rest in.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Of entries in order, at least one.
+    /// Creates a run from entries in order, at least one.
     pub(crate) fn of_entries(entries: &[Entry]) -> Self {
         let run = Run::of(entries);
         Self { bytes: OpenRun::at_rest(&run.rows, &run.tables), tables: run.tables }

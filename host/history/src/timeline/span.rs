@@ -1,4 +1,4 @@
-//! Where all below a node lies, and its figures.
+//! The range and summary of everything below a node.
 
 use super::EntryPosition;
 use super::chunk::Chunk;
@@ -7,12 +7,10 @@ use crate::summary::RunSummary;
 
 use super::TimeRange;
 
-/// Some neighbours, seen from outside.
+/// The range and summary of consecutive chunks.
 #[derive(Debug, Clone)]
 pub(super) struct EntrySpan {
-    /// Event time of the first.
     pub(super) first: i64,
-    /// The place of the last.
     pub(super) last: EntryPosition,
     pub(super) summary: RunSummary,
 }
@@ -32,12 +30,10 @@ impl EntrySpan {
         self.summary.merge(&other.summary);
     }
 
-    /// Of several chunks; `None` for none.
     pub(super) fn over_chunks(chunks: &[Chunk]) -> Option<Self> {
         Self::over(chunks.iter().map(|chunk| Self::of(&chunk.figures)))
     }
 
-    /// Of several spans; `None` for none.
     pub(super) fn over(mut spans: impl Iterator<Item = Self>) -> Option<Self> {
         let mut whole = spans.next()?;
         spans.for_each(|span| whole.merge(&span));
@@ -48,7 +44,7 @@ impl EntrySpan {
         share(self.first, self.last.0, (self.summary.sequence_min, self.summary.sequence_max), stretch)
     }
 
-    /// Whether an entry of this place may be below.
+    /// Returns whether an entry below may have this place.
     pub(super) fn may_hold(&self, place: EntryPosition) -> bool {
         let numbers = self.summary.sequence_min..=self.summary.sequence_max;
         self.first <= place.0 && place <= self.last && numbers.contains(&place.1)

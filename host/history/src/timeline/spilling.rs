@@ -1,5 +1,4 @@
-//! Timelines leave memory, and come back to it: the chunks one by one and for good, the latest run as a whole until the
-//! next entry comes.
+//! Spilling of timelines: chunks one by one and for good, the latest run until the next entry arrives.
 
 use std::sync::Arc;
 
@@ -9,16 +8,15 @@ use super::run::{OpenRun, RestingRun, Run, tables_bytes};
 use super::{Entry, EntryPosition, LatestRun, Timeline, run};
 use crate::spill::{Extent, SeriesAccount, SpillMiss, heap_bytes};
 
-/// What is on its way to the file: bytes that are still in memory too.
+/// Bytes to be written to the spill file, still in memory.
 #[derive(Debug, Clone)]
 pub(crate) enum SpillingBytes {
-    /// A chunk, by its last place.
+    /// A chunk, by the place of its last entry.
     Chunk(EntryPosition, Arc<[u8]>),
-    /// The latest run.
     Latest(Arc<[u8]>),
 }
 
-/// What all of a timeline is in, to take along.
+/// Handles to all bytes of a timeline, to be read without the lock.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredBytes {
     latest: Option<ChunkBytes>,
@@ -26,22 +24,21 @@ pub(crate) struct DeferredBytes {
     lost: Vec<ChunkBytes>,
 }
 
-/// All of a timeline, in bytes that another can take over as they are.
+/// All runs of a timeline, in bytes that another timeline can take over.
 #[derive(Debug, Default)]
 pub(crate) struct TimelineRuns {
-    /// One behind the other.
     pub(crate) chunks: Vec<RestingRun>,
-    /// The run that is added to; it may lie before the end of the chunks.
+    /// Latest run; it may begin before the end of the chunks.
     pub(crate) latest: Option<RestingRun>,
-    /// Nobody knows where these lie.
+    /// Runs whose time ranges are unknown.
     lost: Vec<RestingRun>,
 }
 
 impl DeferredBytes {
-    /// Everything, read back if need be.
+    /// Returns all runs, read back if necessary.
     ///
     /// # Errors
-    /// When some cannot be read.
+    /// When a run cannot be read.
     pub(crate) fn runs(
         &self,
         read: impl Fn(Extent) -> Result<Arc<[u8]>, SpillMiss>,
@@ -57,12 +54,11 @@ impl DeferredBytes {
 }
 
 impl TimelineRuns {
-    /// Whether chunks and latest run are all there is.
+    /// Returns whether there are only chunks and a latest run.
     pub(crate) const fn is_in_order(&self) -> bool {
         self.lost.is_empty()
     }
 
-    /// All entries, in order.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let runs = self.chunks.iter().chain(&self.lost).chain(&self.latest);
         let mut entries: Vec<Entry> = runs.flat_map(|run| run.open().to_entries()).collect();
@@ -82,7 +78,7 @@ impl SpillingBytes {
 }
 
 impl Timeline {
-    /// The chunk with this last place, if it is in memory.
+    /// Returns the chunk whose last entry has this place, if it is in memory.
     pub(crate) fn leaving_chunk(&mut self, last: EntryPosition) -> Option<SpillingBytes> {
         match self.more.as_mut()?.root.chunk_mut(last)?.body() {
             ChunkBytes::Here(bytes) => Some(SpillingBytes::Chunk(last, Arc::clone(bytes))),
@@ -90,14 +86,14 @@ impl Timeline {
         }
     }
 
-    /// A copy of the latest run, if it is in memory and not empty.
+    /// Returns a copy of the latest run, if it is in memory and not empty.
     pub(crate) fn leaving_latest(&self) -> Option<SpillingBytes> {
         let LatestRun::Here(rows) = &self.latest else { return None };
         let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
         (Rows::of(rows).len() > 0).then(|| SpillingBytes::Latest(OpenRun::at_rest(rows, tables)))
     }
 
-    /// What left is in the file alone from now on, unless it has changed meanwhile. Whether it is.
+    /// Removes written bytes from memory, unless they changed meanwhile. Returns whether it did.
     pub(crate) fn leave(
         &mut self,
         what: &SpillingBytes,
@@ -125,7 +121,6 @@ impl Timeline {
         }
     }
 
-    /// Whether the latest run is these bytes.
     fn is_latest(&self, bytes: &Arc<[u8]>) -> bool {
         match (&self.latest, &self.more) {
             (LatestRun::Here(_), Some(more)) if !more.tables.is_empty() => {
@@ -136,7 +131,7 @@ impl Timeline {
         }
     }
 
-    /// Brings the latest run back. When it cannot be read a new one begins, and the old one waits among the lost.
+    /// Loads the latest run. If it cannot be read, a new run begins and the old one is added to the lost runs.
     pub(crate) fn wake(&mut self, account: &mut SeriesAccount) {
         let LatestRun::Away(extent) = self.latest else { return };
         match account.read_owned(extent).ok().and_then(Run::awake) {
@@ -157,7 +152,7 @@ impl Timeline {
         }
     }
 
-    /// Where the latest run is to be read, if it is not in memory.
+    /// Returns the extent of the latest run if it is not in memory.
     const fn sleeping(&self) -> Option<Extent> {
         match self.latest {
             LatestRun::Here(_) => None,
@@ -165,7 +160,6 @@ impl Timeline {
         }
     }
 
-    /// All it is in, to take along.
     pub(crate) fn stay(&self) -> DeferredBytes {
         let latest = match (&self.latest, self.leaving_latest()) {
             (LatestRun::Away(extent), _) => Some(ChunkBytes::Away(*extent)),
@@ -181,7 +175,7 @@ impl Timeline {
         stay
     }
 
-    /// Whether a run that begins at this place can be taken over behind all there is.
+    /// Returns whether a run that begins at this place can be appended.
     pub(crate) fn can_go_on(&self, first: EntryPosition) -> bool {
         let is_latest_empty = matches!(&self.latest, LatestRun::Here(rows) if Rows::of(rows).len() == 0);
         let is_behind = |more: &super::TimelineExtras| {
@@ -190,8 +184,7 @@ impl Timeline {
         is_latest_empty && self.more.as_deref().is_none_or(is_behind)
     }
 
-    /// Takes over chunks, one behind the other and behind all there is, and a latest run, all in bytes they were at rest
-    /// in. Whether they were such bytes; some may be there if not.
+    /// Appends encoded chunks and a latest run. Returns whether the bytes were valid; if not, some may have been added.
     pub(crate) fn take_over(
         &mut self,
         chunks: &[&[u8]],
@@ -216,7 +209,7 @@ impl Timeline {
         }
     }
 
-    /// Gives back the places in the file; memory is given back otherwise.
+    /// Frees all extents; memory is released elsewhere.
     pub(crate) fn free_extents(&self, account: &SeriesAccount) {
         self.sleeping().into_iter().for_each(|extent| account.free(extent));
         let free = |body: &ChunkBytes| {
@@ -230,14 +223,14 @@ impl Timeline {
         }
     }
 
-    /// A copy of the latest run, if it is in memory.
+    /// Returns a copy of the latest run, if it is in memory.
     pub(super) fn latest_run(&self) -> Option<Run> {
         let LatestRun::Here(rows) = &self.latest else { return None };
         let tables = self.more.as_ref().map_or_else(Vec::new, |more| more.tables.clone());
         Some(Run { rows: rows.clone(), tables })
     }
 
-    /// Puts a run in place of the latest, which is in memory.
+    /// Replaces the latest run, which must be in memory.
     pub(super) fn put_latest(&mut self, run: Run, account: &mut SeriesAccount) {
         if !run.tables.is_empty() {
             self.make_more(account);

@@ -1,4 +1,4 @@
-//! The order, the sizes and the figures of a timeline, whatever comes and goes.
+//! Order, sizes and sums of a timeline under any sequence of insertions and removals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::span::EntrySpan;
 use super::*;
 use crate::summary::RunSummary;
 
-/// In what order entries come.
+/// The order in which entries arrive.
 #[derive(Debug, Clone, Copy)]
 enum Arrival {
     InOrder,
@@ -36,7 +36,6 @@ fn entry(arrival: Arrival, n: u64) -> Entry {
     Entry { micros: arrival.second(n) * 1_000_000, sequence: Sequence(n), amount, cells }
 }
 
-/// A timeline with its account.
 struct Kept {
     timeline: Timeline,
     account: SeriesAccount,
@@ -64,7 +63,7 @@ impl Kept {
     }
 }
 
-/// Every chunk below a node, in order; checks sizes, order and figures on the way.
+/// Collects every chunk below a node, in order, and checks sizes, order and figures. Returns the depth.
 fn chunks_of<'n>(node: &'n TreeNode, chunks: &mut Vec<&'n Chunk>, account: &SeriesAccount) -> usize {
     let depths: Vec<usize> = match node {
         TreeNode::Leaf(below) => {
@@ -128,7 +127,7 @@ fn every_entry_is_there_once_and_figures_are_right_whatever_comes_and_goes() {
             expected.insert(entry.place());
             kept.insert(&entry);
         }
-        // What is there already changes nothing.
+        // Inserting existing entries changes nothing.
         (0..1_000).step_by(3).for_each(|n| kept.insert(&entry(arrival, n)));
         check(&kept, &expected);
         for n in (0..1_000).filter(|n| n % 5 != 0).chain([0, 0, 5_000]) {
@@ -179,7 +178,6 @@ fn a_timeline_made_at_once_is_as_one_made_bit_by_bit() {
     }
 }
 
-/// Counts what it is shown.
 #[derive(Default)]
 struct Effort {
     n_entries: u64,

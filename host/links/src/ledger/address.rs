@@ -1,4 +1,4 @@
-//! Where a ledger is, and on which terms it is spoken to.
+//! The address of a ledger and the connection options.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::ledger::LedgerError;
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::TableName;
 
-/// What an address may say behind its `?`. Of anything else sqlx would log name and value, and the value may be a
-/// password under a misspelled name.
+/// Parameters accepted after the `?` of an address. sqlx logs the name and value of an unknown parameter, and the value
+/// may be a password under a misspelled name.
 const PARAMETERS: [&str; 15] = [
     "sslmode",
     "ssl-mode",
@@ -34,7 +34,7 @@ const PARAMETERS: [&str; 15] = [
 ];
 const SSL_MODES: [&str; 5] = ["disable", "prefer", "require", "verify-ca", "verify-full"];
 
-/// A ledger, not yet spoken to. Shows nothing of its password.
+/// A ledger that is not connected yet. Its `Debug` output does not contain the password.
 #[derive(Clone)]
 pub struct Ledger {
     pub(super) kind: LedgerKind,
@@ -47,16 +47,16 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger at this address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// [`LedgerError::Address`] when it is none.
+    /// [`LedgerError::Address`] if the address is invalid.
     pub fn at(dsn: &Secret, settings: &LedgerSettings) -> Result<Self, LedgerError> {
         check_parameters(dsn.expose())?;
         let unreadable = |_| LedgerError::Address("it cannot be read as an address".to_owned());
         let options: PgConnectOptions = dsn.expose().parse().map_err(unreadable)?;
         let timeout = settings.statement_timeout.as_millis();
-        // Whatever the role may do, this connection only reads; and what is read looks the same everywhere.
+        // The connection is read-only regardless of the role's privileges, and its output format is fixed.
         let options = options.application_name("tollgate").options([
             ("default_transaction_read_only", "on"),
             ("statement_timeout", &timeout.to_string()),
@@ -82,8 +82,8 @@ impl Ledger {
         })
     }
 
-    /// Its name, by which is remembered how far it was read: that of the database and of the table. A ledger that moves to
-    /// another host stays itself.
+    /// Returns the key under which the read position is stored: the names of the database and of the table. A ledger
+    /// that moves to another host keeps its key.
     #[must_use]
     pub const fn feed(&self) -> &Arc<str> {
         &self.feed

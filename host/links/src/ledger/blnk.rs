@@ -1,9 +1,9 @@
-//! The tables of Blnk: its rows, in the order in which they appeared.
+//! The tables of Blnk, read in the order in which rows were inserted.
 //!
-//! `created_at` of a row is the time of the request, which may be days before the row appears: it says nothing about what was
-//! read. Blnk's own trigger notes in its journal when a row was inserted, so rows are read by that. The number of a row would not do:
-//! it is drawn before the commit, and a lower one may be committed behind a higher one. The time is that of the begin of its
-//! database transaction, and the beginning of the oldest one that still runs is known.
+//! `created_at` is the time of the request, possibly days before the row appears. Rows are therefore read in the order
+//! of the insert time in Blnk's journal. A row number would not work: a lower number may be committed after a higher
+//! one. The journal time is the start of the database transaction, and the start of the oldest running transaction is
+//! available.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::ledger::table::{
 };
 use crate::ledger::{Ledger, LedgerError};
 
-/// Where Blnk notes when rows appeared, in the schema of its transactions.
+/// The table in which Blnk records inserts, in the schema of its transactions.
 const JOURNAL: &str = "transaction_journal";
 const OF_TRANSACTIONS: [&str; 16] = [
     "transaction_id",
@@ -37,7 +37,7 @@ const OF_TRANSACTIONS: [&str; 16] = [
 ];
 const OF_JOURNAL: [&str; 3] = ["transaction_id", "action_type", "timestamp"];
 
-/// Looks at the tables, and says what to do where they do not do.
+/// Checks the tables and suggests a remedy if they are unsuitable.
 pub(super) async fn prepare(
     connection: &mut PgConnection,
     ledger: &Ledger,
@@ -79,7 +79,7 @@ fn check(
     }
 }
 
-/// Whether the journal can be read in its order.
+/// Returns whether an index orders the journal by time.
 async fn find_index(
     connection: &mut PgConnection,
     ledger: &Ledger,
@@ -96,7 +96,7 @@ async fn find_index(
     .map_err(LedgerError::of)
 }
 
-/// The values of a row: it is told as one object, as events tell it.
+/// Returns the SQL for a row as one object, in the form of an event.
 fn values() -> String {
     let text = |column: &str, characters: usize| format!("'{column}', left(t.{column}, {characters})");
     let time = |column: &str| format!("'{column}', (to_json(t.{column}) #>> '{{}}') || 'Z'");

@@ -1,4 +1,4 @@
-//! A connection that reads.
+//! A read-only connection.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use crate::ledger::session::SessionScope;
 use crate::ledger::table::{self, Statements, safe};
 use crate::ledger::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, horizon, page};
 
-/// The database has so long to take a connection, TLS and credentials included.
+/// Time limit for connecting, including TLS and authentication.
 const CONNECT: Duration = Duration::from_secs(5);
-/// So much longer than the database's own limit a question may take, before the connection counts as dead.
+/// Time a query may take beyond the statement timeout of the database before the connection counts as dead.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A connection to a ledger whose table does. After an error that is not of a row it is to be dropped.
+/// A connection to a ledger with a checked table. Drop it after any error that does not concern a single row.
 #[derive(Debug)]
 pub struct LedgerConnection {
     connection: PgConnection,
     statements: Statements,
     patience: Duration,
     session: SessionScope,
-    /// Why running transactions cannot be seen, when they cannot.
+    /// The reason why running transactions are not visible, if they are not.
     blind: Option<&'static str>,
 }
 
 impl Ledger {
-    /// Connects, and looks whether the table is there and does.
+    /// Connects and checks the table.
     ///
     /// # Errors
     /// See [`LedgerError`].
@@ -48,9 +48,9 @@ impl Ledger {
     }
 }
 
-/// Refuses a database that cannot be read safely; otherwise, why running transactions cannot be seen.
+/// Refuses a database that cannot be read safely. Returns the reason if running transactions are not visible.
 async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static str>, LedgerError> {
-    // Not prepared: what is found here is told also where a pooler loses prepared statements.
+    // Not prepared, so that the findings are reported even behind a pooler that loses prepared statements.
     let row = sqlx::raw_sql(
         "SELECT current_setting('transaction_read_only') = 'on', current_setting('server_encoding') = 'SQL_ASCII', \
          pg_is_in_recovery(), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
@@ -80,25 +80,25 @@ async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static st
 }
 
 impl LedgerConnection {
-    /// Why running transactions cannot be seen; `None` when they can.
+    /// Returns the reason why running transactions are not visible, or `None` if they are.
     #[must_use]
     pub const fn blind(&self) -> Option<&'static str> {
         self.blind
     }
 
-    /// Whether `created_at` has no time zone, so that it is read as UTC whatever it was meant as.
+    /// Returns whether `created_at` has no time zone. Such times are read as UTC.
     #[must_use]
     pub const fn lacks_zone(&self) -> bool {
         self.statements.lacks_zone
     }
 
-    /// The statement that adds what the database lacks to be read well; `None` when it lacks nothing.
+    /// Returns a description of a missing index with the statement that creates it, or `None`.
     #[must_use]
     pub fn lacks(&self) -> Option<&str> {
         self.statements.lacks.as_deref()
     }
 
-    /// Up to where every row is committed by now. To be asked before the rows.
+    /// Returns the time up to which every row is committed. Call it before reading the rows.
     ///
     /// # Errors
     /// See [`LedgerError`].
@@ -113,11 +113,11 @@ impl LedgerConnection {
         asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
-    /// The first rows behind a place, in order of time and id.
+    /// Returns the first rows after a position, ordered by time and id.
     ///
     /// # Errors
-    /// [`LedgerError::Unshowable`] or [`LedgerError::Slow`] when the database cannot show one of them; others when it
-    /// cannot be read at all.
+    /// [`LedgerError::Unshowable`] or [`LedgerError::Slow`] if the database cannot return one of the rows; other errors
+    /// if the ledger cannot be read at all.
     pub async fn rows(&mut self, behind: &PagePosition, limit: usize) -> Result<Vec<LedgerRow>, LedgerError> {
         let statement = match behind {
             PagePosition::From(_) => &self.statements.from,
@@ -135,10 +135,10 @@ impl LedgerConnection {
         asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
-    /// Time and id alone of the first row behind a place.
+    /// Returns only the time and id of the first row after a position.
     ///
     /// # Errors
-    /// As [`LedgerConnection::rows`].
+    /// The same as [`LedgerConnection::rows`].
     pub async fn key(&mut self, behind: &PagePosition) -> Result<Option<(String, String)>, LedgerError> {
         let statement = match behind {
             PagePosition::From(_) => &self.statements.keys_from,
@@ -156,7 +156,7 @@ impl LedgerConnection {
         asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
-    /// How many rows there are from this time on; `None` when that takes too long to count.
+    /// Returns the number of rows from this time on, or `None` if the count exceeds the statement timeout.
     ///
     /// # Errors
     /// See [`LedgerError`].
@@ -179,9 +179,9 @@ impl LedgerConnection {
         }
     }
 
-    /// Says goodbye.
+    /// Closes the connection.
     pub async fn close(self) {
-        // A server that is gone needs none.
+        // The server may already be gone.
         timeout(GRACE, self.connection.close()).await.map(drop).ok();
     }
 }

@@ -1,41 +1,41 @@
-//! What can go wrong with a ledger.
+//! Errors of a ledger.
 
 use std::time::Duration;
 
-/// The ledger cannot be read.
+/// A reason why a ledger cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The address is none. Nothing of it is shown: it holds a password.
+    /// The address is invalid. The message omits it because it contains a password.
     #[error("{0}; an address is such as postgres://user:password@host/database?sslmode=verify-full")]
     Address(String),
-    /// The database does not answer, or went away.
+    /// The database does not answer, or the connection broke.
     #[error("the ledger's database cannot be reached")]
     Unreachable(#[source] sqlx::Error),
-    /// It did not answer within this time.
+    /// The database did not answer within this time.
     #[error("the ledger's database did not answer within {0:?}")]
     Silent(Duration),
-    /// The database answers, but not to us.
+    /// The database rejects the credentials.
     #[error("the ledger's database refuses the credentials of LEDGER_DSN")]
     Refused(#[source] sqlx::Error),
-    /// What the settings name is not there, or not of a kind that does. Says what to do.
+    /// A table or column named in the settings is missing or unsuitable. The message states the remedy.
     #[error("{0}")]
     Unusable(String),
-    /// A value among the rows asked for cannot be shown by the database.
+    /// The database cannot return a value among the requested rows.
     #[error("the ledger's database cannot show a row: {0}")]
     Unshowable(String),
-    /// A question took longer than it may.
+    /// A query exceeded the statement timeout.
     #[error("the ledger's database gave a question up after LEDGER_STATEMENT_TIMEOUT")]
     Slow,
-    /// Anything else that the database says.
+    /// Any other database error.
     #[error("the ledger's database refuses a question")]
     Failed(#[source] sqlx::Error),
 }
 
-/// What to do about a pooler between us and the database; `None` when that is not what the database complains of.
+/// Returns the remedy for an error caused by a pooler, or `None` for any other error.
 ///
-/// In transaction mode a pooler gives every question to another session, so a statement that was prepared in one is unknown in the
-/// next (26000), there already (42P05), or another one of the same name (08P01).
+/// A pooler in transaction mode may send each query to another session. A statement prepared in one session is then
+/// unknown in the next (26000), exists already (42P05), or denotes another statement (08P01).
 fn advice_on_poolers(code: &str, message: &str) -> Option<&'static str> {
     if matches!(code, "26000" | "42P05") || message.contains("prepared statement") {
         return Some(
@@ -51,7 +51,7 @@ fn advice_on_poolers(code: &str, message: &str) -> Option<&'static str> {
 }
 
 impl LedgerError {
-    /// What a failed question says.
+    /// Classifies the error of a query.
     pub(super) fn of(error: sqlx::Error) -> Self {
         let sqlx::Error::Database(reported) = &error else {
             return match error {
@@ -68,8 +68,8 @@ impl LedgerError {
         }
         match (&*code, code.get(..2).unwrap_or_default()) {
             ("57014", _) => LedgerError::Slow,
-            // The message quotes values, which are the ledger's: whoever reads dead letters may see them.
-            // So does a value that is too large for the database itself once it is written out.
+            // The message quotes ledger values; readers of dead letters may see them. The same class covers values that
+            // are too large for the database once written as text.
             (_, "22" | "21" | "54") | ("53200", _) => LedgerError::Unshowable(message),
             ("XX000", _) if message.contains("memory alloc") => LedgerError::Unshowable(message),
             (_, "08" | "53" | "57") => LedgerError::Unreachable(error),
@@ -85,7 +85,7 @@ impl LedgerError {
         }
     }
 
-    /// Whether only somebody who changes settings, grants or tables can help.
+    /// Returns whether only an operator who changes settings, grants or tables can fix this.
     #[must_use]
     pub const fn is_for_the_operator(&self) -> bool {
         matches!(self, LedgerError::Unusable(_) | LedgerError::Refused(_) | LedgerError::Address(_))

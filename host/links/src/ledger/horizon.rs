@@ -1,24 +1,24 @@
-//! Up to where a ledger is complete.
+//! The time up to which a ledger is complete.
 //!
-//! A row becomes visible when its transaction commits, which may be long after the time it carries. PostgreSQL's `now()`
-//! is when the transaction began, so rows that are not visible yet are not older than the oldest transaction that runs:
-//! up to there nothing is missing. That holds for times the database sets, and only where running transactions can be
-//! seen; for the rest there is the overlap.
+//! A row becomes visible when its transaction commits, possibly long after the time it carries. PostgreSQL's `now()` is
+//! the start of the transaction. No invisible row is therefore older than the oldest running transaction. This holds
+//! only for times set by the database, and only if running transactions are visible. The overlap covers the other
+//! cases.
 
 use sqlx::{PgConnection, Row as _};
 
 use crate::ledger::LedgerError;
 use crate::ledger::session::SessionScope;
 
-/// A transaction shows up among those that run a moment after it began.
+/// Margin for a transaction that has begun but is not listed as running yet.
 const MARGIN_MICROS: i64 = 1_000_000;
 
-/// How far a ledger is known, in microseconds since 1970 UTC, by its own clock.
+/// The state of a ledger, in microseconds since 1970 UTC by the clock of its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Horizon {
-    /// Its time now.
+    /// Current time.
     pub now: i64,
-    /// No transaction that may still bring rows began before.
+    /// Time before which no transaction that may still add rows began.
     pub complete: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Rows behind a place, some at a time.
+//! Pages of rows after a position.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 use sqlx::postgres::{PgArguments, PgRow};
@@ -9,31 +9,31 @@ use crate::ledger::session::SessionScope;
 use crate::ledger::table::safe;
 use crate::ledger::{LedgerError, LedgerRow};
 
-/// A place in the order of a ledger's rows.
+/// A position in the order of a ledger's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagePosition {
     /// Before every row of this time, in microseconds since 1970 UTC.
     From(i64),
-    /// Behind the row with this time and id, as the database writes them.
+    /// After the row with this time and id, in the format of the database.
     After {
-        /// The time.
+        /// Time of the row.
         created_at: String,
-        /// The id.
+        /// Id of the row.
         id: String,
     },
-    /// Behind every row of this time, as the database writes it.
+    /// After every row of this time, in the format of the database.
     Later(String),
-    /// At the one row with this time and id, as the database writes them.
+    /// At the single row with this time and id, in the format of the database.
     At {
-        /// The time.
+        /// Time of the row.
         created_at: String,
-        /// The id.
+        /// Id of the row.
         id: String,
     },
 }
 
 impl PagePosition {
-    /// Behind the row with this time, in microseconds since 1970 UTC, and this id.
+    /// Returns the position after the row with this time, in microseconds since 1970 UTC, and this id.
     #[must_use]
     pub fn behind(micros: i64, id: &str) -> Self {
         PagePosition::After { created_at: written(micros), id: id.to_owned() }
@@ -100,14 +100,14 @@ fn row_of(row: &PgRow) -> Result<LedgerRow, LedgerError> {
     })
 }
 
-/// A time as PostgreSQL reads it.
+/// Formats a time for PostgreSQL.
 pub(super) fn written(micros: i64) -> String {
     let time = DateTime::from_timestamp_micros(micros).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// The instant, in microseconds since 1970 UTC, of a time as PostgreSQL writes it in UTC; `None` of those that no calendar
-/// of ours has: `infinity`, years before Christ or of five digits.
+/// Parses a time as PostgreSQL writes it in UTC, into microseconds since 1970 UTC. Returns `None` for `infinity`, years
+/// before Christ and years of five digits.
 #[must_use]
 pub fn micros_of(written: &str) -> Option<i64> {
     let time = written.strip_suffix("+00").unwrap_or(written);

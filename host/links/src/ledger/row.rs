@@ -1,4 +1,4 @@
-//! One row of a ledger, and the transaction in it.
+//! One row of a ledger and its conversion into a transaction.
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
@@ -8,15 +8,15 @@ use tollgate_model::transaction::{
 
 use crate::ledger::table::{METADATA_CHARACTERS, NUMBER_CHARACTERS};
 
-/// Characters of a value that a copy for people shows.
+/// Maximum number of characters per value in a copy for display.
 const COPIED_CHARACTERS: usize = 256;
 
-/// A row as texts, each cut where no transaction has more.
+/// A row as texts, each cut just beyond the maximum length in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerRow {
-    /// As PostgreSQL writes it, in UTC.
+    /// Time in the format of PostgreSQL, in UTC.
     pub created_at: String,
-    /// As PostgreSQL writes it.
+    /// Id in the format of PostgreSQL.
     pub id: String,
     pub(super) amount: Option<String>,
     pub(super) currency: Option<String>,
@@ -27,23 +27,23 @@ pub struct LedgerRow {
     pub(super) status: Option<String>,
     pub(super) metadata: Option<String>,
     pub(super) has_large_metadata: bool,
-    /// All of it as one object, where the ledger has columns of its own; the values above are left out then.
+    /// The whole row as one object if the ledger has its own columns. The values above are `None` then.
     pub(super) told: Option<String>,
-    /// When it was changed, or its version, where the ledger tells that.
+    /// Time of the last change or version of the row, if the ledger provides one.
     pub(super) changed: Option<String>,
 }
 
-/// Why a row is no transaction.
+/// A reason why a row is not a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
-    /// In one word, stable across versions: those of the errors of `POST /inject`, and `too_large`.
+    /// Error code, stable across versions: one of the codes of `POST /inject`, or `too_large`.
     pub reason: &'static str,
-    /// For people.
+    /// Message for people.
     pub detail: String,
 }
 
 impl LedgerRow {
-    /// One of which only time and id could be read.
+    /// Returns a row of which only the time and id could be read.
     #[must_use]
     pub fn unshowable(created_at: String, id: String) -> Self {
         Self { created_at, id, ..Self::default() }
@@ -63,12 +63,12 @@ impl LedgerRow {
             ("meta_data", self.metadata.as_deref()),
             ("row", self.told.as_deref()),
         ];
-        // A row of a ledger that tells no changes has the digest that it always had.
+        // Without a change column, the digest is the same as in versions that did not read one.
         let changed = self.changed.as_deref().map(|changed| (CHANGED_FIELD, Some(changed)));
         values.into_iter().chain(changed)
     }
 
-    /// Of everything in it: another state of the row has another digest.
+    /// Returns the digest of all values. A changed row has another digest.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
@@ -82,10 +82,10 @@ impl LedgerRow {
         digest.finalize().into()
     }
 
-    /// The transaction in it, of which an object has at most so many keys.
+    /// Converts the row into a transaction. `keys_max` limits the number of keys of an object.
     ///
     /// # Errors
-    /// When there is none.
+    /// If the row is not a valid transaction.
     pub fn transaction(
         &self,
         keys_max: usize,
@@ -95,7 +95,7 @@ impl LedgerRow {
         for (field, value) in self.values() {
             let Some(value) = value else { continue };
             let value = match field {
-                // It says nothing of the payment: the fingerprint is that of a request without it.
+                // Not a field of the payment; the fingerprint equals that of a request without it.
                 "row" | CHANGED_FIELD => continue,
                 "amount" => number(value)?,
                 "meta_data" => object(value, keys_max)?,
@@ -114,10 +114,11 @@ impl LedgerRow {
         Ok((transaction, fingerprint))
     }
 
-    /// The row as one object, where the ledger has columns of its own; an object of it has at most so many keys.
+    /// Parses the row as one object if the ledger has its own columns. `keys_max` limits the number of keys of an
+    /// object.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the row cannot be parsed.
     pub fn to_json(&self, keys_max: usize) -> Result<Json, RowError> {
         if self.has_large_metadata {
             return Err(too_large("meta_data"));
@@ -129,7 +130,7 @@ impl LedgerRow {
         })
     }
 
-    /// A copy for people, as JSON, every value cut short.
+    /// Returns a copy for display, as JSON with truncated values.
     #[must_use]
     pub fn copy(&self) -> String {
         let cut = |value: &str| Json::Text(value.chars().take(COPIED_CHARACTERS).collect::<String>().into());
@@ -138,7 +139,7 @@ impl LedgerRow {
     }
 }
 
-/// When a row was changed: its version, or a time.
+/// Converts the change column: a version number or a time.
 fn change(written: &str) -> Json {
     match Json::parse(written.as_bytes(), JsonLimits::REQUEST) {
         Ok(version @ Json::Number(_)) => version,
@@ -146,7 +147,7 @@ fn change(written: &str) -> Json {
     }
 }
 
-/// As transactions write times; one that PostgreSQL has and no transaction stays as it is.
+/// Converts a PostgreSQL time to RFC 3339. A time without such a form stays unchanged.
 fn rfc_3339(written: &str) -> String {
     match written.strip_suffix("+00").unwrap_or(written).split_once(' ') {
         Some((day, time)) if !time.contains(' ') => format!("{day}T{time}Z"),

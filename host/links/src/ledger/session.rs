@@ -1,24 +1,23 @@
-//! Whose session answers a question: our own, or whichever a pooler has free.
+//! The scope of a database session: our connection, or one transaction behind a pooler.
 //!
-//! A pooler in transaction mode keeps a session for a client for one transaction. A statement that was prepared before it is then
-//! unknown, or another one of the same name. So with `statement-cache-capacity=0` no statement gets a name, and every question
-//! is asked in a transaction of its own, in which preparing and asking reach the same session.
+//! A pooler in transaction mode assigns a server session per transaction. A statement prepared earlier is then unknown,
+//! or its name denotes another statement. With `statement-cache-capacity=0`, statements have no name, and each query
+//! runs in a separate transaction so that its prepare and execute steps reach the same session.
 
 use sqlx::PgConnection;
 
 use crate::ledger::LedgerError;
 
-/// How long a session of the database stays the one of our connection.
+/// The lifetime of a database session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionScope {
-    /// From one question to the next.
+    /// The whole connection.
     Connection,
-    /// For one transaction.
+    /// One transaction.
     Transaction,
 }
 
 impl SessionScope {
-    /// As an address says it.
     pub(super) fn of(dsn: &str) -> Self {
         let (_, parameters) = dsn.split_once('?').unwrap_or_default();
         match parameters.split('&').any(|parameter| parameter == "statement-cache-capacity=0") {
@@ -27,17 +26,15 @@ impl SessionScope {
         }
     }
 
-    /// Whether statements that are prepared can be asked again.
     pub(super) const fn keeps_statements(self) -> bool {
         matches!(self, SessionScope::Connection)
     }
 
-    /// Before a question.
     pub(super) async fn enter(self, connection: &mut PgConnection) -> Result<(), LedgerError> {
         self.say(connection, "BEGIN READ ONLY").await
     }
 
-    /// Behind a question, also one that failed: a transaction that failed is rolled back by this as well.
+    /// Ends a query, including one that failed: `COMMIT` rolls a failed transaction back.
     pub(super) async fn leave(self, connection: &mut PgConnection) -> Result<(), LedgerError> {
         self.say(connection, "COMMIT").await
     }

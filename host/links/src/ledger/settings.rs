@@ -1,4 +1,4 @@
-//! Which ledger, and how it is read.
+//! The settings of a ledger.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -6,44 +6,44 @@ use std::time::Duration;
 use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind};
 use tollgate_model::secret::Secret;
 
-/// Which ledger, and how it is read.
+/// The settings of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerSettings {
-    /// Which ledger it is, for its events and its rows.
+    /// Kind of the ledger, which determines the form of its events and rows.
     pub kind: LedgerKind,
-    /// By what its payments are known.
+    /// Identity of its payments.
     pub identity: LedgerIdentity,
-    /// How long an entry waits for its parent before it is taken as a payment of its own.
+    /// Maximum time an entry waits for its parent before it is treated as a separate payment.
     pub parent_wait: Duration,
-    /// Its address, which holds a password.
+    /// Address, which contains a password.
     pub dsn: Option<Secret>,
-    /// The schema of the table; that of the search path when none is named.
+    /// Schema of the table; `None` means the search path.
     pub schema: Option<String>,
-    /// The table, or view.
+    /// Table or view.
     pub table: String,
-    /// Fields of a transaction, and the columns they are in, in the order of [`LEDGER_FIELDS`].
+    /// Transaction fields and their columns, in the order of [`LEDGER_FIELDS`].
     pub columns: Vec<(&'static str, String)>,
-    /// How often it is looked at.
+    /// Polling interval.
     pub interval: Duration,
-    /// Most rows of one look.
+    /// Maximum number of rows per poll.
     pub batch_rows: NonZeroUsize,
-    /// How far back the first reading goes.
+    /// Time span that the first read covers.
     pub look_back: Duration,
-    /// How far behind the last row every reading begins.
+    /// Time by which every read starts before the last row.
     pub overlap: Duration,
-    /// After how long the database gives a statement up.
+    /// Time limit of a statement in the database.
     pub statement_timeout: Duration,
-    /// Whether new rows get a verdict.
+    /// Whether new rows are evaluated.
     pub evaluate: bool,
-    /// Whether the service is not ready before the rows were read to their end once.
+    /// Whether the readiness check fails until all rows have been read once.
     pub waits_for_first_reading: bool,
 }
 
-/// The field for when the ledger changed a transaction.
+/// The field for the time at which the ledger changed a transaction.
 pub const CHANGED_FIELD: &str = "updated_at";
 
-/// Fields of a transaction that a ledger has, and whether it must. The column has the name of the field unless
-/// `LEDGER_COLUMNS` says otherwise; that of `updated_at` is read only where it is named.
+/// Transaction fields of a ledger, and whether each is required. The column has the name of the field unless
+/// `LEDGER_COLUMNS` names another. `updated_at` is read only if it is named there.
 pub const LEDGER_FIELDS: [(&str, bool); 11] = [
     ("transaction_id", true),
     ("created_at", true),

@@ -1,4 +1,4 @@
-//! The table of a ledger: its name, quoted, and whether it has what it takes.
+//! The table of a ledger: its quoted name, its column checks and its statements.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,17 +10,16 @@ use tollgate_model::transaction::CHANGED_FIELD;
 use crate::ledger::session::SessionScope;
 use crate::ledger::{Ledger, LedgerError, blnk};
 
-/// The name of a table, as it goes into a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableName {
     pub(super) schema: Option<String>,
     pub(super) name: String,
 }
 
-/// What is asked of the table, made once per connection.
+/// The SQL statements for a table, built once per connection.
 #[derive(Debug)]
 pub(super) struct Statements {
-    /// Rows behind a place, by time and id.
+    /// Rows after a time and id.
     pub(super) after: String,
     /// Rows from a time on.
     pub(super) from: String,
@@ -28,53 +27,52 @@ pub(super) struct Statements {
     pub(super) later: String,
     /// One row, by time and id.
     pub(super) at: String,
-    /// Time and id of the first row behind a place, for when the rest cannot be shown; otherwise as the first three.
+    /// The same positions as the first three, but only time and id, for rows that cannot be shown.
     pub(super) keys_after: String,
     pub(super) keys_from: String,
     pub(super) keys_later: String,
-    /// How many there are from a time on.
+    /// The number of rows from a time on.
     pub(super) count: String,
-    /// Whether times are without a time zone.
+    /// Whether times have no time zone.
     pub(super) lacks_zone: bool,
-    /// The statement that adds what the database lacks to be read well.
+    /// A missing index with the statement that creates it.
     pub(super) lacks: Option<String>,
 }
 
-/// The parts of the statements, as SQL.
+/// The SQL parts of the statements.
 #[derive(Debug)]
 pub(super) struct StatementParts {
-    /// The table, or what is joined to one.
+    /// Table or join.
     pub(super) from: String,
-    /// Which of its rows.
+    /// Filter on its rows.
     pub(super) filter: String,
-    /// The time by which they are read.
+    /// Time column that orders the rows.
     pub(super) at: String,
-    /// The id of a row.
+    /// Id column of a row.
     pub(super) key: String,
-    /// The other values of a [`Row`](crate::ledger::LedgerRow).
+    /// Other values of a [`Row`](crate::ledger::LedgerRow).
     pub(super) values: String,
 }
 
-/// Characters of a value that are read. More of an id or a description is no transaction any more, and is cut in the
-/// database, so that no page is larger than its rows times this.
+/// Maximum number of characters read of a value. A longer id or description is not valid in a transaction. The database
+/// truncates it, which bounds the size of a page.
 pub(super) const ID_CHARACTERS: usize = 256;
 pub(super) const KEY_CHARACTERS: usize = 8_192;
 pub(super) const PROSE_CHARACTERS: usize = 4_097;
 pub(super) const NUMBER_CHARACTERS: usize = 129;
 pub(super) const METADATA_CHARACTERS: usize = 65_536;
-/// Of metadata that is stored in more bytes than this, compressed perhaps, nothing is read.
+/// Metadata stored in more bytes than this, possibly compressed, is not read.
 pub(super) const METADATA_STORED_BYTES_MAX: usize = 256 * 1024;
-/// Rows that are counted at most.
+/// Maximum number of rows counted.
 const COUNTED_MAX: u32 = 10_000_000;
 
 pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
-/// Types of a time of change, or of a version of the row.
+/// Types of a change time or of a row version.
 const CHANGES: [&str; 5] = ["timestamp with time zone", WITHOUT_ZONE, "bigint", "integer", "smallint"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
 
-/// As PostgreSQL takes any name for a name: in quotes, those in it doubled.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -88,7 +86,7 @@ impl fmt::Display for TableName {
     }
 }
 
-/// Looks at the table, and says what to do where it does not do.
+/// Checks the table and suggests a remedy if it is unsuitable.
 pub(super) async fn prepare(
     connection: &mut PgConnection,
     ledger: &Ledger,
@@ -124,7 +122,7 @@ pub(super) async fn prepare(
     warn_of_nulls(ledger, &types);
     let id = match id {
         "bigint" | "integer" | "smallint" => "bigint",
-        // Spelled out it would be one character long, and cut what it is compared with.
+        // `character` without a length means `character(1)` and would truncate the compared value.
         "character" => "bpchar",
         text if TEXTS.contains(&text) => "text",
         other => other,
@@ -132,7 +130,7 @@ pub(super) async fn prepare(
     Ok(statements(ledger, time.unwrap_or_default(), id))
 }
 
-/// The columns, their types (of a domain, the type below it), and whether they can be null.
+/// Returns the columns, their types (for a domain, its base type), and whether they can be null.
 pub(super) async fn types_of(
     connection: &mut PgConnection,
     session: SessionScope,
@@ -177,7 +175,7 @@ fn missing(table: &TableName, field: &str, column: &str) -> LedgerError {
     ))
 }
 
-/// Rows without a time or an id have no place, so they are never read; somebody should know.
+/// Warns about nullable key columns: rows without a time or an id are never read.
 fn warn_of_nulls(ledger: &Ledger, types: &HashMap<String, (String, bool)>) {
     for (field, column) in &ledger.columns {
         let can_be_null = types.get(column).is_some_and(|(_, can_be_null)| *can_be_null);
@@ -187,7 +185,7 @@ fn warn_of_nulls(ledger: &Ledger, types: &HashMap<String, (String, bool)>) {
     }
 }
 
-/// `time` and `id` are types that PostgreSQL named itself.
+/// PostgreSQL supplied the type names `time` and `id`.
 fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     let column = |field: &str| {
         let named = ledger.columns.iter().find(|(known, _)| *known == field);
@@ -220,7 +218,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     statements_of(&source, time, id)
 }
 
-/// `time` and `id` are types that PostgreSQL named itself.
+/// PostgreSQL supplied the type names `time` and `id`.
 pub(super) fn statements_of(source: &StatementParts, time: &str, id: &str) -> Statements {
     let StatementParts { from: table, filter, at, key, values } = source;
     let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
@@ -247,7 +245,7 @@ pub(super) fn statements_of(source: &StatementParts, time: &str, id: &str) -> St
     }
 }
 
-/// A statement of ours: its only foreign parts are quoted names.
+/// Marks a statement as safe: the only external parts in it are quoted names.
 pub(super) fn safe(statement: &str) -> AssertSqlSafe<String> {
     AssertSqlSafe(statement.to_owned())
 }

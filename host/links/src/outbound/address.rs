@@ -1,4 +1,4 @@
-//! An address of the operator, its credentials taken out of it.
+//! An address from the settings, with its credentials separated.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,19 +10,19 @@ use percent_encoding::percent_decode_str;
 
 use tollgate_model::secret::Secret;
 
-/// How a peer is spoken to.
+/// The protocol of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// `http` or `https`
+    /// `http` or `https`.
     Http,
-    /// `ws` or `wss`
+    /// `ws` or `wss`.
     WebSocket,
 }
 
-/// Where a peer is, and what it is told about us. Shown as scheme, host and port.
+/// The address and credentials of a peer. Displayed as scheme, host and port.
 #[derive(Clone)]
 pub struct PeerAddress {
-    /// Without user and password.
+    /// Address without user and password.
     uri: Uri,
     host: String,
     port: u16,
@@ -30,16 +30,16 @@ pub struct PeerAddress {
     authorization: Option<Secret>,
 }
 
-/// Why an address cannot be used. It never shows one.
+/// A reason why an address is unusable. It never contains the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PeerAddressError {
-    /// It is no such address.
+    /// The text is not an address of this protocol.
     #[error("it must be an address such as `{}`", protocol_example(.0))]
     Malformed(Protocol),
-    /// Two answers to the question who we are.
+    /// The address and a token both provide credentials.
     #[error("it holds a user or a password, and a token is set as well; use one of them")]
     TwoCredentials,
-    /// Everybody on the way could read them.
+    /// The credentials would be sent unencrypted.
     #[error("credentials are sent over TLS only, or to this machine")]
     CredentialsInTheClear,
 }
@@ -52,7 +52,7 @@ const fn protocol_example(protocol: &Protocol) -> &'static str {
 }
 
 impl PeerAddress {
-    /// Reads an address; a token is what the peer asks for, instead of user and password in the address.
+    /// Parses an address. `token` is a bearer token that replaces user and password in the address.
     ///
     /// # Errors
     /// See [`PeerAddressError`].
@@ -94,17 +94,15 @@ impl PeerAddress {
         Ok(address)
     }
 
-    /// Without user and password.
     pub(super) const fn uri(&self) -> &Uri {
         &self.uri
     }
 
-    /// The value of the `Authorization` header.
     pub(super) const fn authorization(&self) -> Option<&Secret> {
         self.authorization.as_ref()
     }
 
-    /// Whether what is sent there can be read on the way.
+    /// Returns whether traffic to the peer is unencrypted and leaves this machine.
     #[must_use]
     pub fn is_in_the_clear(&self) -> bool {
         !self.is_secure && !self.is_here()
@@ -128,7 +126,6 @@ impl PeerAddress {
     }
 }
 
-/// The header of a user and a password that were percent-encoded.
 fn basic(user_info: &str) -> Option<Secret> {
     let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
     let decoded = |text| percent_decode_str(text).decode_utf8().ok();

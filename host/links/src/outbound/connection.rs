@@ -1,4 +1,4 @@
-//! A connection to an address: TCP, and TLS within where the address says so.
+//! A connection to an address: TCP, with TLS if the address requires it.
 
 use std::error::Error;
 use std::io;
@@ -14,23 +14,22 @@ use tollgate_git::tls;
 
 use super::PeerAddress;
 
-/// Whom to trust: the authorities of the system, as they were at the start.
+/// The certificate authorities that the system trusted at startup.
 #[derive(Clone)]
 pub struct TrustStore {
     connector: SslConnector,
 }
 
-/// Why nobody can be trusted.
+/// An error from reading the trusted authorities.
 #[derive(Debug, thiserror::Error)]
 #[error("the certificates of trusted authorities cannot be read: {0}")]
 pub struct TrustError(#[from] ErrorStack);
 
-/// Bytes in both directions.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
-/// An open connection of either kind.
+/// An open connection, with or without TLS.
 pub(super) type PeerStream = Box<dyn ByteStream>;
 
 impl Connection for Box<dyn ByteStream> {
@@ -39,13 +38,12 @@ impl Connection for Box<dyn ByteStream> {
     }
 }
 
-/// Why no connection comes about.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
-    /// Nobody is there, or cannot be found.
+    /// The host cannot be found or does not accept connections.
     #[error("cannot connect: {0}")]
     Tcp(#[source] io::Error),
-    /// The other end has not proved who it is, or speaks no TLS.
+    /// The peer has no trusted certificate or does not speak TLS.
     #[error("no trusted TLS connection: {0}")]
     Tls(#[source] Box<dyn Error + Send + Sync>),
 }
@@ -54,12 +52,12 @@ impl TrustStore {
     /// Reads the authorities that the system trusts.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     pub fn of_the_system() -> Result<Self, TrustError> {
         Ok(Self { connector: tls::connector()? })
     }
 
-    /// Connects; whoever calls sees to it that this ends.
+    /// Connects. The caller sets the time limit.
     pub(super) async fn connect(&self, address: &PeerAddress) -> Result<PeerStream, ConnectError> {
         let tcp = TcpStream::connect((address.host(), address.port())).await.map_err(ConnectError::Tcp)?;
         tcp.set_nodelay(true).map_err(ConnectError::Tcp)?;
@@ -72,7 +70,7 @@ impl TrustStore {
         match Pin::new(&mut stream).connect().await {
             Ok(()) => Ok(Box::new(stream)),
             Err(error) => {
-                // What is wrong with a certificate is said in words.
+                // A certificate problem is reported in words.
                 let verdict = stream.ssl().verify_result();
                 let is_trusted = verdict == X509VerifyResult::OK;
                 Err(ConnectError::Tls(if is_trusted { error.into() } else { verdict.error_string().into() }))

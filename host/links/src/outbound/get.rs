@@ -1,4 +1,4 @@
-//! One question to a service on this machine.
+//! A single GET request to a service on this machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,38 +11,37 @@ use hyper::header::HOST;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-/// Longest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// What was answered.
+/// The response to a GET request.
 #[derive(Debug)]
 pub struct GetResponse {
-    /// The status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Its text; empty when it is longer than 64 KiB or breaks off.
+    /// Body text; empty if it is longer than 64 KiB or incomplete.
     pub body: String,
 }
 
-/// Why there is no answer.
+/// A reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum GetError {
-    /// Nobody listens there.
+    /// The connection failed.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where.
+        /// Address of the service.
         address: SocketAddr,
-        /// Why not.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// Whoever listens there does not speak HTTP, or hangs up.
+    /// The peer does not speak HTTP, or it closed the connection.
     #[error("no answer: {0}")]
     Http(#[from] hyper::Error),
-    /// The path is none.
+    /// The path is invalid.
     #[error("the path cannot be asked for: {0}")]
     Path(#[from] hyper::http::Error),
 }
 
-/// Asks for a path; waits as long as the other side does.
+/// Requests a path. There is no time limit.
 ///
 /// # Errors
 /// See [`GetError`].

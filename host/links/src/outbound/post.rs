@@ -1,4 +1,4 @@
-//! One request to a webhook: what is sent, and what its answer means.
+//! A single request to a webhook and the meaning of its response.
 
 use std::error::Error as _;
 use std::fmt;
@@ -20,18 +20,16 @@ use tower::Service;
 use super::connection::{ConnectError, PeerStream, TrustStore};
 use super::{PeerAddress, Protocol};
 
-/// Of an answer so much is read, so that its connection can be used again, and nothing of it is looked at.
+/// Maximum number of response bytes read so that the connection can be reused. The content is ignored.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
-/// Connections to one address that stay open between requests.
+/// Maximum number of idle connections per address.
 const IDLE_MAX: usize = 8;
-/// How long a body is read whose status is known.
+/// Time limit for reading a body after the status.
 const BODY_TIME_MAX: Duration = Duration::from_secs(1);
-/// And how long.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
 const USER_AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 
-/// Connects for the client, which keeps what it is given.
 #[derive(Clone)]
 struct Connector {
     trust: TrustStore,
@@ -53,7 +51,7 @@ impl Service<Uri> for Connector {
             // The credentials are in the request.
             let address = PeerAddress::read(&Secret::new(uri.to_string()), None, Protocol::Http);
             let address = address.map_err(|error| ConnectError::Tls(error.into()))?;
-            // On its own as well: a request that is given up, or served otherwise, leaves this running.
+            // A separate time limit: this future continues if its request is abandoned or gets another connection.
             match timeout(time_max, trust.connect(&address)).await {
                 Ok(connected) => connected.map(TokioIo::new),
                 Err(_) => Err(ConnectError::Tcp(std::io::ErrorKind::TimedOut.into())),
@@ -62,34 +60,34 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Sends messages; keeps connections open between them.
+/// A client that sends messages and keeps connections open between them.
 pub struct Post {
     client: Client<Connector, Full<Bytes>>,
     time_max: Duration,
 }
 
-/// Why a message has not arrived, as far as we know.
+/// A reason why a message was, to our knowledge, not delivered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
-    /// No connection, or one that broke.
+    /// There is no connection, or it broke.
     #[error("{0}")]
     Unreachable(String),
-    /// No whole answer in time.
+    /// No complete response arrived in time.
     #[error("no answer within {} ms", .0.as_millis())]
     Timeout(Duration),
-    /// It is never to be sent there again.
+    /// The endpoint is gone for good.
     #[error("status 410: the endpoint is gone")]
     Gone,
-    /// It sends us somewhere else, where we do not go.
+    /// The response is a redirect, which is not followed.
     #[error("status {0}: redirects are not followed")]
     Redirect(u16),
-    /// Any other status but success.
+    /// Any other status that is not a success.
     #[error("status {0}")]
     Status(u16),
 }
 
 impl Post {
-    /// Requests may take so long, connecting included.
+    /// Creates a client. `time_max` limits each request, including connecting.
     #[must_use]
     pub fn new(trust: TrustStore, time_max: Duration) -> Self {
         let client = Client::builder(TokioExecutor::new())
@@ -100,10 +98,10 @@ impl Post {
         Self { client, time_max }
     }
 
-    /// Sends a JSON body with these headers and waits for a status of success.
+    /// Sends a JSON body with these headers and waits for a success status.
     ///
     /// # Errors
-    /// See [`PostError`]. The receiver may have taken it all the same.
+    /// See [`PostError`]. The receiver may have accepted the message despite an error.
     pub async fn send(
         &self,
         address: &PeerAddress,
@@ -119,12 +117,12 @@ impl Post {
 
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(), PostError> {
         let answer = self.client.request(request).await.map_err(|error| {
-            // The first of the causes that is ours says it best.
+            // The source is more specific than the error itself, for example our own connect error.
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             PostError::Unreachable(cause)
         })?;
         let (head, body) = answer.into_parts();
-        // The status says it all. A body that is too long or too slow costs its connection, no more.
+        // The status decides. A body that is too long or too slow only costs the connection.
         drop(timeout(BODY_TIME_MAX, Limited::new(body, ANSWER_BYTES_MAX).collect()).await);
         match head.status {
             status if status.is_success() => Ok(()),

@@ -1,13 +1,13 @@
-//! The tunnel: a WebSocket to a dashboard, kept up by a task of its own.
+//! The tunnel: a WebSocket to a dashboard, maintained by a background task.
 //!
 //! ```text
 //!          ┌────────── wait: full jitter, up to a ceiling that doubles ──────────┐
 //!          ▼                                                                     │
-//!  connect: TCP, TLS, handshake ──▶ up: notices out, heartbeats both ways ──▶ down: what waits is given up
+//!  connect: TCP, TLS, handshake ──▶ up: sends notices, heartbeats ──▶ down: drops queued notices
 //! ```
 //!
-//! INVARIANT: a notice that is offered while the tunnel is down is never sent, and neither is one that waited when it went
-//! down: every connection has a number, and takes only notices that were offered to that number.
+//! INVARIANT: a notice offered while the tunnel is down, or still queued when it goes down, is never sent. Every
+//! connection has a number and sends only notices that were offered to that number.
 
 mod backoff;
 mod observer;
@@ -29,27 +29,25 @@ pub use observer::TunnelObserver;
 use session::Session;
 use state::{TunnelShared, TunnelState};
 
-/// Most notices that wait to be sent.
 const NOTICES_MAX: usize = 1024;
-/// Most bytes of them.
 const NOTICE_BYTES_MAX: usize = 4 << 20;
-/// Longest time for TCP, TLS and the handshake together.
+/// Time limit for TCP, TLS and the handshake together.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How the tunnel is kept.
+/// The settings of the tunnel.
 #[derive(Debug, Clone)]
 pub struct TunnelOptions {
-    /// Where the dashboard is.
+    /// Address of the dashboard.
     pub address: PeerAddress,
-    /// How often it has to give a sign of life.
+    /// Heartbeat interval.
     pub heartbeat: Duration,
-    /// Longest wait before the first attempt to connect again.
+    /// Upper bound of the wait before the first reconnection attempt.
     pub reconnect_min: Duration,
-    /// Longest wait before any attempt. A connection that held for half of it begins with the shortest again.
+    /// Upper bound of every wait. A connection that lasted at least half of this resets the backoff.
     pub reconnect_max: Duration,
 }
 
-/// A handle on the tunnel. The connection ends when this is dropped.
+/// A handle to the tunnel. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct Tunnel {
     shared: Arc<TunnelShared>,
@@ -58,21 +56,21 @@ pub struct Tunnel {
     keeping: JoinHandle<()>,
 }
 
-/// Why a notice is not sent.
+/// A reason why a notice is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// There is no connection.
+    /// The tunnel is not connected.
     #[error("the tunnel is down")]
     Down,
-    /// The dashboard reads slower than notices come.
+    /// The dashboard reads more slowly than notices arrive.
     #[error("too many notices wait for the dashboard")]
     Full,
-    /// The connection broke before its turn came.
+    /// The connection broke before the notice was sent.
     #[error("the tunnel went down before its turn came")]
     Lost,
 }
 
-/// Something to be sent over one connection, and no other.
+/// An alert to be sent over one particular connection.
 #[derive(Debug)]
 struct Notice {
     connection: u64,
@@ -81,7 +79,7 @@ struct Notice {
 }
 
 impl Tunnel {
-    /// Begins to connect, and goes on for ever; needs a tokio runtime.
+    /// Starts the background task, which connects and reconnects forever. Requires a tokio runtime.
     #[must_use]
     pub fn open(options: TunnelOptions, trust: TrustStore, metrics: Arc<dyn TunnelObserver>) -> Self {
         let (queue, notices) = mpsc::channel(NOTICES_MAX);
@@ -91,7 +89,7 @@ impl Tunnel {
         Self { shared, queue, bytes: Arc::new(Semaphore::new(NOTICE_BYTES_MAX)), keeping }
     }
 
-    /// Sends an alert when there is a connection to send it over; does not wait. What is not sent is counted and logged.
+    /// Queues an alert if the tunnel is connected, without blocking. An alert that is not sent is counted and logged.
     pub fn offer(&self, alert: &Arc<Alert>) {
         if let Err(reason) = self.try_offer(alert) {
             self.shared.not_sent(alert, reason);
@@ -110,7 +108,7 @@ impl Tunnel {
         self.queue.try_send(notice).map_err(|_| SendError::Full)
     }
 
-    /// How it stands, in a few words.
+    /// Returns the status in a few words.
     #[must_use]
     pub fn status(&self) -> String {
         self.shared.status()
@@ -123,7 +121,6 @@ impl Drop for Tunnel {
     }
 }
 
-/// Who connects, again and again.
 struct TunnelTask {
     options: TunnelOptions,
     trust: TrustStore,
@@ -169,12 +166,12 @@ impl TunnelTask {
         }
     }
 
-    /// Until the connection is over; why.
+    /// Runs a connection until it ends and returns the reason.
     async fn hold(&mut self, mut session: Session, number: u64) -> String {
         tracing::info!(address = %self.options.address, "the tunnel is up");
         self.shared.came_up(number);
         let ended = session.run(number, &mut self.notices, &self.shared).await;
-        // From here on nothing is offered to this connection; what was has no other.
+        // No further notice can be offered; the queued ones are lost.
         self.shared.connection.store(TunnelShared::DOWN, Ordering::Release);
         while let Ok(notice) = self.notices.try_recv() {
             self.shared.not_sent(&notice.alert, SendError::Lost);

@@ -1,8 +1,8 @@
-//! Vectors that others computed, and every bit turned over.
+//! Test vectors from other implementations, and every single-bit change.
 
 use super::*;
 
-/// As the libraries of Standard Webhooks have it in their own tests.
+/// The vector from the tests of the Standard Webhooks libraries.
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ID: &str = "msg_p5jXN8AQM9LWM0D4loKWxJek";
 const TIMESTAMP: &str = "1614265330";
@@ -105,7 +105,7 @@ fn the_stamped_scheme_gives_what_openssl_gives() {
     assert!(keys("plain-text-secret").verify_stamped(said, BODY.as_bytes(), NOW).is_err());
 }
 
-/// Every text that differs from this one in one bit, as far as it is text.
+/// Returns every valid UTF-8 text that differs from this one in one bit.
 fn flipped(text: &str) -> impl Iterator<Item = String> + '_ {
     (0..text.len() * 8).filter_map(|bit| {
         let mut bytes = text.as_bytes().to_vec();

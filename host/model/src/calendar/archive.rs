@@ -1,8 +1,8 @@
-//! All zones in one piece of bytes, in which the same zones are the same bytes.
+//! An archive of all zones in one byte string. Equal zones share their bytes.
 //!
 //! ```text
 //!  tollgate zone data 1 ⏎
-//!  Africa/Abidjan 0 130 ⏎      name, where its TZif begins behind the blank line, how long it is
+//!  Africa/Abidjan 0 130 ⏎      name, offset of its TZif after the blank line, length
 //!  …
 //!  ⏎
 //!  TZif …
@@ -14,12 +14,11 @@ use crate::calendar::ZoneDataError;
 
 const HEAD: &str = "tollgate zone data 1\n";
 
-/// An archive whose table holds together.
+/// An archive with a consistent table.
 pub(super) struct Archive<'a> {
     zones: Vec<(&'a str, &'a [u8])>,
 }
 
-/// The archive of these files.
 pub(super) fn write(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     let (mut table, mut body) = (HEAD.to_owned(), Vec::new());
     let mut places: BTreeMap<&[u8], usize> = BTreeMap::new();
@@ -38,7 +37,7 @@ pub(super) fn write(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 
 impl<'a> Archive<'a> {
     /// # Errors
-    /// When it is no archive, or a zone lies beyond its end.
+    /// If the bytes are not an archive, or a zone lies beyond the end.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, ZoneDataError> {
         let damaged = || ZoneDataError::Archive("its table does not hold together");
         let rest = bytes.strip_prefix(HEAD.as_bytes());
@@ -57,7 +56,6 @@ impl<'a> Archive<'a> {
         Ok(Self { zones: zones.collect::<Option<_>>().ok_or_else(damaged)? })
     }
 
-    /// The zones, in order of their names.
     pub(super) fn zones(self) -> Vec<(&'a str, &'a [u8])> {
         self.zones
     }

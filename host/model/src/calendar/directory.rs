@@ -1,4 +1,4 @@
-//! A directory of TZif files, as systems have one: a file for each zone, in folders by region, with other files between.
+//! A system directory of TZif files: one file per zone, in folders by region, among other files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,29 +7,24 @@ use std::path::{Path, PathBuf};
 
 use crate::calendar::ZoneDataError;
 
-/// Most files and folders that are looked at.
 const ENTRIES_MAX: usize = 5_000;
-/// Deepest folder: `America/Argentina/` is two.
+/// Maximum folder depth. `America/Argentina/` has depth two.
 const DEPTH_MAX: usize = 4;
-/// Largest zone, in bytes: the largest that was ever released is a tenth of it.
+/// Maximum size of a zone, in bytes; about ten times the largest zone released so far.
 const ZONE_BYTES_MAX: u64 = 64 * 1024;
-/// How a zone begins.
 const MAGIC: &[u8] = b"TZif";
-/// Names that stand for a choice of this machine, or for the same zones with leap seconds.
+/// Names that are a local choice of this machine, or copies of the zones with leap seconds.
 const NO_ZONES: [&str; 4] = ["localtime", "posixrules", "posix", "right"];
-/// Longest name of a release.
 const RELEASE_BYTES_MAX: usize = 64;
 
-/// What a directory holds.
 pub(super) struct DirectoryContents {
-    /// Such as `2026f`, where the directory says it.
+    /// Release such as `2026f`, if the directory states it.
     pub(super) release: Option<String>,
-    /// The TZif files by the names of their zones.
     pub(super) zones: BTreeMap<String, Vec<u8>>,
 }
 
 /// # Errors
-/// When something in it cannot be read, or there is no zone.
+/// If a file or folder cannot be read, a limit is exceeded, or there is no zone.
 pub(super) fn read(path: &Path) -> Result<DirectoryContents, ZoneDataError> {
     let mut zones = BTreeMap::new();
     let mut n_entries = 0;
@@ -48,7 +43,7 @@ pub(super) fn read(path: &Path) -> Result<DirectoryContents, ZoneDataError> {
                 continue;
             }
             let at = entry.path();
-            // Links between zones are common; what they lead to counts.
+            // Links between zones are common; `metadata` follows them.
             if fs::metadata(&at).map_err(failed(&at))?.is_dir() {
                 if depth == DEPTH_MAX {
                     return Err(ZoneDataError::TooMuch { path: at, what: "folders too deep" });
@@ -65,13 +60,11 @@ pub(super) fn read(path: &Path) -> Result<DirectoryContents, ZoneDataError> {
     Ok(DirectoryContents { release: release(path), zones })
 }
 
-/// Whether a zone, or a folder of zones, may be called so.
 fn is_name(name: &str) -> bool {
     let is_of_zones = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-/".contains(&byte);
     name.bytes().all(is_of_zones) && !name.starts_with('+') && !NO_ZONES.contains(&name)
 }
 
-/// The bytes of a file, when it is a zone.
 fn zone(path: &Path) -> Result<Option<Vec<u8>>, ZoneDataError> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(failed(path))?;
@@ -88,7 +81,7 @@ fn zone(path: &Path) -> Result<Option<Vec<u8>>, ZoneDataError> {
     Ok(Some(bytes))
 }
 
-/// What systems say of the release: the whole of `+VERSION` or `version`, or how `tzdata.zi` begins.
+/// Reads the release from the first line of `+VERSION`, `tzdata.zi` or `version`.
 fn release(path: &Path) -> Option<String> {
     let first_line = |name: &str| {
         let mut head = Vec::new();

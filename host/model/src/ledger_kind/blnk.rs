@@ -1,13 +1,13 @@
-//! Blnk: every stage of a payment is an entry of its own, linked to the one before.
+//! Blnk: every stage of a payment is a separate entry linked to the previous one.
 //!
 //! ```text
-//!  QUEUED ──▶ its copy, `reference` + `_q`: INFLIGHT ──▶ APPLIED or VOID, of all or a part        one payment
-//!  APPLIED ──▶ `<entry>_refund`: a payment of its own; the other one was given back
-//!  `_shadow_for`: book-keeping
+//!  QUEUED ──▶ its copy, `reference` + `_q`: INFLIGHT ──▶ APPLIED or VOID, in full or in part        one payment
+//!  APPLIED ──▶ `<entry>_refund`: a separate payment that refunds the other one
+//!  `_shadow_for`: bookkeeping
 //! ```
 //!
-//! An entry says by its own reference and metadata what it is, so nothing depends on which of them comes first. What a
-//! settlement means, all or a part, depends on the hold, see `Payments` of the service.
+//! The reference and metadata of an entry identify its role, so the order of arrival does not matter. Whether a
+//! settlement is full or partial depends on the hold; see `Payments` in the service.
 
 use std::sync::Arc;
 
@@ -16,19 +16,18 @@ use super::amount;
 use super::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
 use crate::transaction::{InvalidTransaction, Json, JsonNumber, TransactionReport};
 
-/// The ids that Blnk gives to entries begin so; `parent_transaction` may also be the id of a batch.
+/// Prefix of Blnk entry ids. `parent_transaction` may also be a batch id.
 const ENTRY: &str = "txn_";
-/// What Blnk adds to the reference of a copy that it makes of a queued entry.
+/// Suffix that Blnk adds to the reference of a copy of a queued entry.
 const OF_COPY: &str = "_q";
-/// The reference of a refund is the id of what it gives back, and this.
+/// Suffix that turns the id of an entry into the reference of its refund.
 const OF_REFUND: &str = "_refund";
-/// References that Blnk makes up for commits and voids: this and a UUID, or the id of the hold and one of the others.
+/// Prefix of a reference that Blnk generates for a commit or void; a UUID follows. Such a reference may also be the id
+/// of the hold and one of the words below.
 const MADE_UP: &str = "ref_";
 const SETTLING: [&str; 2] = ["_commit_", "_void_"];
-/// Characters of a UUID.
 const UUID_CHARACTERS: usize = 36;
 
-/// Reads an entry.
 pub(super) fn read(
     told: EntryReport<'_>,
     identity: LedgerIdentity,
@@ -65,14 +64,14 @@ pub(super) fn read(
     Ok(ReportedEntry { id, also, happened, report })
 }
 
-/// What an entry says of itself.
+/// The fields of an entry that identify its role.
 struct EntryFields<'a> {
     id: Option<&'a str>,
     parent: &'a str,
     reference: Option<&'a str>,
     status: &'a str,
     shadow_for: Option<&'a str>,
-    /// Whether it came through a queue.
+    /// Whether the entry passed through a queue.
     is_queued: bool,
 }
 
@@ -96,7 +95,7 @@ impl<'a> EntryFields<'a> {
         }
     }
 
-    /// The queued entry that this is a copy of.
+    /// Returns the queued entry of which this is a copy.
     fn copied(&self) -> Option<&'a str> {
         let is_copy = self.is_queued && self.reference.is_some_and(|reference| reference.ends_with(OF_COPY));
         (is_copy && !self.parent.is_empty()).then_some(self.parent)
@@ -106,7 +105,7 @@ impl<'a> EntryFields<'a> {
         self.status.eq_ignore_ascii_case(word)
     }
 
-    /// `reference`: that of the payment.
+    /// Returns the event. `reference` is the reference of the payment.
     fn happened(&self, copied: Option<&str>, reference: &str) -> PaymentEvent {
         if let Some(about) = self.shadow_for {
             return PaymentEvent::Nothing { about: about.into() };
@@ -127,7 +126,7 @@ impl<'a> EntryFields<'a> {
     }
 }
 
-/// Whether a reference is one that Blnk makes up for a commit or a void of this entry.
+/// Returns whether Blnk generates this reference for a commit or void of the parent entry.
 fn settles(parent: &str, reference: &str) -> bool {
     let is_made_up = reference.strip_prefix(MADE_UP).is_some_and(|rest| rest.len() == UUID_CHARACTERS);
     let names_parent = || {
@@ -136,7 +135,7 @@ fn settles(parent: &str, reference: &str) -> bool {
     !parent.is_empty() && (is_made_up || names_parent())
 }
 
-/// The entry that a refund of this reference gives back.
+/// Returns the entry that a refund with this reference refunds.
 fn refunded(reference: &str) -> Option<&str> {
     let original = reference.strip_suffix(OF_REFUND)?;
     let uuid = original.strip_prefix(ENTRY)?;

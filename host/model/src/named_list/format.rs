@@ -1,79 +1,79 @@
-//! What is no list, though it lies where a list should: pointers, pages and documents that were written in its place.
+//! Detection of files that are not lists: pointers, web pages and other documents in place of a list.
 //!
-//! Such a file is never taken for a list, nor for an empty one: whoever reads lists refuses it, and the last good list stays in
+//! Such a file is never read as a list, not even as an empty one. It is rejected, and the last good list stays in
 //! force.
 
 use super::text;
 
-/// Longest entry of a list, and longest line that is no JSON string, in characters.
+/// Maximum length of an entry, and of a line that is not a JSON string, in characters.
 pub const ENTRY_CHARACTERS_MAX: usize = 1024;
 
-/// A small text that stands in a repository for content that was not fetched.
+/// A small text that replaces content not fetched into a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ContentPointer {
-    /// Of Git Large File Storage.
+    /// Pointer of Git Large File Storage.
     #[error(
         "it is a Git LFS pointer, and not the content; fetch that with `git lfs pull`, or keep the file in Git without LFS"
     )]
     GitLfs,
-    /// Of git-annex.
+    /// Pointer of git-annex.
     #[error(
         "it is a git-annex pointer, and not the content; fetch that with `git annex get`, or keep the file in Git itself"
     )]
     GitAnnex,
 }
 
-/// Why a text is no list.
+/// A reason why a text is not a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAList {
     /// A pointer.
     #[error(transparent)]
     Pointer(#[from] ContentPointer),
-    /// A page or a document of HTML or XML.
+    /// An HTML or XML document.
     #[error("it is markup (HTML or XML), such as an error page; write one entry a line")]
     Markup {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
     /// A JSON document.
     #[error("it is a JSON document; write one entry a line, or send JSON with `PUT /lists/{{name}}`")]
     Json,
-    /// A file with both sides of a merge in it.
+    /// A file with an unresolved merge conflict.
     #[error("it has the marks of a merge conflict; resolve the conflict")]
     Conflict {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// A line that no entry is.
+    /// A line too long for an entry.
     #[error("a line has {characters} characters, it may have {ENTRY_CHARACTERS_MAX}; write one entry a line")]
     LongLine {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// How long it is.
+        /// Length of the line in characters.
         characters: usize,
     },
-    /// A carriage return without a line feed behind it.
+    /// A carriage return without a line feed.
     #[error("it has a carriage return without a line feed; end lines with LF or CR LF")]
     CarriageReturn {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// The character NUL, as UTF-16 and binary files have it.
+    /// A NUL character, as in UTF-16 and binary files.
     #[error("it holds the character NUL, so it is no text; save it as UTF-8")]
     Nul {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// Rows that cannot be told apart.
+    /// An unclosed quotation mark, which makes rows ambiguous.
     #[error("a quotation mark is not closed; close it, or double it inside a cell in quotation marks")]
     Quotes {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
 }
 
 impl ContentPointer {
-    /// The pointer that this content is.
+    /// Detects a pointer by the start of the content.
     #[must_use]
     pub fn of(content: &[u8]) -> Option<Self> {
         const LFS: [&[u8]; 3] =
@@ -90,7 +90,7 @@ impl ContentPointer {
 }
 
 impl NotAList {
-    /// The stable word for it.
+    /// Returns the stable error code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl NotAList {
         }
     }
 
-    /// The line at fault, from 1; `None` where it is the whole.
+    /// Returns the line at fault, from 1, or `None` if the whole text is.
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
         match self {
@@ -120,21 +120,21 @@ impl NotAList {
         }
     }
 
-    /// Whether it is something else as a whole, so that no line of it is an entry.
+    /// Returns whether the whole text has another format, so that no line of it is an entry.
     #[must_use]
     pub const fn is_another_format(&self) -> bool {
         matches!(self, Self::Pointer(_) | Self::Markup { .. } | Self::Json | Self::Conflict { .. })
     }
 }
 
-/// Looks at the text of a list with an entry on each line.
+/// Checks the text of a list with one entry per line.
 ///
 /// # Errors
-/// Why it is no list.
+/// The reason why it is not a list.
 pub fn check(list: &str) -> Result<(), NotAList> {
     check_any(list)?;
     let too_long = |(number, line): (usize, &str)| {
-        // Most lines are not looked at for the sake of the few.
+        // Only lines with too many bytes are examined further.
         let line = Some(line).filter(|line| line.len() > ENTRY_CHARACTERS_MAX)?;
         let characters = too_many_characters(&text::without_quotes(line))?;
         Some(NotAList::LongLine { line: number, characters })
@@ -142,7 +142,7 @@ pub fn check(list: &str) -> Result<(), NotAList> {
     numbered(list).find_map(too_long).map_or(Ok(()), Err)
 }
 
-/// What holds of every list, whatever separates its entries.
+/// Checks the rules common to all lists, whatever separates entries.
 pub(super) fn check_any(text: &str) -> Result<(), NotAList> {
     let text = text.trim_start_matches('\u{feff}');
     if let Some(pointer) = ContentPointer::of(text.as_bytes()) {
@@ -166,19 +166,18 @@ pub(super) fn check_any(text: &str) -> Result<(), NotAList> {
     Ok(())
 }
 
-/// How many characters an entry has, if they are too many.
 pub(super) fn too_many_characters(entry: &str) -> Option<usize> {
-    // No character takes less than a byte.
+    // A character takes at least one byte.
     let characters = if entry.len() > ENTRY_CHARACTERS_MAX { entry.chars().count() } else { 0 };
     (characters > ENTRY_CHARACTERS_MAX).then_some(characters)
 }
 
-/// Lines without their ends, from 1.
+/// Returns the lines without line endings, numbered from 1.
 pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines())
 }
 
-/// The line on which markup begins: the first that says anything, or one that only a page has.
+/// Returns the line on which markup begins: the first line with content, or a line found only in a page.
 fn markup(text: &str) -> Option<usize> {
     const OF_PAGES: [&str; 6] = ["<!doctype", "<html", "<head>", "<body", "<?xml", "</html"];
     let of_page = |line: &str| {
@@ -203,7 +202,7 @@ fn markup(text: &str) -> Option<usize> {
     None
 }
 
-/// A whole document, or one that was cut off.
+/// Returns whether the text is a JSON document, complete or truncated.
 fn is_json(text: &str) -> bool {
     let text = text.trim();
     let begins = |open: char, next: &[char]| {

@@ -1,22 +1,22 @@
-//! Lists as tables: `*.csv` as RFC 4180 has it, of which the first column counts.
+//! Lists in tables: `*.csv` as in RFC 4180, of which only the first column is used.
 
 use csv::{ReaderBuilder, StringRecord};
 
 use super::format::{NotAList, check_any, numbered, too_many_characters};
 use super::text;
 
-/// What the first cell of a header row may say, beside the name of the list.
+/// Values that mark the first cell of a header row, in addition to the name of the list.
 const HEADERS: [&str; 10] =
     ["account", "account id", "code", "entry", "id", "identifier", "key", "name", "number", "value"];
 
-/// The list of this name as text, an entry a line, out of a table.
+/// Converts a table into the text of the list with this name, one entry per line.
 ///
-/// The separator is a comma; where the first line has none, a semicolon or a tab. A line that begins with `#` is a comment. The
-/// first row is skipped when it is a header: its first cell is the name of the list, the last word of that, or one of a few
-/// common words, whatever the case, in singular or plural.
+/// The separator is a comma, or a semicolon or tab if the first line has no comma. A line that begins with `#` is a
+/// comment. A header row is skipped. A row is a header if its first cell is the list name, the last word of that name,
+/// or a common word such as `account`. Case and plural are ignored.
 ///
 /// # Errors
-/// Why it is no list.
+/// The reason why it is not a list.
 pub fn text_of_table(name: &str, table: &str) -> Result<String, NotAList> {
     check_any(table)?;
     let table = table.trim_start_matches('\u{feff}');
@@ -45,7 +45,7 @@ pub fn text_of_table(name: &str, table: &str) -> Result<String, NotAList> {
     Ok(list)
 }
 
-/// Comments that say something of the list as a whole.
+/// Returns the comments that apply to the list as a whole.
 fn comments(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter(|line| line.starts_with('#') && text::is_shorter_on_purpose(line))
 }
@@ -55,7 +55,7 @@ fn delimiter(table: &str) -> u8 {
     [b',', b';', b'\t'].into_iter().find(|separator| first.as_bytes().contains(separator)).unwrap_or(b',')
 }
 
-/// Outside and inside of quotation marks take turns: an odd number of them leaves one open, and rows are lost in it.
+/// Checks for an odd number of quotation marks, which leaves one open and hides rows.
 fn check_quotes(table: &str) -> Result<(), NotAList> {
     let mut opened_at = None;
     for (number, line) in numbered(table).filter(|(_, line)| !line.starts_with('#')) {
@@ -74,7 +74,7 @@ fn is_header(name: &str, cell: &str) -> bool {
     !cell.is_empty() && headers.any(|header| singular(header) == singular(&cell))
 }
 
-/// In lower case, with blanks between.
+/// Converts to lower case, with spaces between words.
 fn words(text: &str) -> String {
     text.trim().to_lowercase().replace(['_', '-', '.'], " ")
 }

@@ -1,14 +1,14 @@
-//! The text of a list: one entry a line, with comments.
+//! The text format of a list: one entry per line, with comments.
 //!
 //! ```text
-//!  acc-1                      an entry; blanks around it are dropped
+//!  acc-1                      an entry, trimmed
 //!  # since May                a comment: `#` at the start of a line
-//!  acc-2 # OFAC               an entry and a comment: `#` with a blank, or an end of the line, on both sides
+//!  acc-2 # OFAC               an entry and a comment: `#` with a blank before it, and a blank or the line end after it
 //!  WALMART #1234              an entry
-//!  "#1234"                    an entry that no line can be otherwise, as a JSON string: `#1234`
+//!  "#1234"                    an entry that cannot be written plainly, as a JSON string: `#1234`
 //! ```
 //!
-//! Under the first [`Semantics`] every `#` begins a comment, and a line in quotation marks is what it looks like.
+//! Under the first [`Semantics`], every `#` begins a comment, and quotation marks have no special meaning.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ use tollgate_guest_abi::Semantics;
 
 use super::format::{self, numbered};
 
-/// The entries of a text, in order.
+/// Returns the entries of a text, in order.
 pub fn entries(text: &str, semantics: Semantics) -> impl Iterator<Item = Cow<'_, str>> {
     without_mark(text).lines().filter_map(move |line| entry_of(line, semantics))
 }
 
-/// Entries as the text of a list.
+/// Writes entries as the text of a list.
 pub fn text_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
     let mut text = String::new();
     for entry in entries {
@@ -31,25 +31,25 @@ pub fn text_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
     text
 }
 
-/// The numbers of the lines that the first [`Semantics`] reads in another way than the current one, from 1.
+/// Returns the numbers, from 1, of the lines that the first and the current [`Semantics`] read differently.
 pub fn lines_read_differently(text: &str) -> impl Iterator<Item = usize> {
     let is_other = |line: &str| entry_of(line, Semantics::V1) != entry_of(line, Semantics::CURRENT);
     numbered(without_mark(text)).filter(move |(_, line)| is_other(line)).map(|(number, _)| number)
 }
 
-/// Whether a comment line says that the list has no entries on purpose.
+/// Returns whether a comment line states that the list is empty on purpose.
 #[must_use]
 pub fn is_empty_on_purpose(text: &str) -> bool {
     says(text, "empty on purpose")
 }
 
-/// Whether a comment line says that the list has lost entries on purpose.
+/// Returns whether a comment line states that entries were removed on purpose.
 #[must_use]
 pub fn is_shorter_on_purpose(text: &str) -> bool {
     says(text, "shorter on purpose") || is_empty_on_purpose(text)
 }
 
-/// The lines of entries with characters that nobody sees, and the first such character of each.
+/// Returns the entry lines that contain invisible characters, each with the first such character.
 pub fn invisible_characters(text: &str) -> impl Iterator<Item = (usize, char)> {
     numbered(without_mark(text)).filter_map(|(number, line)| {
         let entry = entry_of(line, Semantics::CURRENT)?;
@@ -61,7 +61,7 @@ pub fn invisible_characters(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Controls, and what Unicode calls default ignorable.
+/// Returns whether a character is a control, or default ignorable in Unicode.
 const fn is_invisible(character: char) -> bool {
     matches!(character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
@@ -71,12 +71,12 @@ const fn is_invisible(character: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Writing systems and emoji need them.
+/// Returns whether writing systems or emoji require the character.
 const fn is_joiner(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// What separates the columns, where the lines look like those of a table: more than one, each with as many separators.
+/// Returns the column separator if the lines resemble a table: several lines with the same number of separators.
 #[must_use]
 pub fn separator_of_columns(text: &str) -> Option<char> {
     [',', ';', '\t'].into_iter().find(|separator| {
@@ -92,7 +92,6 @@ fn says(text: &str, words: &str) -> bool {
     without_mark(text).lines().filter_map(comment).any(|comment| comment.starts_with(words))
 }
 
-/// Editors write a byte order mark.
 fn without_mark(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
@@ -109,7 +108,6 @@ fn entry_of(line: &str, semantics: Semantics) -> Option<Cow<'_, str>> {
     (!entry.is_empty()).then_some(Cow::Borrowed(entry))
 }
 
-/// The line without its comment.
 fn plain_entry(line: &str) -> &str {
     let line = line.trim();
     let begins = |(place, _): &(usize, &str)| {
@@ -125,7 +123,7 @@ fn plain_entry(line: &str) -> &str {
     }
 }
 
-/// The entry of a line that is a JSON string, if no plain line could be that entry.
+/// Returns the entry of a line that is a JSON string, if a plain line could not express it.
 fn quoted_entry(line: &str) -> Option<String> {
     let line = line.trim();
     if !line.starts_with('"') {
@@ -139,12 +137,12 @@ fn quoted_entry(line: &str) -> Option<String> {
     (is_alone && needs_quotes(&entry)).then_some(entry)
 }
 
-/// What a line says, without blanks around it; the entry, where it is in quotation marks.
+/// Returns the line without surrounding whitespace, or its entry if it is quoted.
 pub(super) fn without_quotes(line: &str) -> Cow<'_, str> {
     quoted_entry(line).map_or(Cow::Borrowed(line.trim()), Cow::Owned)
 }
 
-/// Whether a line that says this is read as something else, or would not be let in.
+/// Returns whether a plain line with this text would be read differently or rejected.
 fn needs_quotes(entry: &str) -> bool {
     entry.starts_with(['[', '{', '<', '\u{feff}'])
         || entry.contains(['\n', '\r', '\0'])
@@ -153,7 +151,6 @@ fn needs_quotes(entry: &str) -> bool {
         || format::check_any(entry).is_err()
 }
 
-/// The line that is this entry.
 pub(super) fn line_of(entry: &str) -> Cow<'_, str> {
     if needs_quotes(entry) {
         serde_json::to_string(entry).map_or(Cow::Borrowed(entry), Cow::Owned)

@@ -1,4 +1,4 @@
-//! Several patterns that are searched at once.
+//! Sets of patterns that are searched together.
 
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
@@ -6,27 +6,28 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
-/// What the automaton of a set, what it is made from, and what making it takes may have, in bytes each. So it stays in the
-/// cache of a core, and is made in a few milliseconds at most.
+/// Limit for the automaton of a set, its NFA and its construction, in bytes each. The automaton then fits in the cache
+/// of a core and is built within a few milliseconds.
 const COMPILED_BYTES_MAX: usize = 64 * 1024;
 
-/// Patterns, and one automaton that finds all of them on one way through a text.
+/// Patterns with one automaton that finds all of them in a single pass over a text.
 #[derive(Debug)]
 pub struct PatternSet {
     automaton: dense::DFA<Vec<u32>>,
     start: StateID,
-    /// Longer texts are searched for one pattern after the other.
+    /// Length of text beyond which each pattern is searched separately.
     text_bytes_max: usize,
 }
 
 impl PatternSet {
-    /// Most patterns of a set.
+    /// Maximum number of patterns in a set.
     pub const PATTERNS_MAX: usize = 16;
-    /// Up to so many bytes of text for each pattern this is quicker than one search after the other: those take most of
-    /// their time to begin, and pass over most of a long text. Measured: equal at 14, if all patterns are asked for.
+    /// Text bytes per pattern up to which the set is faster than separate searches. Those spend most of their time
+    /// starting and skip most of a long text. Measured break-even: 14, if all patterns are requested.
     const TEXT_BYTES_PER_PATTERN: usize = 8;
 
-    /// Compiles patterns that [`CompiledPattern`](super::CompiledPattern) takes; `None` where one by one is the better way.
+    /// Compiles patterns that [`CompiledPattern`](super::CompiledPattern) accepts. Returns `None` if separate searches
+    /// are better.
     #[must_use]
     pub fn compile(patterns: &[&str]) -> Option<Self> {
         if patterns.len() > Self::PATTERNS_MAX {
@@ -45,7 +46,7 @@ impl PatternSet {
             .thompson(thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(bytes_max))
             .build_many(patterns)
             .ok()?;
-        // What is found without a letter may not be found inside a character, which this way through the bytes does not mind.
+        // An empty match must not lie inside a character, which this byte-wise search cannot ensure.
         if automaton.has_empty() {
             return None;
         }
@@ -53,7 +54,7 @@ impl PatternSet {
         Some(Self { automaton, start, text_bytes_max: patterns.len() * Self::TEXT_BYTES_PER_PATTERN })
     }
 
-    /// Which are found in a text: bit `n` is that of pattern `n`. `None` where one by one is the better way.
+    /// Returns the patterns found in a text: bit `n` for pattern `n`. Returns `None` if separate searches are better.
     #[must_use]
     pub fn search(&self, text: &str) -> Option<u64> {
         if text.len() > self.text_bytes_max { None } else { self.search_all(text) }
@@ -73,7 +74,7 @@ impl PatternSet {
                 found |= self.found_at(state);
             }
         }
-        // A match is told one step behind its end.
+        // The automaton reports a match one step after its end.
         Some(found | self.found_at(self.automaton.next_eoi_state(state)))
     }
 
@@ -113,7 +114,7 @@ mod tests {
         "x\u{1F600}y",
     ];
 
-    /// Every text is searched for all of them at once, and for each alone.
+    /// Searches every text with the set and with each pattern alone.
     #[track_caller]
     fn check(patterns: &[&str]) {
         let set = PatternSet::compile(patterns).expect("they are few and small");

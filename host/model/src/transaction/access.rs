@@ -1,10 +1,10 @@
-//! A path of a transaction, understood once: hot paths read by a number, not by a name.
+//! Resolved paths: hot paths read a field by an enum value instead of by name.
 
 use tollgate_guest_abi::{FieldPath, FieldType, Semantics};
 
 use crate::transaction::{Transaction, Value};
 
-/// How to get at what stands at one path.
+/// A resolved path to a value in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FieldAccess(FieldGetter);
 
@@ -15,11 +15,11 @@ enum FieldGetter {
     Caseless(NamedField),
     /// The keys below `metadata`.
     Metadata(Box<[String]>),
-    /// A path that leads nowhere.
+    /// A path to an unknown field.
     Nowhere,
 }
 
-/// Every field but metadata.
+/// The fields other than metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum NamedField {
     TransactionId,
@@ -42,7 +42,7 @@ enum NamedField {
 }
 
 impl FieldAccess {
-    /// Understands a path, as rules of these semantics read it.
+    /// Resolves a path for rules of these semantics.
     #[must_use]
     pub fn bind(path: &FieldPath, semantics: Semantics) -> Self {
         Self(match (path.metadata_keys(), NamedField::of(path)) {
@@ -55,7 +55,7 @@ impl FieldAccess {
         })
     }
 
-    /// What stands there; [`Value::Missing`] when the path leads nowhere.
+    /// Returns the value at the path, or [`Value::Missing`] for an unknown field.
     #[must_use]
     #[inline]
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
@@ -67,13 +67,13 @@ impl FieldAccess {
         }
     }
 
-    /// Whether it is the amount.
+    /// Returns whether the path is the amount.
     #[must_use]
     pub const fn is_amount(&self) -> bool {
         matches!(self.0, FieldGetter::Named(NamedField::Amount))
     }
 
-    /// Whether its text is [`Value::Caseless`].
+    /// Returns whether the text of the field is [`Value::Caseless`].
     #[must_use]
     pub const fn is_caseless(&self) -> bool {
         matches!(self.0, FieldGetter::Caseless(_))
@@ -81,8 +81,8 @@ impl FieldAccess {
 }
 
 impl Transaction {
-    /// What stands at a path, as it was sent; [`Value::Missing`] for a path that leads nowhere. Who asks often binds a
-    /// [`FieldAccess`].
+    /// Returns the value at a path as it was sent, or [`Value::Missing`] for an unknown field. Bind a [`FieldAccess`]
+    /// for repeated reads.
     #[must_use]
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
@@ -123,7 +123,7 @@ impl NamedField {
         })
     }
 
-    // Inlined into a loop over fields, it would fetch every field before the first is asked for.
+    // If this were inlined into a loop over fields, the loop would fetch every field up front.
     #[inline(never)]
     fn read(self, of: &Transaction) -> Value<'_> {
         match self {
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// Every field set, every text to the name of its field.
+    /// A body with every field set; the value of each text is the name of its field.
     const BODY: &str = r#"{"transaction_id": "transaction_id", "amount": 7.5, "currency": "currency", "source": "source",
         "destination": "destination", "reference": "reference", "description": "description", "status": "status",
         "hash": "hash", "allow_overdraft": true, "inflight": true, "skip_queue": true, "atomic": true,

@@ -1,4 +1,4 @@
-//! Whether two tellings are of one transaction, and where they differ.
+//! Comparison of two reports of the same transaction.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use crate::decimal::Decimal;
 use crate::transaction::json::shown;
 use crate::transaction::{Json, Transaction};
 
-/// Two doubles that are the same to 15 significant digits differ by no more than this, relative to the larger one.
+/// Maximum relative difference of two doubles that agree to 15 significant digits.
 const DOUBLES_DIFFER: f64 = 1e-15;
 
-/// When two amounts of one payment are the same.
+/// The rule by which two amounts of a payment agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AmountAgreement {
-    /// When their values are equal.
+    /// The values are equal.
     #[default]
     Exact,
-    /// When they agree to 15 significant digits: one of them may have gone through a double.
+    /// The values agree to 15 significant digits, because one of them may have passed through a double.
     Doubles,
 }
 
 impl AmountAgreement {
-    /// Whether these are the same amount.
+    /// Returns whether the amounts agree.
     #[must_use]
     pub fn holds(self, one: Decimal, other: Decimal) -> bool {
         match self {
@@ -34,9 +34,9 @@ impl AmountAgreement {
 }
 
 impl Transaction {
-    /// The first field in which another telling of this transaction does not agree about what is moved: the amount, the
-    /// currency, and the two accounts where both name them. All else may differ: a ledger's own row or event says more in
-    /// some places and less in others than the request that was sent about it, and times by another clock.
+    /// Returns the first field in which another report disagrees about the movement: amount, currency, or an account
+    /// that both name. Other fields may differ. A row or event of the ledger may contain more or less than the request,
+    /// and times of another clock.
     #[must_use]
     pub fn disagreement_with(&self, other: &Transaction, amounts: AmountAgreement) -> Option<&'static str> {
         let same = [
@@ -48,8 +48,8 @@ impl Transaction {
         same.into_iter().find(|(_, is_same)| !is_same).map(|(field, _)| field)
     }
 
-    /// The first field in which another transaction under the same id differs, as a path of the wire; `None` where only
-    /// `created_at` can differ, which one brought and the service filled in for the other.
+    /// Returns the wire path of the first field in which a transaction with the same id differs. Returns `None` if only
+    /// `created_at` can differ, which the service fills in if it is absent.
     #[must_use]
     pub fn difference_from(&self, other: &Transaction) -> Option<String> {
         let same = [
@@ -80,7 +80,7 @@ impl Transaction {
     }
 }
 
-/// The first key of two objects, or of the parts of both below it, whose values differ.
+/// Returns the first key whose values differ between two objects.
 fn difference_of(one: &[(Box<str>, Json)], other: &[(Box<str>, Json)]) -> Option<String> {
     let of = |entries: &[(Box<str>, Json)], key: &str| {
         entries.iter().find(|(name, _)| **name == *key).map(|(_, value)| value.canonical())

@@ -1,52 +1,51 @@
-//! Points in time as transactions carry them.
+//! Points in time in transactions.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Between the text and the instant of a time that happened later than its text says, as the store keeps it.
+/// Separates the text from the instant in storage, if the instant differs from the text.
 const LATER: char = '@';
 
-/// A date-time with the text it was given as. Order is by the instant, in microseconds; finer digits are kept in the
-/// text only.
+/// A date-time with its original text. Ordered by the instant in microseconds; only the text keeps finer digits.
 #[derive(Debug, Clone)]
 pub struct EventTime {
     micros: i64,
     text: Arc<str>,
     is_given: bool,
-    /// Whether the instant is another one than that of the text.
+    /// Whether the instant differs from that of the text.
     is_moved: bool,
 }
 
 impl EventTime {
-    /// Reads RFC 3339; `None` for any other text and for dates that are none.
+    /// Parses RFC 3339. Returns `None` for any other text and for invalid dates.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self { micros: Self::micros_of(text)?, text: text.into(), is_given: true, is_moved: false })
     }
 
-    /// The instant an RFC 3339 text names, in microseconds since 1970 UTC.
+    /// Returns the instant of an RFC 3339 text, in microseconds since 1970 UTC.
     #[must_use]
     pub fn micros_of(text: &str) -> Option<i64> {
         DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_micros())
     }
 
-    /// The time of our clock, to the microsecond, in UTC, for want of a given one.
+    /// Creates a time from our clock, to the microsecond in UTC, if the sender gave none.
     #[must_use]
     pub fn of(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
         Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false, is_moved: false }
     }
 
-    /// The same text, which happened at the instant of another time: a payment that was scheduled is told with the time of the
+    /// Keeps the text but takes the instant of another time. A scheduled payment is reported with the time of its
     /// request.
     #[must_use]
     pub fn happening_at(self, other: &EventTime) -> Self {
         Self { micros: other.micros, is_moved: true, ..self }
     }
 
-    /// As the store keeps it: its text, and its instant where that is another one.
+    /// Returns the stored form: the text, followed by the instant if it differs.
     pub(super) fn to_stored(&self) -> Cow<'_, str> {
         if !self.is_moved {
             return Cow::Borrowed(&self.text);
@@ -55,30 +54,30 @@ impl EventTime {
         Cow::Owned(format!("{}{LATER}{}", self.text, instant.to_rfc3339_opts(SecondsFormat::Micros, true)))
     }
 
-    /// Reads what [`EventTime::to_stored`] wrote of a time with an instant of its own; `None` of any other text.
+    /// Parses the form that [`EventTime::to_stored`] writes for a differing instant. Returns `None` for any other text.
     pub(super) fn from_stored(text: &str) -> Option<Self> {
         let (text, instant) = text.split_once(LATER)?;
         Some(Self::parse(text)?.happening_at(&Self::parse(instant)?))
     }
 
-    /// As it was, of what the other functions told of it.
+    /// Restores a time from the values of its accessors.
     pub fn kept(micros: i64, text: &str, is_given: bool) -> Self {
         Self { micros, text: text.into(), is_given, is_moved: false }
     }
 
-    /// Whether somebody gave it, rather than our clock.
+    /// Returns whether the sender gave the time, as opposed to our clock.
     #[must_use]
     pub const fn is_given(&self) -> bool {
         self.is_given
     }
 
-    /// Microseconds since 1970 UTC.
+    /// Returns the instant in microseconds since 1970 UTC.
     #[must_use]
     pub const fn micros(&self) -> i64 {
         self.micros
     }
 
-    /// As it was given.
+    /// Returns the original text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

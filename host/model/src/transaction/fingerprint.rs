@@ -1,4 +1,4 @@
-//! Whether two requests under one id say the same.
+//! Fingerprints, which determine whether two requests with the same id have the same content.
 
 use std::fmt;
 
@@ -10,26 +10,27 @@ use crate::transaction::left_out::is_left_out;
 use crate::transaction::parse::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json};
 
-/// Entries that are sorted where they stand.
+/// Number of entries sorted without a heap allocation.
 const ENTRIES_IN_PLACE: usize = 32;
-/// Most requests say what they say in so many bytes.
+/// Usual size of the canonical text, in bytes.
 const USUAL_BYTES: usize = 512;
 
-/// SHA-256 of what the caller sent, in one canonical spelling.
+/// The SHA-256 digest of a request in canonical form.
 ///
-/// Two requests have one fingerprint when they mean the same: numbers count by value, times by their instant, the order
-/// of keys not at all, a named optional field that is null, empty or holds its default as if left out. Everything else counts to
-/// the letter, also fields the interface does not name. What the service fills in does not count.
+/// Two requests with the same meaning have the same fingerprint. Numbers are compared by value, times by instant, and
+/// the order of keys is ignored. A named optional field that is null, empty or at its default counts as absent.
+/// Everything else counts exactly, including fields outside the interface. Values filled in by the service do not
+/// count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// Of a status alone.
+    /// Returns the fingerprint of a status alone.
     pub fn of_status(status: &str) -> Self {
         Self::of(&[("status".into(), Json::Text(status.into()))])
     }
 
-    /// Of the entries of a valid transaction as they were sent.
+    /// Returns the fingerprint of the entries of a valid transaction, as sent.
     pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
         let said = sent.iter().filter_map(|(name, value)| Some((&**name, CanonicalValue::of(name, value)?)));
         let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.collect();
@@ -45,17 +46,17 @@ impl Fingerprint {
     }
 }
 
-/// What an entry says.
+/// The canonical value of an entry.
 #[derive(Debug, Clone, Copy)]
 enum CanonicalValue<'a> {
-    /// Its value, in whatever spelling.
+    /// The value, independent of its spelling.
     AsGiven(&'a Json),
-    /// A point in time, in microseconds since 1970 UTC.
+    /// An instant, in microseconds since 1970 UTC.
     Instant(i64),
 }
 
 impl<'a> CanonicalValue<'a> {
-    /// `None` when the entry says no more than leaving it out.
+    /// Returns `None` if the entry is equivalent to its absence.
     fn of(name: &str, value: &'a Json) -> Option<Self> {
         match (kind_of(name), value) {
             _ if is_left_out(name, value) => None,
@@ -192,8 +193,8 @@ mod tests {
 
     #[test]
     fn its_value_never_changes() {
-        // Stored fingerprints are compared with new ones: a change here is a migration.
-        // It is that of `{"amount":10.5,"currency":"EUR","reference":"r"}`.
+        // Stored fingerprints are compared with new ones, so a change here requires a migration. The input is
+        // `{"amount":10.5,"currency":"EUR","reference":"r"}`.
         assert_eq!(
             at(BODY, 0).to_string(),
             "156d9456b610971b322666c52580315bba75a8e2d498b9c1192731085913fd05"

@@ -1,12 +1,12 @@
-//! Identifiers that cannot be told apart by looking at them.
+//! Detection of identifiers that look identical but differ.
 //!
-//! `acc-1` with a zero width space in it, or a blank behind it, is another account to every list, key and comparison, and
-//! the same one to every reader. Such an identifier of a new request is refused, unless the operator wants them as they are
-//! sent; what a ledger reports is a fact, and is taken and counted.
+//! `acc-1` with a zero width space or a trailing blank differs from `acc-1` in every list, key and comparison. To a
+//! reader both look the same. A new request with such an identifier is refused unless the operator allows it. A report
+//! from a ledger is accepted and counted.
 //!
 //! ```text
 //!  text ──ASCII, no control, no blank at its ends?──▶ clear
-//!    └──otherwise──▶ every suspicious character ──▶ a joiner or a selector where it changes what is seen? ──▶ clear
+//!    └──otherwise──▶ every suspicious character ──▶ a joiner or selector with a visible effect? ──▶ clear
 //!                                                      └──otherwise──▶ UnclearCharacter
 //! ```
 
@@ -19,22 +19,20 @@ use crate::transaction::Identifiers;
 use crate::transaction::parse::is_control;
 use crate::transaction::{InvalidTransaction, Transaction};
 
-/// A character of an identifier that nobody sees, or that changes how others are seen.
+/// A character of an identifier that is invisible, or that changes the display of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnclearCharacter {
     character: char,
-    /// Counted from 1, in characters.
+    /// Position, counted from 1, in characters.
     place: usize,
     n_characters: usize,
     fault: IdentifierFault,
 }
 
-/// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IdentifierFault {
-    /// It controls a device, a line or the order of the text around it.
+    /// It controls a device, a line or the direction of text.
     Control,
-    /// It leaves no trace.
     Invisible,
     /// It is a blank at an end.
     BlankAtEnd,
@@ -46,7 +44,7 @@ const TEXT_SELECTOR: char = '\u{fe0e}';
 const EMOJI_SELECTOR: char = '\u{fe0f}';
 const KEYCAP: char = '\u{20e3}';
 
-/// Names of characters that are found in identifiers, as Unicode has them.
+/// The Unicode names of characters found in identifiers.
 const NAMES: [(char, &str); 26] = [
     ('\t', "tab"),
     ('\n', "line feed"),
@@ -76,7 +74,7 @@ const NAMES: [(char, &str); 26] = [
     ('\u{feff}', "zero width no-break space, the byte order mark"),
 ];
 
-/// A class of characters, as Unicode's own tables in `regex` have it.
+/// A class of characters, from the Unicode tables in `regex`.
 struct CharacterClass(LazyLock<Option<Regex>>);
 
 impl CharacterClass {
@@ -85,31 +83,31 @@ impl CharacterClass {
     }
 
     fn has(&self, character: char) -> bool {
-        // INVARIANT: every class compiles, a test looks; one that does not would hold nothing.
+        // INVARIANT: every class compiles, which a test verifies. Otherwise it would contain no character.
         self.0.as_ref().is_some_and(|class| class.is_match(character.encode_utf8(&mut [0; 4])))
     }
 }
 
-/// What leaves no trace.
+/// Invisible characters.
 static INVISIBLE: CharacterClass =
     CharacterClass::new(|| Regex::new(r"\p{Default_Ignorable_Code_Point}").ok());
-/// What controls a line or a device.
+/// Characters that control a line or a device.
 static CONTROL: CharacterClass = CharacterClass::new(|| Regex::new(r"[\p{Cc}\p{Zl}\p{Zp}]").ok());
-/// What a selector can turn into a picture, and a joiner can join.
+/// Characters that a selector can display as emoji, and that a joiner can combine.
 static PICTURE: CharacterClass =
     CharacterClass::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}]").ok());
-/// Letters of scripts in which a joiner changes how the letters beside it are drawn.
+/// Letters of scripts in which a joiner changes the shape of its neighbors.
 static JOINED_LETTER: CharacterClass = CharacterClass::new(|| {
     Regex::new(
         r"[\p{L}&&[\p{Adlam}\p{Arabic}\p{Bengali}\p{Devanagari}\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Khmer}\p{Malayalam}\p{Mandaic}\p{Manichaean}\p{Mongolian}\p{Myanmar}\p{Nko}\p{Oriya}\p{Hanifi_Rohingya}\p{Sinhala}\p{Sogdian}\p{Syriac}\p{Tamil}\p{Telugu}\p{Tibetan}]]",
     )
     .ok()
 });
-/// Marks that stand on the letter before them.
+/// Combining marks on the preceding letter.
 static MARK: CharacterClass =
     CharacterClass::new(|| Regex::new(r"[\p{M}--\p{Default_Ignorable_Code_Point}]").ok());
 
-/// The first character for which a text cannot be told from another by looking at it; `None` when there is none.
+/// Returns the first character that makes a text ambiguous to a reader, or `None`.
 pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCharacter> {
     if is_plain(text) {
         return None;
@@ -131,17 +129,17 @@ pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCha
     characters.iter().enumerate().find_map(fault_at)
 }
 
-/// Nearly every identifier: printable ASCII with a printable character at each end.
+/// Returns whether the text is printable ASCII without blanks at its ends, as nearly every identifier is.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
-/// Unicode's blanks, and the one of braille.
+/// Returns whether a character is a Unicode blank or the braille blank.
 fn is_blank(character: char) -> bool {
     (character.is_whitespace() && !CONTROL.has(character)) || character == '\u{2800}'
 }
 
-/// Whether a joiner or a selector stands where it changes what is seen.
+/// Returns whether a joiner or selector has a visible effect at this position.
 fn is_seen(characters: &[char], index: usize) -> bool {
     let at = |index: Option<usize>| index.and_then(|index| characters.get(index)).copied();
     let (before, after) = (at(index.checked_sub(1)), at(index.checked_add(1)));
@@ -161,7 +159,7 @@ fn is_seen(characters: &[char], index: usize) -> bool {
     }
 }
 
-/// A picture, and perhaps its selector.
+/// Returns whether an emoji, optionally with its selector, precedes the position.
 fn is_picture_before(characters: &[char], index: usize) -> bool {
     let mut before = characters.iter().take(index).rev();
     match before.next() {
@@ -171,7 +169,7 @@ fn is_picture_before(characters: &[char], index: usize) -> bool {
     }
 }
 
-/// A letter, and the marks on it.
+/// Returns whether a letter, optionally with marks, precedes the position.
 fn is_letter_before(characters: &[char], index: usize) -> bool {
     let mut before = characters.iter().take(index).rev().skip_while(|mark| MARK.has(**mark));
     before.next().is_some_and(|letter| JOINED_LETTER.has(*letter))
@@ -194,7 +192,7 @@ impl fmt::Display for UnclearCharacter {
 }
 
 impl Transaction {
-    /// Why a new request must not bring identifiers like these.
+    /// Returns the reason why a new request must not contain these identifiers.
     pub(in crate::transaction) fn objection_to_identifiers(
         &self,
         allowed: Identifiers,
@@ -209,7 +207,7 @@ impl Transaction {
         })
     }
 
-    /// Whether an identifier of it holds characters that nobody sees, or blanks at its ends.
+    /// Returns whether an identifier has invisible characters or blanks at its ends.
     #[must_use]
     pub fn has_unclear_identifier(&self) -> bool {
         self.identifiers().any(|(_, text)| unclear_character(text).is_some())

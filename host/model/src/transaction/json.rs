@@ -1,9 +1,9 @@
-//! JSON as callers send it: strict where parsers differ, and exact.
+//! JSON from callers: exact, and strict where parsers differ.
 //!
 //! ```text
 //!  bytes ──parse (reader)──▶ Json ──Display (writer)──▶ the same digits, the same order of keys
 //!                                 └─canonical (writer)─▶ one spelling per meaning
-//!                           members ──ObjectText (writer)─▶ the same, of what is no tree
+//!                           members ──ObjectText (writer)─▶ the same output, without a tree
 //! ```
 
 mod cause;
@@ -20,14 +20,14 @@ pub use error::{JsonError, JsonErrorKind};
 pub use reader::JsonLimits;
 pub(in crate::transaction) use writer::{ObjectText, Spelling};
 
-/// A JSON value; object keys in the order given, no key twice.
+/// A JSON value. Objects keep the order of keys and have no duplicate keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
-    /// `null`
+    /// `null`.
     Null,
-    /// `true` or `false`
+    /// `true` or `false`.
     Boolean(bool),
-    /// With its digits as given.
+    /// A number with its original digits.
     Number(JsonNumber),
     /// A string.
     Text(Box<str>),
@@ -37,7 +37,7 @@ pub enum Json {
     Object(Vec<(Box<str>, Json)>),
 }
 
-/// A number with its digits as given. Equality is by value: `1.10` equals `1.1`.
+/// A number with its original digits. Equality is by value: `1.10` equals `1.1`.
 #[derive(Debug, Clone)]
 pub struct JsonNumber {
     text: Box<str>,
@@ -45,18 +45,18 @@ pub struct JsonNumber {
 }
 
 impl JsonNumber {
-    /// The text must already be a JSON number by its form.
+    /// Parses a text that already has the form of a JSON number.
     fn of_json(text: &str) -> Result<Self, DecimalError> {
         Ok(Self { value: Decimal::from_json(text)?, text: text.into() })
     }
 
-    /// Its exact value.
+    /// Returns the exact value.
     #[must_use]
     pub const fn value(&self) -> Decimal {
         self.value
     }
 
-    /// As it was given.
+    /// Returns the original text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -70,32 +70,32 @@ impl PartialEq for JsonNumber {
 }
 
 impl From<Decimal> for JsonNumber {
-    /// Written plainly, without an exponent.
+    /// Writes the number without an exponent.
     fn from(value: Decimal) -> Self {
         Self { text: value.to_string().into(), value }
     }
 }
 
 impl Json {
-    /// Reads one JSON text.
+    /// Parses a JSON text.
     ///
     /// Takes time linear in the text per level of depth, and never recurses deeper than `limits.depth_max`.
     ///
     /// # Errors
-    /// When it is no JSON (RFC 8259, UTF-8, nothing before or after it), names a key twice, nests too deep, has too many
-    /// keys in one object, a number of more digits than [`Decimal`] keeps, the character NUL in a text, or half of a surrogate
-    /// pair in one that is not for people.
+    /// If the text is not valid JSON (RFC 8259, UTF-8, no other content), nests too deeply, or has duplicate or too
+    /// many keys. Also if a number has more digits than [`Decimal`] supports, or a text contains NUL. A lone surrogate
+    /// is an error in a text that is not free text.
     pub fn parse(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> {
         reader::read(bytes, limits)
     }
 
-    /// Reads a text that this service wrote of a value it had.
+    /// Parses a text that this service wrote.
     pub fn reread(text: &str) -> Option<Json> {
         let limits = JsonLimits { depth_max: usize::from(u8::MAX), ..JsonLimits::STORED };
         reader::read(text.as_bytes(), limits).ok()
     }
 
-    /// What stands at a path of keys; `None` when it leads nowhere.
+    /// Returns the value at a path of keys, or `None` if there is none.
     #[must_use]
     pub fn at<K: AsRef<str>>(&self, keys: &[K]) -> Option<&Json> {
         keys.iter().try_fold(self, |json, key| match json {
@@ -107,7 +107,7 @@ impl Json {
         })
     }
 
-    /// The one spelling of what it means: keys sorted, numbers as plain decimals, no blanks.
+    /// Returns the canonical text: keys sorted, numbers as plain decimals, no whitespace.
     #[must_use]
     pub fn canonical(&self) -> String {
         writer::text_of(self, Spelling::Canonical)

@@ -1,20 +1,18 @@
-//! Values that say no more than leaving their field out.
+//! Values that are equivalent to the absence of their field.
 //!
-//! Serialisers without optional fields write something for a field that nobody set: `null`, an empty text, or the first
-//! instant of the year 1, which is the zero of a time in Go and .NET. None of them is an id, a status or a time of a
-//! transaction, so each is read as if the field were not there: in requests, events and ledger rows, in the fingerprint
-//! and in what is stored.
+//! Serializers without optional fields write a value for an unset field. It is `null`, an empty text, or the first
+//! instant of year 1, which is the zero time in Go and .NET. None of these is a valid id, status or time of a
+//! transaction. Such a field counts as absent in requests, events and ledger rows, in the fingerprint and in storage.
 
 use crate::transaction::parse::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json};
 
 /// The instant 0001-01-01T00:00:00Z, in microseconds since 1970 UTC.
 const ZERO_MICROS: i64 = -62_135_596_800_000_000;
-/// Offsets are written without their seconds: a zero time of local mean time misses the instant by less than this.
+/// Maximum error of a zero time in local mean time, whose offset is written without seconds.
 const MINUTE_MICROS: i64 = 60_000_000;
 
-/// Whether the field of this name, holding this value, is left out. Of a field that the interface does not name, nothing
-/// is.
+/// Returns whether a field with this value counts as absent. A field outside the interface never does.
 pub(in crate::transaction) fn is_left_out(name: &str, value: &Json) -> bool {
     match (kind_of(name), value) {
         (None, _) => false,
@@ -25,20 +23,20 @@ pub(in crate::transaction) fn is_left_out(name: &str, value: &Json) -> bool {
     }
 }
 
-/// Whether these members leave out the field of this name.
+/// Returns whether a field is absent from these members or counts as absent.
 pub(in crate::transaction) fn leaves_out(members: &[(Box<str>, Json)], name: &str) -> bool {
     !members.iter().any(|(member, value)| **member == *name && !is_left_out(name, value))
 }
 
-/// Puts a text where these members leave out the field of this name.
+/// Sets a field that counts as absent to a text.
 pub(in crate::transaction) fn fill_in(members: &mut Vec<(Box<str>, Json)>, name: &str, text: &str) {
     members.retain(|(member, _)| **member != *name);
     members.push((name.into(), Json::Text(text.into())));
 }
 
-/// Whether a text is the first instant of the year 1: on its own clock, with any offset or none, or in UTC.
+/// Returns whether a text is the first instant of year 1: in local time with any or no offset, or in UTC.
 pub(in crate::transaction) fn is_zero_time(text: &str) -> bool {
-    // Nearly every time is of this age.
+    // Excludes nearly every time cheaply.
     if !text.starts_with("000") {
         return false;
     }
@@ -47,7 +45,7 @@ pub(in crate::transaction) fn is_zero_time(text: &str) -> bool {
             .is_some_and(|micros| micros.abs_diff(ZERO_MICROS) < MINUTE_MICROS.unsigned_abs())
 }
 
-/// `0001-01-01T00:00:00`, with zeros as a fraction, and any offset or none.
+/// Returns whether a text is `0001-01-01T00:00:00` with an optional fraction of zeros and an optional offset.
 fn is_zero_on_its_clock(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("0001-01-01") else { return false };
     let Some(rest) = rest.strip_prefix(['T', 't', ' ']) else { return false };
@@ -57,7 +55,7 @@ fn is_zero_on_its_clock(text: &str) -> bool {
         Some(_) => return false,
         None => rest,
     };
-    // Whether it is an offset is for the reader of times to say.
+    // The time parser decides whether the rest is an offset.
     offset.is_empty() || EventTime::micros_of(&format!("0001-01-01T00:00:00{offset}")).is_some()
 }
 

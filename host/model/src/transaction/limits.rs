@@ -1,21 +1,21 @@
-//! Limits of what a request may bring.
+//! Limits on requests.
 
-/// Limits of what requests may bring.
+/// The limits on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSettings {
-    /// Which identifiers a new request may bring.
+    /// Identifiers that a new request may contain.
     pub identifiers: Identifiers,
-    /// Most keys of one object of a transaction.
+    /// Maximum number of keys per object of a transaction.
     pub object_keys_max: usize,
 }
 
-/// Which identifiers a new request may bring.
+/// The identifiers that a new request may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Identifiers {
-    /// Those that can be told apart by looking at them.
+    /// Identifiers that a reader can distinguish.
     #[default]
     Clear,
-    /// Any without characters that control the text around them.
+    /// Any identifiers without control characters, including those that reorder text.
     AsSent,
 }
 
@@ -25,5 +25,5 @@ impl Default for RequestSettings {
     }
 }
 
-/// Most keys of one object unless the operator says otherwise.
+/// The default maximum number of keys per object.
 pub const OBJECT_KEYS_DEFAULT: usize = 1_024;

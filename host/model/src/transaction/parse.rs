@@ -1,8 +1,8 @@
-//! Bytes to a [`Transaction`].
+//! Conversion of bytes into a [`Transaction`].
 //!
 //! ```text
-//!  bytes ──Json::parse──▶ entries ──Fields──▶ Transaction     what the service keeps
-//!                            └───Fingerprint::of──▶ Fingerprint     what the caller said
+//!  bytes ──Json::parse──▶ entries ──Fields──▶ Transaction           stored by the service
+//!                            └───Fingerprint::of──▶ Fingerprint     content of the request
 //! ```
 
 mod fields;
@@ -22,11 +22,11 @@ pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, w
 pub use invalid::InvalidTransaction;
 
 impl Transaction {
-    /// Reads the body of a request that arrived at this time. A `transaction_id` left out is generated; a `created_at`
-    /// left out is the arrival, until the transaction is stamped on acceptance.
+    /// Parses the body of a request that arrived at this time. A missing `transaction_id` is generated. A missing
+    /// `created_at` is the arrival until the transaction is accepted.
     ///
     /// # Errors
-    /// When the body is no transaction; the error names the field.
+    /// If the body is not a valid transaction; the error names the field.
     pub fn parse(
         body: &[u8],
         arrival: DateTime<Utc>,
@@ -36,12 +36,12 @@ impl Transaction {
         objection.map_or(Ok((transaction, fingerprint)), Err)
     }
 
-    /// Reads a transaction that somebody reports, in an envelope or a row that arrived at this time. It must bring its
-    /// `transaction_id`: a sender that repeats itself would otherwise make a new transaction each time. Its identifiers are
-    /// taken as they are.
+    /// Reads a transaction reported in an envelope or a row that arrived at this time. The `transaction_id` is
+    /// required, because a repeated report would otherwise create a new transaction. Identifiers are accepted as they
+    /// are.
     ///
     /// # Errors
-    /// When it is no transaction; the error names the field.
+    /// If it is not a valid transaction; the error names the field.
     pub fn from_json(
         json: Json,
         arrival: DateTime<Utc>,
@@ -52,10 +52,10 @@ impl Transaction {
         misspelled.map_or(Ok((transaction, fingerprint)), Err)
     }
 
-    /// Reads back what [`Transaction::to_stored`] wrote.
+    /// Parses the form that [`Transaction::to_stored`] writes.
     ///
     /// # Errors
-    /// When the text is something else.
+    /// If the text has another form.
     pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
         let mut entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
         let later = entries.iter_mut().find_map(|(name, value)| match value {
@@ -75,31 +75,31 @@ impl Transaction {
     }
 }
 
-/// How a request is to be read.
+/// The options for reading a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestOptions<'a> {
-    /// What it may bring.
+    /// Limits on the request.
     pub settings: RequestSettings,
-    /// The value of its `Idempotency-Key` header, which stands for a `transaction_id` that is left out.
+    /// Value of the `Idempotency-Key` header, which supplies a missing `transaction_id`.
     pub idempotency_key: Option<&'a [u8]>,
 }
 
-/// The body of a request for a verdict.
+/// The parsed body of a request for a verdict.
 #[derive(Debug)]
 pub struct InjectRequest {
-    /// What is to be judged.
+    /// Transaction to evaluate.
     pub transaction: Transaction,
-    /// Of what the caller sent.
+    /// Fingerprint of the request.
     pub fingerprint: Fingerprint,
-    /// Why it is refused unless its id is stored: a transaction that was accepted once is answered as it was.
+    /// Reason to refuse it unless its id is stored. An accepted transaction gets its original answer again.
     pub objection: Option<InvalidTransaction>,
 }
 
 impl InjectRequest {
-    /// Reads the body of a request that arrived at this time, as [`Transaction::parse`] does.
+    /// Parses the body of a request that arrived at this time, like [`Transaction::parse`].
     ///
     /// # Errors
-    /// When the body is no transaction; the error names the field.
+    /// If the body is not a valid transaction; the error names the field.
     pub fn read(
         body: &[u8],
         terms: &RequestOptions<'_>,
@@ -116,11 +116,10 @@ impl InjectRequest {
     }
 }
 
-/// What is read of one body.
 struct ParsedBody {
     transaction: Transaction,
     fingerprint: Fingerprint,
-    /// What is to be said of the first member that is a field in another spelling.
+    /// Error for the first member that is a misspelled field.
     misspelled: Option<InvalidTransaction>,
 }
 
@@ -144,7 +143,7 @@ fn read(
     Ok(ParsedBody { transaction, fingerprint, misspelled })
 }
 
-/// A field that is missing may be there under another name.
+/// Adds the misspelled name to the error if a missing field is present under another spelling.
 fn with_spelling(error: InvalidTransaction, spelled: &[(String, &'static str)]) -> InvalidTransaction {
     let InvalidTransaction::MissingField { field } = error else { return error };
     match spelled.iter().find(|(_, meant)| *meant == field) {
@@ -153,8 +152,8 @@ fn with_spelling(error: InvalidTransaction, spelled: &[(String, &'static str)]) 
     }
 }
 
-/// Fields as rules spell them, as requests spell them, and what to say of the one in place of the other: it would be kept
-/// and never read, and rules that ask for it would stay silent.
+/// Fields in the spelling of rules, in the spelling of requests, and the error for the former in a request. Such a
+/// field would be stored but never read by a rule.
 const SPELLINGS_OF_RULES: [(&str, &str, &str); 2] = [
     ("metadata", "meta_data", "spelled `meta_data` in a request"),
     ("timestamp", "created_at", "spelled `created_at` in a request"),

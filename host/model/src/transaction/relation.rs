@@ -1,4 +1,4 @@
-//! The table of `docs/language.md`, "How values compare".
+//! Comparison of values, as defined in `docs/language.md`, "How values compare".
 
 use std::cmp::Ordering;
 
@@ -8,21 +8,21 @@ use tollgate_guest_abi::{Comparison, Semantics};
 use crate::decimal::Decimal;
 use crate::transaction::Value;
 
-/// The relations that hold between two values; none when either is missing.
+/// The relations that hold between two values; none if either is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelationSet(i32);
 
 impl RelationSet {
-    /// None of them.
+    /// The empty set.
     pub const NONE: RelationSet = RelationSet(0);
-    /// `!=` alone.
+    /// Only `!=`.
     pub const UNEQUAL: RelationSet = RelationSet(relation::NOT_EQUAL);
 
     const fn equality(equal: bool) -> Self {
         RelationSet(if equal { relation::EQUAL } else { relation::NOT_EQUAL })
     }
 
-    /// With the order of two numbers or two times. NaN has none.
+    /// Adds the order of two numbers or times. NaN has none.
     fn with_order(self, order: Option<Ordering>) -> Self {
         let bit = match order {
             Some(Ordering::Less) => relation::LESS,
@@ -33,38 +33,38 @@ impl RelationSet {
         RelationSet(self.0 | bit)
     }
 
-    /// Of two numbers or two times in this order; NaN has none.
+    /// Returns the relations of two numbers or times in this order. NaN has none.
     #[must_use]
     pub fn of_order(order: Option<Ordering>) -> Self {
         Self::equality(order == Some(Ordering::Equal)).with_order(order)
     }
 
-    /// The bits as they cross the border, see [`relation`].
+    /// Returns the bits passed to rule modules, see [`relation`].
     #[must_use]
     pub const fn bits(self) -> i32 {
         self.0
     }
 
-    /// Whether `==` holds.
+    /// Returns whether `==` holds.
     #[must_use]
     pub const fn equal(self) -> bool {
         self.0 & relation::EQUAL != 0
     }
 
-    /// Whether the two have an order.
+    /// Returns whether the values are ordered.
     #[must_use]
     pub const fn have_order(self) -> bool {
         self.0 & (relation::LESS | relation::GREATER | relation::LEVEL) != 0
     }
 
-    /// Whether this relation is among them.
+    /// Returns whether a comparison holds.
     #[must_use]
     pub const fn satisfy(self, comparison: Comparison) -> bool {
         self.0 & comparison.relation_bits() != 0
     }
 }
 
-/// How two values compare.
+/// Compares two values.
 #[must_use]
 pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> RelationSet {
     use Value::{Boolean, Caseless, Missing, Number, Text, Time};
@@ -100,17 +100,16 @@ pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relati
     }
 }
 
-/// A boolean as a text.
 const fn word(boolean: bool) -> &'static str {
     if boolean { "true" } else { "false" }
 }
 
-/// Exactly, or by the doubles nearest to them.
+/// Compares two numbers, exactly or as doubles.
 fn order_of(left: Decimal, right: Decimal, semantics: Semantics) -> Option<Ordering> {
     if semantics.is_exact() { Some(left.cmp(&right)) } else { left.to_f64().partial_cmp(&right.to_f64()) }
 }
 
-/// Two texts have an order only when both are numbers.
+/// Compares two texts as numbers. Returns `None` unless both are numbers.
 fn order_of_texts(left: &str, right: &str, semantics: Semantics) -> Option<Ordering> {
     order_of(Decimal::from_plain(left)?, Decimal::from_plain(right)?, semantics)
 }

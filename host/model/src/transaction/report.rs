@@ -1,4 +1,4 @@
-//! What a ledger says of one transaction: all of it, and how far it has come.
+//! Reports of a ledger about a transaction and its status.
 
 mod event_name;
 mod left_out_id;
@@ -11,38 +11,36 @@ use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
 use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, Transaction};
 
-/// What such a name has to be.
+/// The expected form of an event name.
 const EVENT_EXPECTED: &str = "`transaction.` and a word of at most 255 bytes without control characters";
 
-/// Words of events that tell of a transaction, but not how far it has come.
+/// Event words that do not imply a status.
 const WORDS_WITHOUT_STATUS: [&str; 2] = ["created", "updated"];
 
-/// A transaction with the status that an event means.
+/// A transaction with the status that an event implies.
 #[derive(Debug, Clone)]
 pub struct TransactionReport {
     transaction: Transaction,
     fingerprint: Fingerprint,
-    /// Its entries as they were sent.
     sent: Vec<(Box<str>, Json)>,
 }
 
 impl TransactionReport {
-    /// The word of an event, such as `applied` in `transaction.applied` and `TransactionApplied`; `None` when it is about
-    /// something else.
+    /// Returns the word of an event, such as `applied` in `transaction.applied` or `TransactionApplied`. Returns `None`
+    /// for other events.
     #[must_use]
     pub fn word_of(event: &str) -> Option<Cow<'_, str>> {
         event_name::word_of(event)
     }
 
-    /// Reads what came with an event of this word. A `transaction_id` that is left out follows from the id of the message, or
-    /// from what is told where it has none, so that an event that is told again is about the same transaction.
+    /// Reads the data of an event with this word. A missing `transaction_id` is derived from the message id or, if
+    /// there is none, from the data. A repeated event is then about the same transaction.
     ///
-    /// The event means the status that the transaction brings; or its own word, when none is brought or the word is known
-    /// to tell of a later stage: what a ledger sends along may be older than its news. `created` and `updated` are no
-    /// statuses.
+    /// The event implies the status in its data. The word applies instead if there is none, or if the word is a later
+    /// stage: the record sent along may be older than the event. `created` and `updated` are not statuses.
     ///
     /// # Errors
-    /// When it is no transaction, or the word none that could be a status; the error names the field.
+    /// If the data is not a valid transaction, or the word cannot be a status; the error names the field.
     pub fn read(
         word: &str,
         data: Json,
@@ -63,13 +61,13 @@ impl TransactionReport {
         let fingerprint = fingerprint_with(&sent, status);
         let mut meant = transaction.with_status(status);
         if transaction.status.is_some() {
-            // The word is later than the record that the event carries, and so than the change that the record tells.
+            // The word is newer than the record in the event, so the change time of that record does not apply.
             meant.unnamed.retain(|(name, _)| **name != *CHANGED_FIELD);
         }
         Ok(Self { transaction: meant, fingerprint, sent })
     }
 
-    /// The same, which happened when it was scheduled for, if that is later than the time it is told with.
+    /// Moves the time of the transaction to its schedule, if that is later than the reported time.
     #[must_use]
     pub fn at_its_schedule(mut self) -> Self {
         if let Some(scheduled) = self.transaction.scheduled_for.clone()
@@ -80,33 +78,33 @@ impl TransactionReport {
         self
     }
 
-    /// The same under another status.
+    /// Replaces the status.
     #[must_use]
     pub fn with_status(self, status: &str) -> Self {
         let fingerprint = fingerprint_with(&self.sent, Some(status));
         Self { transaction: self.transaction.with_status(Some(status)), fingerprint, ..self }
     }
 
-    /// The transaction, with the status that is meant.
+    /// Returns the transaction with the implied status.
     #[must_use]
     pub const fn transaction(&self) -> &Transaction {
         &self.transaction
     }
 
-    /// The transaction alone.
+    /// Returns the transaction alone.
     #[must_use]
     pub fn into_transaction(self) -> Transaction {
         self.transaction
     }
 
-    /// That of the transaction, as if it had been sent with the status that is meant.
+    /// Returns the fingerprint that the transaction would have if it had been sent with the implied status.
     #[must_use]
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Whether it tells of a transaction that was first sent with this status and this fingerprint: whether they say the
-    /// same, their statuses apart.
+    /// Returns whether the report is about a transaction first sent with this status and fingerprint. Only the status
+    /// may differ.
     #[must_use]
     pub fn is_of(&self, first_status: Option<&str>, first: Fingerprint) -> bool {
         self.fingerprint == first || fingerprint_with(&self.sent, first_status) == first

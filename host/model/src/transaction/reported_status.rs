@@ -1,9 +1,9 @@
-//! What was told of the status of a transaction, where a ledger tells when it changed.
+//! The reported status of a transaction, for ledgers that report when it changed.
 //!
-//! A ledger that tries a payment again under one id tells `failed` and later `applied`. By stages alone the `failed` would stand for
-//! ever. Where each piece of news says when the ledger changed the payment (`updated_at`), the latest change stands, and of one
-//! change the furthest status. News without it counts by its stage, against what stands. Both parts are the maximum of a total order,
-//! so what stands in the end depends neither on the order in which news arrives nor on how often.
+//! A ledger may retry a payment under the same id and report `failed`, then `applied`. By stage alone, `failed` would
+//! win forever. With change times (`updated_at`) the latest change wins, and among reports of one change the furthest
+//! status. A report without a change time competes by stage with the current status. Both parts are the maximum of a
+//! total order, so the result depends neither on the order nor on the number of reports.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::transaction::left_out::is_zero_time;
 use crate::transaction::status::{StatusStage, further};
 use crate::transaction::{Json, StatedTime, Transaction};
 
-/// The member of a transaction that says when the ledger changed it.
+/// The field with the time of the last change in the ledger.
 pub const CHANGED_FIELD: &str = "updated_at";
 
-/// What was told of a status, with and without the time of the change.
+/// The status reported so far, with and without change times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportedStatus {
-    /// What was told of the latest change.
+    /// Status of the latest change.
     pub latest: Option<DatedStatus>,
-    /// The furthest of what was told without a time.
+    /// Furthest status reported without a change time.
     pub undated: Option<Arc<str>>,
 }
 
 /// A status with its change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatedStatus {
-    /// When the ledger changed it: in microseconds since 1970 UTC, or as a version of the row; greater is later.
+    /// Time of the change in microseconds since 1970 UTC, or version of the row; greater is later.
     pub changed: i64,
-    /// What it was from then on.
+    /// Status after the change.
     pub status: Arc<str>,
 }
 
@@ -41,19 +41,19 @@ impl DatedStatus {
 }
 
 impl ReportedStatus {
-    /// What a transaction tells of itself.
+    /// Returns the status that a transaction reports.
     #[must_use]
     pub fn of(transaction: &Transaction) -> Self {
         Self::default().with(transaction.status.as_deref(), transaction.changed())
     }
 
-    /// The status that stands: the further of the two.
+    /// Returns the current status: the further of the two.
     #[must_use]
     pub fn status(&self) -> Option<&str> {
         further(self.latest.as_ref().map(|latest| &*latest.status), self.undated.as_deref())
     }
 
-    /// The same, when this was told as well. No status tells nothing.
+    /// Adds a report. A report without a status has no effect.
     #[must_use]
     pub fn with(&self, status: Option<&str>, changed: Option<i64>) -> Self {
         let Some(status) = status else { return self.clone() };
@@ -73,8 +73,8 @@ impl ReportedStatus {
 }
 
 impl Transaction {
-    /// When the ledger changed it, as its `updated_at` says: a time as metadata may state one, or a whole number, which is a version of
-    /// the row. `None` where it says nothing of the kind, and of the year 1.
+    /// Returns when the ledger changed the transaction, from `updated_at`: a time as in metadata, or an integer row
+    /// version. Returns `None` for any other value and for the zero time of year 1.
     #[must_use]
     pub fn changed(&self) -> Option<i64> {
         let (_, told) = self.unnamed.iter().find(|(name, _)| **name == *CHANGED_FIELD)?;
@@ -96,7 +96,7 @@ mod tests {
 
     type Reported<'t> = (Option<&'t str>, Option<i64>);
 
-    /// What stands is the same whatever the order.
+    /// Checks that the order of reports does not affect the result.
     #[track_caller]
     fn check(told: &[Reported<'_>], expected: Option<&str>) {
         let hear =

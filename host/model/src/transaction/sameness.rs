@@ -1,14 +1,14 @@
-//! Whether texts are the same, for those who compare one with many.
+//! Fast equality of short texts, for code that compares one text with many.
 
-/// Whether two texts are the same.
+/// Returns whether two texts are equal.
 #[must_use]
 #[inline]
 pub fn is_same_text(one: &str, other: &str) -> bool {
     is_same_bytes(one.as_bytes(), other.as_bytes())
 }
 
-/// Whether two slices are the same. As many bytes as most names have are two words that may overlap, which is quicker than to
-/// call somebody.
+/// Returns whether two slices are equal. Up to 32 bytes, two overlapping words are compared, which is faster than a
+/// function call.
 #[must_use]
 #[inline]
 pub fn is_same_bytes(one: &[u8], other: &[u8]) -> bool {

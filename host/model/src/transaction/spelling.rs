@@ -1,16 +1,16 @@
-//! Members of a body that are a known field in another spelling.
+//! Detection of misspelled fields in a body.
 //!
-//! `transactionId` in place of `transaction_id` would be kept as a field that nobody named, and the transaction would get an
-//! id of its own: so whoever spells fields otherwise is told.
+//! `transactionId` instead of `transaction_id` would be stored as an unknown field, and the transaction would get a
+//! generated id. The sender therefore gets an error.
 
 use crate::transaction::parse::FIELDS;
 
-/// Longest name that is looked at, in bytes: the longest field has 20.
+/// Maximum length of a name that is checked, in bytes. The longest field has 20.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The field of the interface that a name spells in another way; `None` for a field itself, and for anything else.
+/// Returns the field of which a name is another spelling. Returns `None` for an exact field name and for other names.
 ///
-/// Case and `_`, `-`, `.` and blanks do not count, so `TransactionId`, `transaction-id` and `metaData` are spellings.
+/// Case, `_`, `-`, `.` and spaces are ignored, so `TransactionId`, `transaction-id` and `metaData` are spellings.
 pub(in crate::transaction) fn meant_by(name: &str) -> Option<&'static str> {
     if name.len() > NAME_BYTES_MAX || FIELDS.contains(&name) {
         return None;

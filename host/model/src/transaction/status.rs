@@ -1,18 +1,18 @@
-//! How far a transaction has come, as its status tells.
+//! The stages of a transaction, as its status indicates them.
 //!
-//! News of one transaction arrives late, twice and in any order. What stands in the end must not depend on that, so a
-//! status is never overwritten: of all that were heard without the time of a change, the *furthest* stands. Taking the furthest is commutative,
-//! associative and idempotent, because it is the maximum of a total order: by stage, then by the word itself.
+//! Reports arrive late, twice and in any order, and the final status must not depend on that. A status is therefore
+//! never overwritten: among reports without a change time, the *furthest* status wins. That is commutative, associative
+//! and idempotent, because it is the maximum of a total order: by stage, then by the word itself.
 
 use std::sync::Arc;
 
 use crate::transaction::Transaction;
 
-/// The stages of a life cycle, from its begin to its end.
+/// The stages of the life cycle, from start to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StatusStage {
     Pending,
-    /// A word that is not in the table: it says more than that something is pending, and no more than that.
+    /// A word that is not in the table. It ranks just above pending.
     Unlisted,
     Queued,
     Scheduled,
@@ -24,7 +24,7 @@ pub(super) enum StatusStage {
     Refunded,
 }
 
-/// The words with a stage, in small letters; their case does not matter.
+/// The known words with their stages, in lower case. Their case is ignored.
 const WORDS: [(&str, StatusStage); 32] = [
     ("created", StatusStage::Pending),
     ("initiated", StatusStage::Pending),
@@ -67,13 +67,12 @@ impl StatusStage {
     }
 }
 
-/// Whether this status is one of the table, in any case.
 pub(super) fn is_listed(status: &str) -> bool {
     StatusStage::of(status) != StatusStage::Unlisted
 }
 
-/// The status that stands when both were heard: of the later stage; of one stage, the word that is greater by its bytes;
-/// no status is less than any.
+/// Returns the further of two statuses: the later stage, then the greater word by bytes. No status is less than any
+/// status.
 #[must_use]
 pub(super) fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Option<&'s str> {
     std::cmp::max_by_key(one, other, |status: &Option<&'s str>| {
@@ -81,8 +80,8 @@ pub(super) fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Optio
     })
 }
 
-/// What one piece of news means that names a status twice, in what it brings and in its own word: the word when nothing
-/// is brought, or when the word is known to tell of a later stage; else what is brought, which is how its sender spells it.
+/// Returns the status that a report implies, from the status in its data and its event word. The word applies if there
+/// is no status, or if the word is a later stage. Otherwise the status in the data applies.
 pub(super) fn meant<'s>(brought: Option<&'s str>, word: Option<&'s str>) -> Option<&'s str> {
     match (brought.map(StatusStage::of), word.map(StatusStage::of)) {
         (Some(_), Some(StatusStage::Unlisted)) => brought,
@@ -92,7 +91,7 @@ pub(super) fn meant<'s>(brought: Option<&'s str>, word: Option<&'s str>) -> Opti
 }
 
 impl Transaction {
-    /// The same transaction with another status.
+    /// Returns the same transaction with another status.
     #[must_use]
     pub fn with_status(&self, status: Option<&str>) -> Transaction {
         Transaction { status: status.map(Arc::from), ..self.clone() }
@@ -153,13 +152,11 @@ mod tests {
         assert!(WORDS.is_sorted_by_key(|(_, stage)| stage));
     }
 
-    /// The texts in the list that begins here.
     fn listed(text: &str) -> BTreeSet<&str> {
         let list = text.split_once(')').unwrap().0;
         list.split('"').skip(1).step_by(2).collect()
     }
 
-    /// All words of these stages.
     fn words_of(stages: &[StatusStage]) -> BTreeSet<&'static str> {
         WORDS.iter().filter(|(_, stage)| stages.contains(stage)).map(|(word, _)| *word).collect()
     }

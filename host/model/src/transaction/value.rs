@@ -1,4 +1,4 @@
-//! What rules see of a field.
+//! Field values as rules see them.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use tollgate_guest_abi::Semantics;
 use crate::decimal::Decimal;
 use crate::transaction::{EventTime, Json, StatedTime};
 
-/// A text with its ASCII letters as small ones.
+/// Returns a text with its ASCII letters in lower case.
 #[must_use]
 pub fn in_small_letters(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -17,22 +17,22 @@ pub fn in_small_letters(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A view of one value, with the types the language knows.
+/// A view of one value, with the types of the language.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
-    /// nil: an unknown name, a missing key, a path through a scalar, JSON null, an optional field left out.
+    /// Nil: an unknown name, a missing key, a path through a scalar, JSON null, or an absent optional field.
     Missing,
-    /// `true` or `false`
+    /// `true` or `false`.
     Boolean(bool),
-    /// Exact.
+    /// An exact number.
     Number(Decimal),
-    /// Case-sensitive, not trimmed.
+    /// A text: case-sensitive, not trimmed.
     Text(&'a str),
-    /// As it was sent. It equals every text that differs from it in the case of ASCII letters alone.
+    /// A text as it was sent, which equals every text that differs only in the case of ASCII letters.
     Caseless(&'a str),
-    /// One of the date-time fields. A date-time in metadata is a text.
+    /// The value of a date-time field. A date-time in metadata is a text.
     Time(&'a EventTime),
-    /// An array; only `in` looks into it.
+    /// An array, of which only `in` reads the elements.
     List(&'a [Json]),
     /// An object.
     Object(&'a Json),
@@ -40,17 +40,17 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     #[inline]
-    /// Returns the value of a text, or of none.
+    /// Returns the value of an optional text.
     pub fn of_text(text: Option<&'a str>) -> Self {
         text.map_or(Value::Missing, Value::Text)
     }
 
-    /// Returns the value of a time, or of none.
+    /// Returns the value of an optional time.
     pub fn of_time(time: Option<&'a EventTime>) -> Self {
         time.map_or(Value::Missing, Value::Time)
     }
 
-    /// The view of a piece of metadata.
+    /// Returns the view of a metadata value.
     #[must_use]
     pub fn of_json(json: Option<&'a Json>) -> Self {
         match json {
@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A part of a date-time, which is a small whole number; NaN is missing.
+    /// Returns the value of a date-time part, which is a small integer. NaN is missing.
     #[must_use]
     pub fn of_time_part(part: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a part of a date-time is small")]
@@ -71,13 +71,13 @@ impl<'a> Value<'a> {
         if part.is_nan() { Value::Missing } else { Value::Number(Decimal::of_units(number, 0)) }
     }
 
-    /// Whether nothing is there.
+    /// Returns whether the value is missing.
     #[must_use]
     pub const fn is_missing(&self) -> bool {
         matches!(self, Value::Missing)
     }
 
-    /// As a number: a number, or a text that is wholly a plain decimal number.
+    /// Returns the number, or the value of a text that is a plain decimal number.
     #[must_use]
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
@@ -87,7 +87,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As a text, as it was sent.
+    /// Returns the text as it was sent.
     #[must_use]
     pub const fn as_text(&self) -> Option<&'a str> {
         match self {
@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same value; a text equals others whatever the case of their ASCII letters.
+    /// Returns the same value, with a text compared regardless of ASCII case.
     #[must_use]
     pub const fn caseless(self) -> Self {
         match self {
@@ -105,13 +105,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As the double rules compute with; NaN when it is no number.
+    /// Returns the double with which rules compute, or NaN if the value is not a number.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         self.as_decimal().map_or(f64::NAN, Decimal::to_f64)
     }
 
-    /// What patterns are searched in: a text, a number's plain decimal text, a boolean's word, a date-time as given.
+    /// Returns the text that patterns search: a text, a plain decimal number, a boolean word, or a date-time as given.
     #[must_use]
     pub fn as_searchable(&self) -> Option<Cow<'a, str>> {
         match self {
@@ -123,7 +123,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The time it states: that of a date-time field, or of a text.
+    /// Returns the time of a date-time field, or the time that a text states.
     #[must_use]
     pub fn as_time(&self, semantics: Semantics) -> Option<StatedTime> {
         match self {

@@ -1,9 +1,9 @@
-//! A [`Transaction`] back to JSON, under the names of the wire.
+//! Conversion of a [`Transaction`] to JSON with wire names.
 
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::{EventTime, Transaction};
 
-/// Names that the service uses beside the fields of a transaction it answers with.
+/// Names that the service adds to the fields of a transaction in its responses.
 pub const RESERVED: [&str; 8] = [
     "verdict",
     "score",
@@ -15,18 +15,18 @@ pub const RESERVED: [&str; 8] = [
     "latest_description",
 ];
 
-/// Most transactions are written in so many bytes.
+/// Usual size of a transaction, in bytes.
 const USUAL_BYTES: usize = 512;
 
 impl Transaction {
-    /// As callers read it, a JSON object: every named field that is there, the defaults included, then the unnamed ones.
-    /// An unnamed field whose name is [`RESERVED`] is left out, because the evaluation's own stands in its place.
+    /// Returns the JSON object for callers: all present named fields including defaults, then the unnamed ones. An
+    /// unnamed field with a [`RESERVED`] name is omitted, because the evaluation uses that name.
     #[must_use]
     pub fn to_wire(&self) -> String {
         self.written(self.timestamp.as_str(), |name| !RESERVED.contains(&name))
     }
 
-    /// As the store keeps it: all there is. [`Transaction::from_stored`] reads it back.
+    /// Returns the complete form for storage. [`Transaction::from_stored`] parses it.
     #[must_use]
     pub fn to_stored(&self) -> String {
         self.written(&self.timestamp.to_stored(), |_| true)
@@ -89,7 +89,7 @@ mod tests {
 
     const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 
-    /// Whoever may bring it.
+    /// Reads a body with the default options, ignoring its objection.
     fn read(body: &str) -> InjectRequest {
         InjectRequest::read(body.as_bytes(), &RequestOptions::default(), ARRIVAL).unwrap()
     }

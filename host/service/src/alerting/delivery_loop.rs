@@ -1,7 +1,7 @@
-//! The courier: takes alerts that are due out of the store, and writes down what became of them.
+//! The delivery loop: takes due alerts out of the store, sends them, and records the outcomes.
 //!
-//! It holds few alerts at a time, however many there are, and writes to the store now and then, not for each: what was
-//! delivered and not yet written down is delivered again after a crash, under the same id.
+//! It holds a bounded number of alerts and writes outcomes to the store in batches. An alert that was delivered but not
+//! yet recorded is delivered again after a crash, with the same id.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -22,61 +22,55 @@ use crate::alerting::retries::Retries;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
-/// Deliveries at once.
+/// Concurrent deliveries.
 const PARALLEL_MAX: usize = 16;
-/// Alerts taken out of the store at once.
+/// New alerts taken out of the store at once.
 const BATCH_MAX: usize = 128;
-/// Outcomes that are written down at once; no more is begun while so many wait for it.
+/// Unrecorded outcomes that force a write; no more alerts are taken until it succeeds.
 const SETTLED_MAX: usize = 512;
-/// Outcomes wait so long for others: each writing costs the transactions a wait for the disk.
+/// How long outcomes are collected before they are written: each write makes transactions wait for the disk.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
-/// However far away the next alert is due, the store is asked this often.
+/// Maximum interval between two queries of the store.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// While alerts are on their way, they are counted this often.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
-/// After the store failed.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A clock that is back by more than this has fallen, and not been set right bit by bit.
+/// A clock that falls back by more than this was set back, not slewed.
 const FALL_BACK_MIN: Duration = Duration::from_secs(1);
-/// When it fell, what was under way is written down by the clock as it was, until so long after.
+/// How long deliveries begun before the clock fell back may record a due time by the old clock.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 /// How long deliveries under way may take to end once the service stops.
 const DRAIN: Duration = Duration::from_secs(2);
-/// So long dead letters are kept.
 const DEAD_LETTERS_KEPT: TimeDelta = TimeDelta::days(30);
-/// How often those that are older are removed.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// What a courier works with.
+/// The dependencies of a [`DeliveryLoop`].
 pub(super) struct DeliveryDeps {
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) post: Post,
     pub(super) endpoints: Arc<Endpoints>,
-    /// `None`: nothing is signed.
+    /// `None`: alerts are not signed.
     pub(super) keys: Option<SigningKeys>,
     pub(super) retries: Retries,
     pub(super) arrived: Arc<Notify>,
 }
 
-/// The one who delivers.
 pub(super) struct DeliveryLoop {
     deps: Arc<DeliveryDeps>,
-    /// Taken out of the store, and not yet begun.
+    /// Taken out of the store, delivery not yet started.
     ready: VecDeque<DueAlert>,
-    /// Everything between its way out of the store and the writing of its outcome.
+    /// Every alert taken out of the store whose outcome is not yet recorded.
     busy: HashSet<Sequence>,
     under_way: JoinSet<(Sequence, AlertOutcome)>,
     settled: Vec<(Sequence, AlertOutcome)>,
-    /// When the store is asked next.
     look_at: Instant,
     settle_at: Option<Instant>,
     count_at: Instant,
     forget_at: Instant,
-    /// When the clock was read, and what it showed, in microseconds since 1970 UTC.
+    /// When the clock was last read, and its value in microseconds since 1970 UTC.
     clock_read: Option<(Instant, i64)>,
-    /// When waits are looked at next, lest they are by a clock that was ahead.
+    /// When to check next for waits computed by a clock that was ahead.
     shorten_at: Option<Instant>,
 }
 
@@ -94,7 +88,7 @@ impl DeliveryLoop {
             count_at: now,
             forget_at: now,
             clock_read: None,
-            // Nobody knows what the clock was in an earlier run.
+            // The clock may have been ahead in an earlier run.
             shorten_at: Some(now),
         }
     }
@@ -120,14 +114,14 @@ impl DeliveryLoop {
         self.finish().await;
     }
 
-    /// When there is something to do, whatever happens until then.
+    /// When to wake up if no event arrives before.
     fn wake_at(&self) -> Instant {
-        // While some are ready, the end of those under way comes first.
+        // While alerts are ready, the loop waits for a delivery to end.
         let look_at = if self.ready.is_empty() { self.look_at } else { Instant::now() + LOOK_EVERY };
         self.settle_at.map_or(look_at, |settle_at| settle_at.min(look_at))
     }
 
-    /// Everything that can be done without waiting for a webhook.
+    /// Does all work that does not wait for a webhook.
     async fn work(&mut self) -> Result<(), StoreError> {
         let now = Instant::now();
         let is_time = self.settle_at.is_some_and(|settle_at| settle_at <= now);
@@ -146,11 +140,10 @@ impl DeliveryLoop {
         Ok(())
     }
 
-    /// Takes what is due out of the store.
     async fn look(&mut self) -> Result<(), StoreError> {
         let store = &self.deps.store;
         let now = self.deps.clock.now().timestamp_micros();
-        // What is busy still stands there as due.
+        // Busy alerts are still due in the store.
         let limit = self.busy.len() + BATCH_MAX;
         let due = store.due_alerts(now, limit).await?;
         let has_more = due.len() == limit;
@@ -170,7 +163,8 @@ impl DeliveryLoop {
         Ok(())
     }
 
-    /// Now and then: it takes longer the more there are. Whether some are due at another time than before.
+    /// Updates the metrics and removes expired dead letters, at intervals because counting is slow for many alerts.
+    /// Returns whether any due time changed.
     async fn count(&mut self, now: i64) -> Result<bool, StoreError> {
         if self.count_at > Instant::now() {
             return Ok(false);
@@ -191,7 +185,7 @@ impl DeliveryLoop {
         Ok(n_shortened > 0)
     }
 
-    /// No alert waits for a clock that fell back to be again where it was; how many would have.
+    /// Shortens waits that were computed by a clock that has since fallen back. Returns how many.
     async fn shorten_waits(&mut self, now: i64) -> Result<u64, StoreError> {
         let has_fallen = self.clock_read.is_some_and(|(at, then)| {
             let passed = at.elapsed().saturating_sub(FALL_BACK_MIN).as_micros();
@@ -214,7 +208,7 @@ impl DeliveryLoop {
 
     fn note(&mut self, ended: Option<(Sequence, AlertOutcome)>) {
         let Some((sequence, outcome)) = ended else {
-            // Which one it was is not known: all are looked for again after the next start.
+            // The alert is unknown here: it is delivered again after the next start.
             tracing::error!("a delivery of an alert broke off");
             return;
         };
@@ -228,19 +222,19 @@ impl DeliveryLoop {
             self.busy.remove(&sequence);
         }
         self.settle_at = None;
-        // What failed is due at another time now.
+        // Alerts that failed have a new due time.
         (self.look_at, self.count_at) = (Instant::now(), Instant::now());
         Ok(())
     }
 
-    /// Waits a little for what is under way, and writes down what became of it.
+    /// Waits up to [`DRAIN`] for deliveries under way, and records the outcomes.
     async fn finish(mut self) {
         let rest = async {
             while let Some(ended) = self.under_way.join_next().await {
                 self.settled.extend(ended.ok());
             }
         };
-        // What does not end in time is delivered again.
+        // A delivery that does not end in time is repeated after the next start.
         timeout(DRAIN, rest).await.ok();
         if let Err(error) = self.deps.store.settle_alerts(&self.settled).await {
             let n_alerts = self.settled.len();
@@ -250,7 +244,7 @@ impl DeliveryLoop {
 }
 
 impl DeliveryDeps {
-    /// One attempt: each webhook in turn, until one takes it.
+    /// Makes one attempt: tries each webhook in turn until one accepts the alert.
     async fn attempt(&self, alert: &DueAlert) -> AlertOutcome {
         let record = &alert.record;
         let mut reason = "no webhook is left: each answered 410".to_owned();
@@ -289,7 +283,7 @@ impl DeliveryDeps {
         }
     }
 
-    /// As Standard Webhooks have them.
+    /// Returns the headers of the Standard Webhooks specification.
     fn headers(&self, alert: &DueAlert, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
         let (id, seconds) = (alert.record.id.as_str(), now.timestamp());
         let mut headers = vec![("webhook-id", id.to_owned()), ("webhook-timestamp", seconds.to_string())];

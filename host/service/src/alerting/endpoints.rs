@@ -1,4 +1,4 @@
-//! The webhooks: whom to tell first, and whom instead.
+//! The webhook endpoints and the order in which they are tried.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,23 +9,21 @@ use tollgate_links::outbound::{PeerAddress, PostError};
 
 use crate::telemetry::metrics::Metrics;
 
-/// So long a webhook that failed is passed over while there is another: one that hangs must not hold up every alert.
+/// How long a failed endpoint is skipped while another one is available: one that hangs must not delay every alert.
 const REST: Duration = Duration::from_secs(30);
 
-/// All webhooks, in the order of the settings.
 #[derive(Debug)]
 pub(super) struct Endpoints {
     all: Vec<Endpoint>,
     metrics: Arc<Metrics>,
 }
 
-/// One of them.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) address: PeerAddress,
-    /// It answered 410: until the next start nothing is sent there.
+    /// Whether it answered 410; nothing is sent to it until the next start.
     is_gone: AtomicBool,
-    /// When it failed last and why, since it last took something.
+    /// Time and reason of the last failure since the last success.
     failed: Mutex<Option<(Instant, PostError)>>,
 }
 
@@ -35,14 +33,13 @@ impl Endpoints {
         Self { all: addresses.into_iter().map(endpoint).collect(), metrics }
     }
 
-    /// Whom to tell, in this order, until one takes it: those that did not fail lately, or else all that are not gone.
+    /// Returns the endpoints to try, in order: those without a recent failure, or else all that are not gone.
     pub(super) fn in_turn(&self) -> Vec<&Endpoint> {
         let there = || self.all.iter().filter(|endpoint| !endpoint.is_gone.load(Ordering::Relaxed));
         let rested: Vec<&Endpoint> = there().filter(|endpoint| !endpoint.is_resting()).collect();
         if rested.is_empty() { there().collect() } else { rested }
     }
 
-    /// Takes note of how an attempt ended.
     pub(super) fn note(&self, endpoint: &Endpoint, outcome: &Result<(), PostError>) {
         match outcome {
             Ok(()) => *endpoint.failed.lock() = None,
@@ -64,7 +61,7 @@ impl Endpoints {
         }
     }
 
-    /// As `/readyz` puts it.
+    /// Returns the status shown by `/readyz`.
     pub(super) fn status(&self) -> String {
         let words: Vec<String> = self.all.iter().filter_map(Endpoint::complaint).collect();
         if words.is_empty() { "ok".to_owned() } else { words.join("; ") }

@@ -1,11 +1,10 @@
-//! When to try again: the times of the settings, each a little shorter or longer by chance.
+//! Retry delays: those of the settings, with random jitter.
 
 use std::time::Duration;
 
-/// How far a wait may be from what was set, in parts of it.
+/// Maximum deviation from the configured delay, as a fraction of it.
 const JITTER: f64 = 0.2;
 
-/// The waits after attempts that failed.
 #[derive(Debug, Clone)]
 pub(super) struct Retries {
     waits: Vec<Duration>,
@@ -16,14 +15,15 @@ impl Retries {
         Self { waits }
     }
 
-    /// How long to wait after so many attempts; `None` when it was the last.
+    /// Returns the delay after `n_attempts` attempts, or `None` after the last one.
     pub(super) fn after(&self, n_attempts: u32) -> Option<Duration> {
         let place = usize::try_from(n_attempts).unwrap_or(usize::MAX).checked_sub(1)?;
         let wait = self.waits.get(place)?;
         Some(wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
     }
 
-    /// The longest that each wait can become, by attempts before it, in microseconds; the first attempt waits for nothing.
+    /// Returns the longest possible delay for each number of attempts made, in microseconds. The first attempt has no
+    /// delay.
     pub(super) fn longest_micros(&self) -> Vec<i64> {
         let longest = self.waits.iter().map(|wait| wait.mul_f64(1.0 + JITTER).as_micros());
         std::iter::once(0).chain(longest.map(|micros| i64::try_from(micros).unwrap_or(i64::MAX))).collect()

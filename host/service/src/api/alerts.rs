@@ -1,4 +1,4 @@
-//! Alerts that no webhook took.
+//! Alerts that no webhook accepted.
 
 pub(super) mod dead_letters;
 pub(super) mod replay;

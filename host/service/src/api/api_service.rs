@@ -1,6 +1,6 @@
-//! What every request passes on its way in, and every answer on its way out.
+//! Steps that apply to every request and every response.
 //!
-//! One function around the router, and not layers of it: a router makes each of its layers anew for every request.
+//! They are one function around the router because a router clones each of its layers for every request.
 
 use std::panic::AssertUnwindSafe;
 
@@ -13,7 +13,7 @@ use tower::Service as _;
 
 use super::{ApiState, finish, guard, routes};
 
-/// Everything that is served over HTTP. Cheap to clone, and cloned for every request.
+/// The HTTP service. Cheap to clone; it is cloned for every request.
 #[derive(Debug, Clone)]
 pub(super) struct ApiService {
     routes: Router,
@@ -33,10 +33,10 @@ impl ApiService {
         Self { routes, state }
     }
 
-    /// The answer to a request, whatever becomes of it.
+    /// Answers a request, even if its handler panics.
     pub(super) async fn answer(mut self, request: Request) -> Response {
         let has_body = !request.body().is_end_stream();
-        // Nothing of what was under way when it panicked is used again.
+        // State that was in use during a panic is never used again.
         let answer = AssertUnwindSafe(self.pass(request)).catch_unwind().await;
         finish::finish(&self.state.metrics, has_body, answer.unwrap_or_else(finish::panicked))
     }

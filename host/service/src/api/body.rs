@@ -1,4 +1,4 @@
-//! The body of a request: announced as what its path takes, read up to a cap and no further.
+//! Request bodies: checks the media type and reads up to a cap.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::error_code::ErrorCode;
 use super::linger::{LINGER_BYTES_MAX, linger, linger_for_late};
 use super::listener::ArrivalError;
 
-/// What a route that reads a body can answer because of it, its parsing included.
+/// Errors that a route with a JSON body can return, parsing included.
 pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::UnsupportedMediaType,
     ErrorCode::BodyTooLarge,
@@ -31,7 +31,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidField,
 ];
 
-/// What a route that reads bytes, and not JSON, can answer because of them.
+/// Errors that a route with a binary body can return.
 pub(super) const ERRORS_OF_BYTES: &[ErrorCode] = &[
     ErrorCode::UnsupportedMediaType,
     ErrorCode::BodyTooLarge,
@@ -39,7 +39,7 @@ pub(super) const ERRORS_OF_BYTES: &[ErrorCode] = &[
     ErrorCode::IncompleteBody,
 ];
 
-/// At most `BYTES_MAX` bytes that claim to be a WebAssembly module.
+/// A body declared as a WebAssembly module, at most `BYTES_MAX` bytes.
 #[derive(Debug)]
 pub(super) struct WasmBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
 
@@ -51,7 +51,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for WasmBody<BYTES_M
     }
 }
 
-/// At most `BYTES_MAX` bytes that claim to be JSON.
+/// A body declared as JSON, at most `BYTES_MAX` bytes.
 #[derive(Debug)]
 pub(super) struct JsonBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
 
@@ -63,7 +63,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for JsonBody<BYTES_M
     }
 }
 
-/// The same, or no body at all: a page that sends none is told apart by its `Origin`.
+/// A JSON body of at most `BYTES_MAX` bytes, or no body. A page that sends no body is recognised by its `Origin`.
 #[derive(Debug)]
 pub(super) struct MaybeJsonBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
 
@@ -87,7 +87,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for MaybeJsonBody<BY
     }
 }
 
-/// What a body says it is.
+/// The declared media type of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeclaredType {
     /// `application/json`
@@ -98,7 +98,7 @@ pub(super) enum DeclaredType {
     Wasm,
 }
 
-/// Reads a body that is announced as one of these and has at most `bytes_max` bytes.
+/// Reads a body of at most `bytes_max` bytes whose declared type is in `takes`.
 pub(super) async fn read_announced(
     request: Request,
     takes: &[DeclaredType],
@@ -128,8 +128,9 @@ pub(super) async fn read_announced(
     }
 }
 
-/// A page can send forms and plain text anywhere without asking first; so this is a defence, not pedantry. Plain text is
-/// taken where the method alone makes a page ask; JSON and modules are types for which it has to.
+/// Checks the media type as a defence against web pages: a page can send forms and plain text anywhere without a
+/// preflight. Plain text is accepted only where the method already requires a preflight. JSON and modules always
+/// require one.
 fn require_one_of(takes: &[DeclaredType], headers: &HeaderMap) -> Result<DeclaredType, ApiError> {
     let refuse = |message: String| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
     let names = || takes.iter().map(|one| format!("`{}`", one.essence())).collect::<Vec<_>>().join(" or ");
@@ -148,7 +149,7 @@ fn require_one_of(takes: &[DeclaredType], headers: &HeaderMap) -> Result<Declare
     Ok(*announced)
 }
 
-/// The name of UTF-8, and the one under which many programs know it.
+/// Spellings of UTF-8 in common use.
 const UTF_8: [&str; 2] = ["utf-8", "utf8"];
 
 impl DeclaredType {
@@ -160,7 +161,7 @@ impl DeclaredType {
         }
     }
 
-    /// With parameters or without; a charset, when there is one, must be UTF-8 by either of its usual names.
+    /// Returns whether `media_type` names this type. A charset parameter, if present, must be UTF-8.
     fn is_said_by(self, media_type: &str) -> bool {
         let mut parts = media_type.split(';').map(str::trim);
         parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(self.essence()))
@@ -171,7 +172,7 @@ impl DeclaredType {
     }
 }
 
-/// Refuses before the first byte of the body is read. The server below holds a body to the length it announces.
+/// Refuses a body before its first byte is read. The HTTP server enforces the announced length.
 fn refuse_announced_length(headers: &HeaderMap, bytes_max: usize) -> Result<(), ApiError> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match announced.and_then(|length| length.parse::<u64>().ok()) {
@@ -180,7 +181,7 @@ fn refuse_announced_length(headers: &HeaderMap, bytes_max: usize) -> Result<(), 
     }
 }
 
-/// Reads piece by piece and stops at the piece that goes over the cap.
+/// Reads the body frame by frame and stops at the frame that exceeds the cap.
 async fn read(body: &mut Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(bytes_max);
     let mut bytes = Vec::with_capacity(announced.min(bytes_max));
@@ -196,7 +197,7 @@ async fn read(body: &mut Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     Ok(bytes)
 }
 
-/// Whether the time was over, or the body.
+/// Distinguishes a body that was too slow from one that was cut off.
 fn incomplete(cause: &BoxError) -> ApiError {
     match cause.downcast_ref() {
         Some(ArrivalError::Late) => ApiError::new(ErrorCode::RequestTimeout, "the body took too long"),

@@ -1,4 +1,4 @@
-//! A page to read `/openapi.json` with; all of its files come out of the binary.
+//! A page that renders `/openapi.json`. All of its files are embedded in the binary.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,15 +14,15 @@ use super::quoted::quoted;
 
 pub(super) const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
 
-/// The page loads from this service alone, and no other page frames it. Its styles are inline.
+/// The page loads only from this service, and no other page may frame it. Its styles are inline.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// The document's address is relative, so that a proxy may put a prefix in front; no outside service checks it.
+/// The address of the document is relative, so a proxy may add a prefix. No external service validates it.
 static PAGE: LazyLock<Arc<Config<'static>>> =
     LazyLock::new(|| Arc::new(Config::from("../openapi.json").validator_url("none")));
 
-/// Leads to the page.
+/// Redirects to the documentation page.
 #[utoipa::path(
     get, path = "/docs", tag = "Documentation",
     responses((status = 308, description = "The page is at `/docs/`."))
@@ -31,7 +31,7 @@ pub(super) async fn to_page() -> Redirect {
     Redirect::permanent("docs/")
 }
 
-/// The page itself.
+/// Returns the documentation page.
 #[utoipa::path(
     get, path = "/docs/", tag = "Documentation",
     responses((status = 200, description = "A page to read the document with.", content_type = "text/html", body = String))
@@ -40,7 +40,7 @@ pub(super) async fn page() -> Result<Response, ApiError> {
     asset("index.html")
 }
 
-/// What the page consists of.
+/// Returns a file of the documentation page.
 #[utoipa::path(
     get, path = "/docs/{file}", tag = "Documentation",
     params(("file" = String, Path, description = "Name of the file")),
@@ -55,7 +55,7 @@ pub(super) async fn file(name: Result<Path<String>, PathRejection>) -> Result<Re
 fn asset(name: &str) -> Result<Response, ApiError> {
     let found = utoipa_swagger_ui::serve(name, Arc::clone(&PAGE))
         .map_err(|error| ApiError::internal(&error.to_string()))?;
-    // The library gives its index for an empty name, which is no file's.
+    // The library returns its index for an empty name, but no file has that name.
     let Some(file) = found.filter(|_| !name.is_empty()) else {
         let message = format!("the page has no file {}", quoted(name));
         return Err(ApiError::new(ErrorCode::NotFound, message));

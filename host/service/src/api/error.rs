@@ -1,4 +1,4 @@
-//! The error object, and which of our errors becomes which code.
+//! The error object, and the mapping of internal errors to error codes.
 
 use std::borrow::Cow;
 
@@ -23,13 +23,13 @@ use crate::monitor::MonitorError;
 use crate::payments::PaymentError;
 use crate::telemetry::logs::ErrorChain;
 
-/// Seconds after which a refusal for lack of room may be gone.
+/// Value of `Retry-After`, in seconds, for refusals due to load.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
-/// How a ledger shows who it is.
+/// Authentication scheme that a ledger must use.
 const SIGNED: HeaderValue = HeaderValue::from_static("Webhook-Signature");
 
-/// A refusal on its way out.
+/// An error response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
     code: ErrorCode,
@@ -38,7 +38,7 @@ pub struct ApiError {
     detail: ErrorDetail,
 }
 
-/// What some errors have to say beyond their message.
+/// Additional data of some errors.
 #[derive(Debug, Clone, PartialEq)]
 enum ErrorDetail {
     Nothing,
@@ -47,88 +47,87 @@ enum ErrorDetail {
     Missing(Vec<String>),
 }
 
-/// The answer to every request that fails.
+/// The body of every error response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
 pub(super) struct ErrorBody<'a> {
-    /// What went wrong, for people: one line, in which a caller's text is escaped and cut.
+    /// Message for people: one line, in which quoted input is escaped and truncated.
     error: &'a str,
-    /// What went wrong, for machines; stable.
+    /// Stable error code for programs.
     #[schema(example = "missing_field")]
     code: &'a str,
-    /// The field at fault, or the path of a value below it, where there is one.
+    /// The invalid field, or the path of a value below it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     field: Option<&'a str>,
-    /// With `compile_error` only: everything the compiler has to say, in the order of the script.
+    /// All diagnostics in the order of the script; only with `compile_error`.
     #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
     #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
     diagnostics: &'a [Diagnostic],
-    /// With `module_refused` only: every check that the module does not pass.
+    /// All checks that the module failed; only with `module_refused`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
     checks: Vec<FailedCheck<'a>>,
-    /// With `policy_denied` only: everything the rule needs and is not granted.
+    /// Everything that the rule needs but is not granted; only with `policy_denied`.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     missing: &'a [String],
 }
 
-/// A check that a module does not pass.
+/// A check that a module failed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FailedCheck)]
 pub(super) struct FailedCheck<'a> {
-    /// Its name; stable.
+    /// Stable name of the check.
     #[schema(example = "imports")]
     check: &'a str,
-    /// The byte of the module at fault, counted from 0; null where no single place is.
+    /// Offset of the invalid byte in the module, counted from 0; null if there is no single position.
     #[schema(required = true)]
     offset: Option<usize>,
-    /// What is wrong, for people.
+    /// Message for people.
     message: &'a str,
 }
 
 impl ApiError {
-    /// For the log: the code and the message.
+    /// Returns the code and the message for the log.
     pub(super) fn summary(&self) -> String {
         format!("{}: {}", self.code.as_str(), self.message)
     }
 
-    /// With a message for people: lower case, one line, text of the caller quoted.
+    /// Creates an error. The message is for people: lower case, one line, with input quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), field: None, detail: ErrorDetail::Nothing }
     }
 
-    /// The same, and which field is at fault.
+    /// Adds the name of the invalid field.
     #[must_use]
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// What went wrong, for machines.
+    /// Returns the error code.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// A fault of ours: the caller learns that there was one, the log what it was.
+    /// Creates an internal error and logs its cause; the response does not contain the cause.
     pub(super) fn internal(cause: &str) -> Self {
         tracing::error!(cause, "a request failed by a fault of the service");
         Self::logged_already()
     }
 
-    /// A fault of ours of which the log says more already.
+    /// Creates an internal error whose cause is already in the log.
     pub(super) fn logged_already() -> Self {
         Self::new(ErrorCode::InternalError, "the service failed; the log says why")
     }
 
-    /// A module that is not let in.
     fn module(message: String, checks: Vec<AdmissionFinding>) -> Self {
         Self { detail: ErrorDetail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
     }
 
-    /// A rule that needs what it is not granted.
+    /// Creates an error for a rule that needs more than it is granted.
     fn denied(message: String, missing: Vec<String>) -> Self {
         Self { detail: ErrorDetail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
     }

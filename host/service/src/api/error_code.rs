@@ -1,40 +1,40 @@
-//! The catalogue of error codes. A code is for ever: it is never given another meaning or another status.
+//! The catalogue of error codes. The meaning and the status of a code never change.
 //!
-//! In prose: `docs/errors.md`; a test holds catalogue and page together.
+//! `docs/errors.md` documents the catalogue; a test keeps the two equal.
 
 use axum::http::StatusCode;
 
 macro_rules! catalogue {
     ($($(#[doc = $meaning:literal])+ $name:ident: $status:ident, $code:literal, $help:literal;)+) => {
-        /// What went wrong, for machines.
+        /// An error code for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $($(#[doc = $meaning])+ $name,)+
         }
 
         impl ErrorCode {
-            /// Every code.
+            /// All error codes.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),+];
 
-            /// As the `code` of the error object.
+            /// Returns the `code` of the error object.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(ErrorCode::$name => $code,)+ }
             }
 
-            /// The status it is answered with.
+            /// Returns the HTTP status of responses with this code.
             #[must_use]
             pub const fn status(self) -> StatusCode {
                 match self { $(ErrorCode::$name => StatusCode::$status,)+ }
             }
 
-            /// What it means, in one sentence.
+            /// Returns what the error means, in one sentence.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(ErrorCode::$name => concat!($($meaning),+).trim_start(),)+ }
             }
 
-            /// What the caller can do about it, in one sentence.
+            /// Returns what the caller can do about the error, in one sentence.
             #[must_use]
             pub const fn help(self) -> &'static str {
                 match self { $(ErrorCode::$name => $help,)+ }

@@ -1,4 +1,4 @@
-//! What every answer gets on its way out, and the answers that no handler gives.
+//! The last step of every response, and the response to a panic.
 
 use std::any::Any;
 
@@ -12,7 +12,7 @@ use super::linger::{LINGER_BYTES_MAX, linger};
 use super::quoted::quoted;
 use crate::telemetry::metrics::Metrics;
 
-/// Adds the headers that all answers share and counts refusals: the one place where either happens.
+/// Adds the common headers and counts refusals. Nothing else does either.
 pub(super) fn finish(metrics: &Metrics, has_body: bool, mut response: Response) -> Response {
     let code = response.extensions().get::<ErrorCode>().copied();
     let headers = response.headers_mut();
@@ -21,14 +21,14 @@ pub(super) fn finish(metrics: &Metrics, has_body: bool, mut response: Response) 
     if let Some(code) = code {
         metrics.refused(code.as_str());
         if has_body && leaves_body_unread(code) {
-            // The connection cannot carry another request behind what is left of this one: say so.
+            // The rest of the body blocks further requests on this connection.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
     response
 }
 
-/// Whether a refusal with this code comes before the body was read to its end.
+/// Returns whether a refusal with this code leaves part of the body unread.
 const fn leaves_body_unread(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -59,7 +59,7 @@ pub(super) async fn method_not_allowed(request: Request) -> ApiError {
     ApiError::new(ErrorCode::MethodNotAllowed, message)
 }
 
-/// The words of a panic may hold anything: they are in the log, as those of all panics, and never in an answer.
+/// Returns the response to a panic. Its message may contain anything, so it goes to the log and never into a response.
 pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
     ApiError::logged_already().into_response()
 }

@@ -12,10 +12,9 @@ use tollgate_model::transaction::{Json, JsonLimits};
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 
-/// Largest body of these routes, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
 
-/// What can go wrong on the way to a remote and back.
+/// Errors of operations on a remote.
 pub(super) const ERRORS_OF_REMOTES: &[ErrorCode] = &[
     ErrorCode::GitRemoteNotAllowed,
     ErrorCode::GitBranchNotFound,
@@ -36,7 +35,7 @@ pub(super) const ERRORS_OF_REMOTES: &[ErrorCode] = &[
 struct BodyMembers(Vec<(Box<str>, Json)>);
 
 impl BodyMembers {
-    /// No body at all, or null, is an object without members.
+    /// Parses a body. An empty body and `null` are objects without members.
     fn of(body: &[u8]) -> Result<Self, ApiError> {
         if body.is_empty() {
             return Ok(Self(Vec::new()));
@@ -53,7 +52,7 @@ impl BodyMembers {
         Some(self.0.swap_remove(place).1).filter(|value| !matches!(value, Json::Null))
     }
 
-    /// A text; an empty one counts as left out.
+    /// Takes a text member. An empty text counts as absent.
     fn text(&mut self, name: &'static str) -> Result<Option<String>, ApiError> {
         match self.take(name) {
             None => Ok(None),

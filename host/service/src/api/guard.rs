@@ -1,4 +1,4 @@
-//! What every request must pass, whatever it is about: decided from its head, before anything of a body is read.
+//! Checks that apply to every request, made on its head before any of its body is read.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, Version, header};
@@ -11,20 +11,20 @@ use super::linger::{LINGER_BYTES_MAX, linger};
 use super::listener::{FULL_MESSAGE, HealthOnly};
 use super::quoted::quoted;
 
-/// Longest URL, in bytes.
+/// Maximum length of a URL, in bytes.
 const URL_BYTES_MAX: usize = 8 * 1024;
 
-/// What any route can answer because of this.
+/// Errors of these checks that any route can return.
 pub(super) const ERRORS: &[ErrorCode] =
     &[ErrorCode::InvalidHost, ErrorCode::HostNotAllowed, ErrorCode::UrlTooLong];
 
-/// What routes that do not say how the service is can answer beside that.
+/// Additional errors of all routes except those that report health.
 pub(super) const ERRORS_OF_WORK: &[ErrorCode] = &[ErrorCode::Overloaded];
 
-/// What routes that change something can answer beside that.
+/// Additional errors of routes that change state.
 pub(super) const ERRORS_OF_CHANGES: &[ErrorCode] = &[ErrorCode::OriginNotAllowed];
 
-/// Gives a request back that may pass.
+/// Returns the request if it passes all checks.
 pub(super) fn admit(hosts: &AllowedHosts, request: Request) -> Result<Request, ApiError> {
     match inspect(hosts, &request) {
         Ok(()) => Ok(request),
@@ -52,7 +52,7 @@ fn inspect(hosts: &AllowedHosts, request: &Request) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Every method but those that only look.
+/// Returns whether a method may change state.
 pub(super) fn changes_state(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
@@ -63,7 +63,7 @@ fn url_bytes(request: &Request) -> usize {
     authority + uri.path_and_query().map_or(0, |path| path.as_str().len())
 }
 
-/// The host a request is addressed to; `None` only before HTTP/1.1, which could do without.
+/// Returns the host that a request is addressed to. Only requests before HTTP/1.1 may have `None`.
 fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>, ApiError> {
     let mut headers = request.headers().get_all(header::HOST).iter();
     let named = match (headers.next(), headers.next()) {
@@ -74,7 +74,7 @@ fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>
             return Err(ApiError::new(ErrorCode::InvalidHost, "there is more than one `Host` header"));
         }
     };
-    // A target in absolute form names a host too, and proxies go by it.
+    // A target in absolute form also names a host, and proxies use that one.
     let targeted = request.uri().authority().map(axum::http::uri::Authority::as_str);
     let mut addressed = None;
     for name in named.into_iter().chain(targeted) {
@@ -94,7 +94,7 @@ fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>
     Ok(addressed)
 }
 
-/// A request without an `Origin` comes from no page.
+/// Checks the origin. A request without `Origin` does not come from a web page.
 fn admit_origins(
     hosts: &AllowedHosts,
     headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! For those who keep the service running: is it alive, does it take transactions, what are its numbers.
+//! Health, readiness and metrics, for operators.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -15,36 +15,36 @@ use super::ApiState;
 use super::error::ApiError;
 use crate::telemetry::metrics;
 
-/// What is answered also when there is no room for anybody else.
+/// Paths that are served even if all client slots are taken.
 pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// Whether the service takes transactions.
+/// Whether the service accepts transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Readiness {
-    /// In one word.
+    /// Overall status.
     pub status: ReadyStatus,
-    /// What was looked at, and how it stands in a few words; `ok` when there is nothing to say.
+    /// The checks and a short text for each; `ok` if there is nothing to report.
     pub checks: BTreeMap<&'static str, String>,
 }
 
-/// Finds out how ready the service is.
+/// Determines the readiness of the service.
 pub type ReadinessProbe = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>;
 
-/// The word of a [`Readiness`].
+/// The overall status of a [`Readiness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadyStatus {
-    /// It does.
+    /// The service accepts transactions.
     Ready,
-    /// Not yet.
+    /// The service is starting.
     Starting,
-    /// Not any more.
+    /// The service is stopping.
     Stopping,
-    /// Not at the moment.
+    /// The service cannot accept transactions at the moment.
     Unavailable,
 }
 
-/// The answer of a process that is alive.
+/// Response of a live process.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     /// Always `ok`.
@@ -52,7 +52,7 @@ pub(super) struct Health {
     status: &'static str,
 }
 
-/// Whether the process is alive.
+/// Returns whether the process is alive.
 #[utoipa::path(
     get, path = "/healthz", tag = "Operation",
     responses((status = 200, description = "It is.", body = Health))
@@ -61,7 +61,7 @@ pub(super) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether the service takes transactions.
+/// Returns whether the service accepts transactions.
 #[utoipa::path(
     get, path = "/readyz", tag = "Operation",
     responses(
@@ -80,7 +80,7 @@ pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
     (status, Json(readiness)).into_response()
 }
 
-/// The numbers of the service, in the OpenMetrics text format.
+/// Returns the metrics in the OpenMetrics text format.
 #[utoipa::path(
     get, path = "/metrics", tag = "Operation",
     responses((

@@ -1,27 +1,29 @@
-//! Under which names the service answers, and which pages may ask it for changes.
+//! Host names that the service accepts, and pages that may request changes.
 //!
-//! A page of the web can make a browser send requests to this service, under a name that its owner points here. Such a
-//! request carries that name in `Host`, and the page's origin in `Origin`: names nobody gave to this service are refused.
+//! A web page can make a browser send requests to this service, under a name that the owner of the page resolves to it.
+//! Such a request carries that name in `Host` and the origin of the page in `Origin`. Names that are not configured are
+//! refused.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// `localhost` and every address, and what the operator adds.
+/// `localhost`, every IP address, and the names and origins that the operator adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
     names: Vec<String>,
     origins: Vec<String>,
 }
 
-/// Whom a request is addressed to, or where a page comes from; the port does not matter.
+/// The host of a request or of a page origin; the port is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Host {
     Address(IpAddr),
-    /// In lower case.
+    /// A name in lower case.
     Name(String),
 }
 
 impl AllowedHosts {
-    /// `names` are host names without a port, `origins` whole origins such as `https://desk.example:8443`.
+    /// Creates the allow list. `names` are host names without a port; `origins` are whole origins such as
+    /// `https://desk.example:8443`.
     #[must_use]
     pub fn new(names: impl IntoIterator<Item = String>, origins: impl IntoIterator<Item = String>) -> Self {
         let lower = |text: String| text.to_ascii_lowercase();
@@ -31,7 +33,8 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether the service answers under this name. Under an address always: no owner of a name decides what that is.
+    /// Returns whether the service accepts this name. IP addresses are always accepted, because DNS cannot redirect
+    /// them.
     pub(super) fn admit(&self, host: &Host) -> bool {
         match host {
             Host::Address(_) => true,
@@ -39,8 +42,8 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether a page of this origin may ask a service under this name for a change: a page of the same host, of this
-    /// machine, of a configured name, or of a configured origin. `null` is none of them.
+    /// Returns whether a page of this origin may request changes from a service under the name `addressed`. Accepted
+    /// are pages of the same host, of this machine, of a configured name or of a configured origin; `null` is refused.
     pub(super) fn admit_origin(&self, origin: &str, addressed: Option<&Host>) -> bool {
         let origin = origin.to_ascii_lowercase();
         if self.origins.contains(&origin) {
@@ -57,7 +60,7 @@ impl AllowedHosts {
 }
 
 impl Host {
-    /// Reads `host[:port]`; `None` when that is not what it is.
+    /// Parses `host[:port]`; returns `None` if it has another form.
     pub(super) fn parse(authority: &str) -> Option<Self> {
         let (host, port) = match authority.strip_prefix('[') {
             Some(rest) => {

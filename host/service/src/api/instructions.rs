@@ -18,11 +18,11 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::quoted::quoted;
 
-/// The id in a path. What is no id names no instruction.
+/// Parses the id in a path. Any text that is not an id is answered as an unknown instruction.
 fn id_of(path: Result<Path<String>, PathRejection>) -> Result<InstructionId, ApiError> {
     let text = path.map(|Path(text)| text).unwrap_or_default();
     match text.parse().map(InstructionId) {
-        // One instruction, one path: `+1` and `01` are none.
+        // Each instruction has one path: `+1` and `01` are not ids.
         Ok(id) if id.to_string() == text => Ok(id),
         _ => Err(not_found(&text)),
     }

@@ -16,7 +16,7 @@ use super::error_code::ErrorCode;
 use super::webhook;
 use crate::payments::EVENTS;
 
-/// Most dead letters of one answer.
+/// Maximum number of dead letters in a response.
 const SHOWN_MAX: usize = 200;
 
 pub(super) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
@@ -30,48 +30,50 @@ pub(super) const REPLAY_ERRORS: &[ErrorCode] = &[
     ErrorCode::HistoryUnavailable,
     ErrorCode::Stopping,
 ];
-/// A body has no meaning here.
+/// Maximum size of the body, in bytes. The body is ignored.
 const REPLAY_BYTES_MAX: usize = 1024;
 
-/// The rows and events of the ledger that could not be taken.
+/// Ledger rows and events that could not be accepted.
 #[derive(Serialize, ToSchema)]
 pub(super) struct DeadLettersView {
-    /// How many there are.
+    /// Total number of dead letters.
     count: u64,
-    /// The latest of them, at most 200, the latest first.
+    /// The latest dead letters, at most 200, latest first.
     dead_letters: Vec<LedgerDeadLetterView>,
 }
 
-/// A row or an event of the ledger that could not be taken.
+/// A ledger row or event that could not be accepted.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerDeadLetter)]
 struct LedgerDeadLetterView {
-    /// Its own number.
+    /// Number of the dead letter.
     #[schema(example = 7)]
     id: i64,
-    /// Whether it can be replayed: it was an event, or a hook. A row that is mended is read again.
+    /// Whether the dead letter is an event or a hook and can be replayed. A corrected row is read again without a
+    /// replay.
     is_event: bool,
-    /// The row's id, at most 256 characters of it.
+    /// Id of the row, at most 256 characters.
     transaction_id: String,
-    /// The row's time, as the ledger's database writes it.
+    /// Time of the row, as the ledger's database formats it.
     created_at: String,
-    /// Why not: a code as `POST /inject` would answer it, `too_large`, `transaction_conflict`, `exceeds_hold` or `not_held` of what
-    /// contradicts a hold, or `unreadable` when the ledger's database itself cannot show the row.
+    /// Reason code: an error code of `POST /inject`, `too_large`, `transaction_conflict`, or one of the following.
+    /// `exceeds_hold` and `not_held` mean that the entry contradicts a hold. `unreadable` means that the ledger's
+    /// database cannot return the row.
     #[schema(example = "invalid_field")]
     reason: String,
-    /// Why not, for people.
+    /// Reason, for people.
     detail: String,
-    /// The row's values as texts, at most 256 characters of each; or the event as it was sent.
+    /// Values of the row as texts, at most 256 characters each, or the event as it was sent.
     #[schema(value_type = Object)]
     row: Box<RawValue>,
-    /// When it was found.
+    /// Time at which the dead letter was recorded.
     #[schema(value_type = DateTime<chrono::Utc>)]
     found_at: String,
 }
 
-/// Gives the rows of the ledger that could not be taken.
+/// Lists the ledger rows and events that could not be accepted.
 ///
-/// Each row has one dead letter, however often it is read; one that was changed since has another.
+/// A row has one dead letter, even if it is read several times. A row that has changed since gets another one.
 #[utoipa::path(
     get, path = "/ledger/dead-letters", tag = "Operation",
     responses((status = 200, description = "The latest dead letters, the latest first.", body = DeadLettersView))
@@ -83,9 +85,9 @@ pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<Dea
     Ok(Json(DeadLettersView { count, dead_letters }))
 }
 
-/// Takes an event that left a dead letter once more.
+/// Processes a dead letter of an event again.
 ///
-/// The answer says what became of it. When it was taken, the dead letter is gone; it stays when the event can still not be taken.
+/// The response states the result. If the event is accepted, the dead letter is deleted; otherwise it stays.
 #[utoipa::path(
     post, path = "/ledger/dead-letters/{id}/replay", tag = "Operation",
     params(("id" = i64, Path, description = "Id of the dead letter")),

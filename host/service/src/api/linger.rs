@@ -1,7 +1,7 @@
-//! Reading on a little behind a refusal, so that the refusal arrives.
+//! Reads and discards part of a refused body so that the client receives the refusal.
 //!
-//! When a connection is closed on a client that is still sending, the client's system throws away what it received: the
-//! answer is lost, and the client reports a broken connection. So what still comes is read and dropped for a while.
+//! If a connection is closed while the client is still sending, the client's system discards the response and reports a
+//! broken connection. The rest of the body is therefore read and dropped for a while.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,23 +11,23 @@ use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, header};
 use tokio::time::timeout;
 
-/// How much is read behind a refusal that no cap belongs to, in bytes.
+/// Maximum bytes to discard after a refusal without a body cap of its own.
 pub(super) const LINGER_BYTES_MAX: usize = 64 * 1024;
-/// How long the next so many bytes may take: whoever is slower is not sending a body, but holding a connection.
+/// Bytes that must arrive within each `STEP_TIME`. A slower client is holding a connection rather than sending a body.
 const STEP_BYTES: usize = 128 * 1024;
 const STEP_TIME: Duration = Duration::from_secs(2);
-/// How long they may take where the body is late already.
+/// Time allowed per step after a body timeout.
 const LATE_TIME: Duration = Duration::from_millis(500);
 
-/// Drops at most this much of the rest of a body, beside the answer.
+/// Discards at most `bytes_max` bytes of the rest of a body, in the background.
 pub(super) fn linger(headers: &HeaderMap, body: Body, bytes_max: usize) {
-    // Who asked before sending sends nothing once refused.
+    // A client that sent `Expect` does not send the body once it is refused.
     if !body.is_end_stream() && !headers.contains_key(header::EXPECT) {
         tokio::spawn(discard(body, bytes_max, STEP_TIME));
     }
 }
 
-/// Drops a little of the rest of a body that took too long.
+/// Discards a small part of a body that timed out.
 pub(super) fn linger_for_late(body: Body) {
     tokio::spawn(discard(body, LINGER_BYTES_MAX, LATE_TIME));
 }
@@ -43,7 +43,7 @@ async fn discard(mut body: Body, bytes_max: usize, step_time: Duration) {
     }
 }
 
-/// Drops pieces until there were so many bytes in all; nothing if the body ends before.
+/// Drops frames until `goal` bytes have been read in total; returns `None` if the body ends first.
 async fn drop_until(body: &mut Body, mut n_bytes: usize, goal: usize) -> Option<usize> {
     while n_bytes < goal {
         let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?.ok()?;

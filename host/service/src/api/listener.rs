@@ -1,12 +1,12 @@
-//! The doorway: who comes in, and how long anybody may keep the service waiting.
+//! Accepts connections and limits how long a client may keep the service waiting.
 //!
 //! ```text
-//!  accept ─▶ slots: a seat, a stool for health checks, or a refusal ─▶ connection ─▶ door ─▶ handlers
-//!                                                       wire, bodies ──┘ tell the pulse
-//!                                                              timer ──── asks it: 408, or closed
+//!  accept ─▶ slots: a client slot, a health slot, or a refusal ─▶ connection ─▶ router ─▶ handlers
+//!                              timed stream, timed bodies ──┘ update the connection timers
+//!                                                 timer ──── reads them: 408, or close
 //! ```
 //!
-//! HTTP/1.1 and nothing else. Every wait for a client has a limit, and each connection one timer for all of them.
+//! Only HTTP/1.1 is supported. Every wait for a client has a limit; each connection has one timer for all its limits.
 
 mod bodies;
 mod connection;
@@ -40,29 +40,29 @@ pub(super) use bodies::ArrivalError;
 pub(super) use connection::HealthOnly;
 pub(super) use refusal::FULL_MESSAGE;
 
-/// Connections at once where nobody says otherwise: some 100 MiB, were all of them idle.
+/// Default maximum number of open connections: some 100 MiB if all are idle.
 const OPEN_MAX: usize = 10_000;
 
-/// Files that are no connections of clients: the store's, the history's, pipes of processes, links, clones.
+/// Open files other than client connections: store, history, pipes of processes, links, clones.
 const OTHER_FILES: usize = 192;
 
-/// With fewer the store and the rules have hardly enough, and nobody could be let in.
+/// Minimum number of open files. Fewer barely suffice for the store and the rules.
 const FILES_MIN: usize = 64;
 
-/// How long nobody is accepted after the system had no file for a connection, so that the processor has other work.
+/// Pause in accepting connections after the system ran out of files, so that the CPU can do other work.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How often one complaint is repeated.
+/// Interval at which the same warning is repeated.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 
-/// Connections that the system may have accepted for us already.
+/// Connections that the system may accept ahead of the service.
 const BACKLOG_MAX: u32 = 4096;
 
-/// What the system holds for a client of answers that it does not take, in bytes; it sets aside twice as much. Left to itself
-/// it takes megabytes for each.
+/// Response bytes that the system buffers for a client; it allocates twice this size. The default of the system can
+/// reach megabytes per client.
 const UNTAKEN_BYTES_MAX: u32 = 128 * 1024;
 
-/// Lets clients in.
+/// Listener configuration and limits.
 #[derive(Debug)]
 pub struct Listener {
     caps: ConnectionCaps,
@@ -70,7 +70,7 @@ pub struct Listener {
     stop: Duration,
 }
 
-/// The system has no room for as many connections as the operator wants.
+/// The system allows fewer open files than the configured connections need.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{open_max} connections need {needed} open files, and the system grants {granted}: raise its limit (`ulimit -n`), or \
@@ -82,13 +82,13 @@ pub struct ListenerError {
     granted: usize,
 }
 
-/// Takes a port for clients.
+/// Binds and listens on a port.
 ///
 /// # Errors
-/// When the system does not give it.
+/// Returns an error if the system refuses the address.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A port is free as soon as nobody listens on it, whatever is left of connections that were there.
+    // Allows a port to be bound again while old connections are still closing.
     socket.set_reuseaddr(true)?;
     socket.set_send_buffer_size(UNTAKEN_BYTES_MAX)?;
     socket.bind(address)?;
@@ -96,10 +96,10 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Listener {
-    /// Finds out how many connections there is room for, and asks the system for it.
+    /// Determines how many connections are possible and raises the limit of open files.
     ///
     /// # Errors
-    /// When there is less than the settings want.
+    /// Returns an error if the system allows fewer connections than the settings require.
     pub fn open(settings: &ConnectionSettings) -> Result<Self, ListenerError> {
         let needed = |open_max: usize| open_max + HEALTH_SLOTS + OTHER_FILES;
         let wanted = settings.open_max.map_or(OPEN_MAX, NonZeroUsize::get);
@@ -112,7 +112,7 @@ impl Listener {
             None if granted < FILES_MIN => {
                 return Err(ListenerError { open_max: FILES_MIN / 4, needed: FILES_MIN, granted });
             }
-            // With hardly any files some connections are better than none.
+            // With very few files, a small number of connections is better than none.
             None => wanted.min(granted.saturating_sub(needed(0)).max(granted / 4)),
         };
         let per_address_max = settings.open_per_address_max.map_or(open_max.div_ceil(2), Into::into);
@@ -121,7 +121,7 @@ impl Listener {
         Ok(Self { caps, limits: settings.limits, stop: settings.stop })
     }
 
-    /// Serves until `stopped` is there; then what is under way is answered, for as long as the settings say.
+    /// Serves until `stopped` completes, then finishes open requests within the configured time.
     pub(super) async fn serve(
         self,
         listener: TcpListener,
@@ -157,7 +157,6 @@ impl Listener {
     }
 }
 
-/// Stands at the listener.
 struct Acceptor {
     slots: Arc<ConnectionSlots>,
     connection_context: ConnectionContext,
@@ -194,7 +193,7 @@ impl Acceptor {
         }
     }
 
-    /// Whom the system has accepted for us already is let in: a client that was told so should get an answer.
+    /// Accepts the connections that the system has already accepted: those clients expect a response.
     async fn take_those_who_wait(&mut self, listener: &TcpListener) {
         for _ in 0..BACKLOG_MAX {
             let waiting = poll_fn(|context| match listener.poll_accept(context) {
@@ -207,13 +206,13 @@ impl Acceptor {
     }
 }
 
-/// Whether the client went away before it was let in.
+/// Returns whether the client disconnected before its connection was accepted.
 fn is_of_the_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     [ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted].contains(&error.kind())
 }
 
-/// Something that is said, and not said again for a while.
+/// A log message that is repeated only after an interval.
 #[derive(Debug, Default)]
 struct ThrottledLog {
     said: Option<Instant>,

@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::quoted::quoted;
 
-/// The name in a path; what can be no name names no list.
+/// Returns the name in a path; an invalid name matches no list.
 fn name_of(path: Result<Path<String>, PathRejection>) -> String {
     path.map(|Path(name)| name).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: the interface as machines read it, made of the same route list as the router.
+//! `GET /openapi.json`: the OpenAPI document, generated from the same route list as the router.
 
 #[expect(dead_code, reason = "only their schemas are used")]
 pub(super) mod schema;
@@ -76,10 +76,10 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
 )]
 struct Interface;
 
-/// Serialised once: the interface does not change while the service runs.
+/// Serialised once: the document does not change while the service runs.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| Interface::openapi().to_json().unwrap_or_default());
 
-/// This document.
+/// Returns this document.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "Documentation",
     responses((status = 200, description = "OpenAPI 3.1.", body = Object))
@@ -88,7 +88,7 @@ pub(super) async fn document() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
 }
 
-/// Writes into every operation the errors that its route lists.
+/// Adds the errors of each route to its operation.
 struct Errors;
 
 impl Modify for Errors {
@@ -112,7 +112,7 @@ fn operation_of<'d>(item: &'d mut PathItem, method: &Method) -> Option<&'d mut O
     }
 }
 
-/// One response per status; its description lists the codes.
+/// Adds one response per status; its description lists the codes.
 fn describe(operation: &mut Operation, errors: impl IntoIterator<Item = ErrorCode>) {
     let mut by_status: BTreeMap<String, String> = BTreeMap::new();
     for code in errors {

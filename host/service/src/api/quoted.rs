@@ -1,9 +1,9 @@
-//! Text of a caller inside a message of ours.
+//! Quotes input in messages of the service.
 
-/// Longest quotation, in characters.
+/// Maximum length of a quotation, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
 
-/// The text in backticks: what a terminal or a page would act on is escaped, and a long text is cut.
+/// Returns the text in backticks, with control characters escaped and a long text truncated.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("`");
     let mut characters = text.chars();

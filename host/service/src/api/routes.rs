@@ -1,4 +1,4 @@
-//! The list of routes: what is served, by which handler, and which errors it can answer.
+//! The list of routes with their handlers and errors.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,6 @@ use super::lists::{get as get_list, list as list_lists, put as put_list, remove 
 use super::transactions::{get as get_transaction, inject, replay as replay_transaction};
 use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
 
-/// Everything that is served.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         // Transactions.
@@ -73,13 +72,11 @@ pub(super) fn routes() -> Vec<Route> {
 /// One method of one path.
 pub(super) struct Route {
     pub(super) method: Method,
-    /// As the router and the document write it.
+    /// Path in the syntax of the router and the OpenAPI document.
     pub(super) path: &'static str,
     handler: MethodRouter<ApiState>,
     own_errors: &'static [ErrorCode],
-    /// What it can answer because of its body.
     body_errors: &'static [ErrorCode],
-    /// What it can answer because a remote has its part in it.
     remote_errors: &'static [ErrorCode],
 }
 
@@ -126,17 +123,17 @@ impl Route {
         Self { method, path, handler, own_errors, body_errors, remote_errors: &[] }
     }
 
-    /// The same route, whose body is no JSON.
+    /// Returns the route with a body that is not JSON.
     fn with_bytes(self) -> Self {
         Self { body_errors: body::ERRORS_OF_BYTES, ..self }
     }
 
-    /// The same route, which speaks to a remote.
+    /// Returns the route with the errors of remote operations.
     fn with_remote(self) -> Self {
         Self { remote_errors: git::ERRORS_OF_REMOTES, ..self }
     }
 
-    /// Every error it can answer: its own, and those of what stands before it; each once.
+    /// Returns every error the route can return, including those of the steps before it, each once.
     pub(super) fn errors(&self) -> BTreeSet<ErrorCode> {
         let of_changes = if guard::changes_state(&self.method) { guard::ERRORS_OF_CHANGES } else { &[] };
         let of_work = if health::PATHS.contains(&self.path) { &[] } else { guard::ERRORS_OF_WORK };

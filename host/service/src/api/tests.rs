@@ -1,4 +1,4 @@
-//! The door as its callers meet it: one request in, one answer out, no socket between.
+//! Tests of the API: one request in, one response out, without a socket.
 
 mod caps;
 mod catalogue;
@@ -45,7 +45,7 @@ use crate::monitor::{self, Monitor};
 use crate::payments::{self, Payments};
 use crate::readiness::ReadinessChecks;
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
 struct FullResponse {
     status: StatusCode,
@@ -63,7 +63,7 @@ impl FullResponse {
     }
 }
 
-/// A whole service behind the door, its store in a directory of its own.
+/// A whole service behind the API, with its store in a temporary directory.
 struct Fixture {
     state: ApiState,
     runtime: Runtime,
@@ -92,7 +92,7 @@ impl Fixture {
         })
     }
 
-    /// The answer of the whole door.
+    /// Returns the response of the whole API.
     fn send(
         &self,
         method: &str,
@@ -108,7 +108,7 @@ impl Fixture {
     }
 }
 
-/// The whole door, for a server that takes a router.
+/// Returns the whole API, for a server that takes a router.
 fn router(state: ApiState) -> Router {
     as_router(ApiService::of(state))
 }
@@ -223,7 +223,7 @@ fn ready(status: ReadyStatus) -> ReadinessProbe {
     })
 }
 
-/// A request as a well-behaved client sends it; `headers` replace its own of the same name, an empty one removes it.
+/// Builds a valid request; `headers` override the defaults, and an empty value removes a header.
 fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Request<Body> {
     let mut request = Request::builder().method(method).uri(path).body(body.into()).unwrap();
     let mut put = |name: &str, value: &str| {
@@ -243,7 +243,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<B
     request
 }
 
-/// Every error looks alike, and its status is the catalogue's.
+/// Checks that an error has the common format and the status of the catalogue.
 #[track_caller]
 fn check_error(answer: &FullResponse, code: &str) {
     let shown = String::from_utf8_lossy(&answer.body);
@@ -259,7 +259,7 @@ fn check_error(answer: &FullResponse, code: &str) {
     check_surroundings(answer);
 }
 
-/// What every answer has.
+/// Checks the headers that every response has.
 #[track_caller]
 fn check_surroundings(answer: &FullResponse) {
     assert_eq!(answer.header("x-content-type-options"), "nosniff");

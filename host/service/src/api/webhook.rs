@@ -1,4 +1,4 @@
-//! `POST /ledgerwebhook`: transactions, and what becomes of them, as a ledger reports them.
+//! `POST /ledgerwebhook`: transactions and their status changes, as reported by a ledger.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,19 +26,18 @@ use super::openapi::schema;
 use super::quoted::quoted;
 use crate::payments::{EntryOutcome, envelope};
 
-/// Largest body, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
-/// The type of the hooks of Blnk that tell what was posted; of those before that nothing has happened yet.
+/// Type of the Blnk hook sent after posting. Hooks sent before it describe nothing that has happened yet.
 const POST_HOOK: &str = "POST_TRANSACTION";
-/// In the place of the word of an event.
+/// Replaces the word of an event for hooks.
 const HOOK: &str = "hook";
-/// The words of the metrics for what becomes of an event.
+/// Metric labels for the result of an event.
 const TAKEN: &str = "taken";
 const WAITING: &str = "waiting";
 const IGNORED: &str = "ignored";
 const DEAD: &str = "dead";
 const REFUSED: &str = "refused";
-/// Characters of an id or a time that a dead letter shows.
+/// Maximum length of an id or a time in a dead letter, in characters.
 const SHOWN_CHARACTERS: usize = 256;
 
 pub(super) const ERRORS: &[ErrorCode] = &[
@@ -54,22 +53,28 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Stopping,
 ];
 
-/// Takes note of what a ledger reports.
+/// Records a report from a ledger.
 ///
-/// An event `transaction.…` brings a transaction. Where that has no `transaction_id`, its id is a UUID of version 5 that follows
-/// from `webhook-id` or, without that header, from `data` without its status and `updated_at`, so that an event that is told again is about the
-/// same transaction. One that is not known is judged as by `POST /inject`. Of a known one the status goes on, in what is stored and
-/// in what rules count from then on; its verdict stays. What is moved, amount, currency, source and destination, must be as it was;
-/// other words are kept as `latest_description`. The event means the status in `data`, or its own word (`applied` in
-/// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
-/// scheduled, inflight, applied, rejected, expired, void, refunded. The furthest stands, so events may come late,
-/// twice and in any order. Where `updated_at` in `data` tells when the ledger changed the payment, a time or a version of its row,
-/// the latest change stands. `created` and `updated` are no statuses. `Transaction.Applied`, `transaction_applied` and
-/// `TransactionApplied` mean the same, as far as the word is one of these. Every other event is acknowledged and changes nothing.
+/// An event `transaction.…` reports a transaction. A transaction without a `transaction_id` gets a UUID of version 5,
+/// derived from `webhook-id`. Without that header, it is derived from `data` without its status and `updated_at`. A
+/// repeated event therefore refers to the same transaction.
 ///
-/// Where the service was given `LEDGER_WEBHOOK_SECRET`, every event must be signed: as Standard Webhooks (`webhook-id`,
-/// `webhook-timestamp`, `webhook-signature` with `v1` signatures), or with `X-Blnk-Timestamp` and `X-Blnk-Signature`, the
-/// HMAC-SHA256 of `timestamp.body` in hexadecimal digits; within 300 seconds of now.
+/// An unknown transaction is evaluated as by `POST /inject`. For a known one, the report advances the status, both in
+/// the store and in later rule evaluations; its verdict stays. Amount, currency, source and destination must not
+/// change. Other changed fields are kept as `latest_description`.
+///
+/// The status is the one in `data`. If it is absent, or the word of the event is a later stage, the word is used
+/// (`applied` in `transaction.applied`). The stages, in order, are: pending, any word not listed here, queued,
+/// scheduled, inflight, applied, rejected, expired, void, refunded. The furthest stage is kept, so events may arrive
+/// late, twice and in any order. If `updated_at` in `data` holds the time or version of the ledger's change, the latest
+/// change is kept instead. `created` and `updated` are not statuses. `Transaction.Applied`, `transaction_applied` and
+/// `TransactionApplied` mean `transaction.applied`; other spellings are accepted for the listed words only. All other
+/// events are acknowledged and change nothing.
+///
+/// If `LEDGER_WEBHOOK_SECRET` is set, every event must be signed within 300 seconds of the current time. Two schemes
+/// are accepted. Standard Webhooks uses `webhook-id`, `webhook-timestamp`, and `webhook-signature` with `v1`
+/// signatures. The other uses `X-Blnk-Timestamp` and `X-Blnk-Signature`, the HMAC-SHA256 of `timestamp.body` in
+/// hexadecimal digits.
 #[utoipa::path(
     post, path = "/ledgerwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
@@ -108,7 +113,9 @@ pub(super) async fn ledger_webhook(
     taken.map(|(answer, _)| Json(answer))
 }
 
-/// Takes note of what Blnk reports: the same as `POST /ledgerwebhook`, where tools for Blnk look for it.
+/// Records a report from Blnk.
+///
+/// Equivalent to `POST /ledgerwebhook`, at the path that tools for Blnk expect.
 #[utoipa::path(
     post, path = "/blnkwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
@@ -127,7 +134,7 @@ pub(super) async fn blnk_webhook(
     ledger_webhook(state, headers, body).await
 }
 
-/// Takes a dead letter of an event once more; what became of it. It is gone when it was taken.
+/// Processes a dead letter of an event again and returns the result. An accepted event deletes the dead letter.
 pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<String, ApiError> {
     let (answer, result) = take(api, &HeaderMap::new(), sent.as_bytes(), Utc::now()).await?;
     if result != DEAD {
@@ -136,10 +143,9 @@ pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<St
     Ok(answer)
 }
 
-/// The answer to an event, and the word of the metrics for what became of it.
+/// The response to an event, and the metric label of its result.
 type EventAnswer = Result<(String, &'static str), ApiError>;
 
-/// Takes what the ledger sent.
 async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> EventAnswer {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
     let read = match Value::parse(body, limits) {
@@ -171,7 +177,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
     if api.payments.kind() == LedgerKind::Generic && looks_like_blnk(&data) {
         api.payments.news().looks_like_blnk();
     }
-    // An entry of a generic ledger never waits, and is told again where it cannot be read.
+    // An entry of a generic ledger never waits, and is sent again if it cannot be read.
     let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
     let entry = match api.payments.read(ledger_kind::EntryReport { telling, data, message, arrival }) {
         Ok(entry) => entry,
@@ -199,9 +205,10 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
     })
 }
 
-/// An envelope that no transaction can be read of. One of Blnk, which would tell it again for weeks, is kept.
+/// Handles an envelope without a readable transaction. A Blnk envelope is kept as a dead letter, because Blnk would
+/// send it again for weeks.
 async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: DateTime<Utc>) -> EventAnswer {
-    /// As far as anybody's parser has to read it.
+    /// The parts of an event that a lenient parser can read.
     #[derive(Deserialize)]
     struct LenientEvent<'b> {
         event: String,
@@ -231,7 +238,7 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
     }
 }
 
-/// The dead letter of an event that can never be taken: of its data, as far as that can be read, and of all that was sent.
+/// Creates the dead letter of an event that can never be accepted, with its readable fields and the whole message.
 fn dead_letter(
     data: &Value,
     sent: String,
@@ -264,7 +271,7 @@ fn dead(event: &str, reason: &str) -> (String, &'static str) {
     (format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(event)), DEAD)
 }
 
-/// Whether the ledger sent these bytes, in whichever of the two manners it says so.
+/// Verifies that the ledger sent these bytes, under either signature scheme.
 fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: i64) -> Result<(), SignatureError> {
     let standard = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(|name| only(headers, name));
     let stamped = ["x-blnk-timestamp", "x-blnk-signature"].map(|name| only(headers, name));
@@ -272,7 +279,7 @@ fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: i64) -> Res
         ([Some(id), Some(timestamp), Some(signatures)], _) => {
             keys.verify_standard(StandardHeaders { id, timestamp, signatures }, body, now)
         }
-        // A request that begins to speak of one manner is not believed in the other.
+        // A request with any header of one scheme is not verified under the other.
         ([None, None, None], [Some(timestamp), Some(signature)]) => {
             keys.verify_stamped(TimestampHeaders { timestamp, signature }, body, now)
         }
@@ -280,7 +287,7 @@ fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: i64) -> Res
     }
 }
 
-/// The value of a header that is there once, and text.
+/// Returns the value of a header that occurs exactly once and is text.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -289,9 +296,9 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     }
 }
 
-/// What a ledger sends; members that the interface does not name are its own business.
+/// A message from a ledger; unknown members are ignored.
 struct Envelope {
-    /// The name of the event, or the type of the hook.
+    /// Name of the event, or type of the hook.
     event: Box<str>,
     data: Option<Value>,
     is_hook: bool,
@@ -322,7 +329,7 @@ impl Envelope {
     }
 }
 
-/// The answer to an event about something else than a transaction.
+/// Returns the response to an event that is not about a transaction.
 fn acknowledgement(event: &str, data: Option<&Value>) -> String {
     match data.and_then(|data| data.at(&["transaction_id"])) {
         Some(Value::Text(id)) => {

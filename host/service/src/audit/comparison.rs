@@ -1,4 +1,4 @@
-//! A stored answer held against what the rules say now.
+//! Comparison of a stored answer with the derived one.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use tollgate_model::instruction::InstructionId;
 
 use crate::audit::AuditRemark;
 
-/// One thing in which the two are not the same.
+/// One difference between the two answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// A member of the answer, or what else of the verdict.
+    /// The member of the answer, or another property of the verdict.
     pub what: &'static str,
-    /// As it is stored.
+    /// The stored value.
     pub stored: String,
-    /// As it follows from the rest.
+    /// The derived value.
     pub derived: String,
 }
 
-/// The members of an answer that follow.
+/// The members of an answer that can be derived.
 const MEMBERS: [&str; 7] =
     ["transaction_id", "verdict", "score", "reason", "triggered", "failures", "rule_set_version"];
 
-/// What of a stored answer is taken over.
+/// The parts of a stored answer that are taken over.
 #[derive(Debug, Deserialize)]
 pub(super) struct StoredAnswer {
     evaluated_at: String,
@@ -41,7 +41,7 @@ struct StoredFailure {
 }
 
 impl StoredAnswer {
-    /// Whether this rule ran out of stack.
+    /// Returns whether the stored answer says that this rule ran out of stack.
     fn says_stack(&self, id: InstructionId) -> bool {
         let is_it = |failed: &StoredFailure| {
             failed.instruction_id == id.0 && failed.failure == RuleFailure::Stack.as_str()
@@ -50,12 +50,12 @@ impl StoredAnswer {
     }
 }
 
-/// Whether a failure says something of the machine, or of what the history had in memory, and nothing that is stored.
+/// Returns whether a failure depends on the machine or on the history's memory instead of the stored data.
 pub(super) const fn is_of_the_moment(failure: RuleFailure) -> bool {
     matches!(failure, RuleFailure::Timeout | RuleFailure::Lookup | RuleFailure::Internal)
 }
 
-/// What there is to say of a stored answer; `None` when all of it follows.
+/// Compares a stored answer with the derived outcomes. Returns `None` if they agree.
 pub(super) fn compare(
     rule_set: &RuleSet,
     transaction_id: &str,
@@ -83,7 +83,6 @@ pub(super) fn compare(
     (!taken_over.is_empty()).then_some(AuditRemark::TakenOver(taken_over))
 }
 
-/// What each rule said, by its instruction.
 fn noted_outcomes(rule_set: &RuleSet, outcomes: &RuleOutcomes) -> BTreeMap<InstructionId, RuleOutcome> {
     let noted = outcomes.noted().filter_map(|(place, outcome)| {
         Some((rule_set.rules.get(place)?.rule.instruction.record.id, outcome.clone()))
@@ -91,7 +90,7 @@ fn noted_outcomes(rule_set: &RuleSet, outcomes: &RuleOutcomes) -> BTreeMap<Instr
     noted.collect()
 }
 
-/// Lets rules fail as they failed then, where nobody can derive that again. Answers those that would not fail so now.
+/// Replaces derived outcomes by stored failures that cannot be derived again, and returns those failures.
 fn take_over(
     rule_set: &RuleSet,
     stored: &StoredAnswer,
@@ -118,8 +117,8 @@ fn take_over(
     taken_over
 }
 
-/// What a rule died of that says nothing of what is stored. How deep a module gets in its stack depends on the processor and on
-/// whether it is interpreted: that counts where the stored answer says something else.
+/// Returns the failure of a rule if it says nothing about the stored data. Stack depth depends on the processor and on
+/// whether the module is interpreted, so a stack overflow counts only if it is also stored.
 fn died_of(outcome: &RuleOutcome, stack_is_stored: bool) -> Option<RuleFailure> {
     match outcome {
         RuleOutcome::Failed(failure) if is_of_the_moment(*failure) => Some(*failure),
@@ -157,7 +156,7 @@ fn assessment(
     Assessment { evaluated_at, ..assessment }
 }
 
-/// Every member that is not the same; the spelling, when all of them are.
+/// Returns every member that differs, or the spelling if all members are equal.
 fn differences(stored: &str, derived: &str) -> Vec<Difference> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (known, follows) = (read(stored), read(derived));

@@ -1,4 +1,4 @@
-//! The log read once from its beginning, for the verdicts of some versions.
+//! One pass over the log from its beginning, for the verdicts of some versions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,43 +21,40 @@ use crate::audit::{
     VerdictPosition, zones,
 };
 
-/// Numbers read at once.
 const BATCH: u64 = 1_024;
-/// So often a rule is run that did not come to an end that counts.
+/// Maximum number of runs when a rule fails because of the machine.
 const ATTEMPTS_MAX: usize = 3;
 
 type LogReading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
 
-/// What was said of a transaction.
 struct LoggedVerdict<'a> {
     version: u64,
-    /// It counts what has a lower number.
+    /// The evaluation counts transactions with lower numbers.
     as_of: Sequence,
     stored: &'a str,
 }
 
-/// What a pass knows of the log so far.
 pub(super) struct AuditPass<'m> {
     deps: &'m AuditDeps,
     history: History,
     _questions: AnswerableQuestions,
     versions: BTreeSet<u64>,
-    /// Whether what is no verdict is counted: in the first pass.
+    /// Whether items that belong to no version are counted; true in the first pass.
     counts_all: bool,
     editions: VersionCache,
     evaluator: Evaluator,
-    /// The highest number that the history knows.
+    /// The highest number fed to the history.
     fed: Sequence,
-    /// The highest version that judged at its place so far.
+    /// The highest version so far that judged a transaction at its own number.
     latest_version: u64,
 }
 
 impl<'m> AuditPass<'m> {
-    /// For as many of these versions, the last first, as the history can have the questions of.
+    /// Creates a pass over the next versions, the last of `left` first, as many as the history can serve.
     pub(super) fn over(deps: &'m AuditDeps, left: &mut Vec<u64>) -> Result<Self, AuditError> {
-        // Versions by other zone data have a pass of their own.
+        // Versions with other zone data need a separate pass.
         let digest = left.last().map(|version| zones::named_by(deps, *version)).transpose()?.flatten();
-        // Without the data nothing of the version is derived; that is said of each of its verdicts.
+        // Without the data, no verdict of the version can be derived; each is reported.
         let zones = zones::kept_under(deps, digest)?.unwrap_or_else(ZoneData::frozen);
         let history = History::new().in_zones(zones).bounded(deps.memory_bytes, &deps.spill_dir)?;
         let (questions, versions) = AnswerableQuestions::of_next(deps, &history, left)?;
@@ -74,7 +71,7 @@ impl<'m> AuditPass<'m> {
         })
     }
 
-    /// Reads everything up to the end of the stretch; whether it was let.
+    /// Reads the log up to the end of the range. Returns `false` if the observer stopped the pass.
     pub(super) fn walk(
         &mut self,
         stretch: AuditRange,
@@ -87,7 +84,7 @@ impl<'m> AuditPass<'m> {
         while seen < stretch.through {
             let batch = self.deps.executor.block_on(reading).map_err(|_| AuditError::Reader)??;
             seen = end_of(seen, stretch.through);
-            // The next ones are read while these are judged.
+            // The next batch is read while this one is judged.
             reading = self.read(seen, stretch.through);
             for entry in batch {
                 self.take(entry, stretch, witness, summary)?;
@@ -175,7 +172,7 @@ impl<'m> AuditPass<'m> {
         Ok(finding)
     }
 
-    /// What of the row contradicts the rest of it, or what came before.
+    /// Returns contradictions within the row, and with earlier rows.
     fn oddities(&self, record: &TransactionRecord, transaction: &Transaction) -> Vec<Difference> {
         let of_body = &*transaction.transaction_id;
         let micros = transaction.timestamp.micros();
@@ -259,7 +256,7 @@ impl<'m> AuditPass<'m> {
         Ok(compare(&made.rule_set, &transaction.transaction_id, &outcomes, stored))
     }
 
-    /// What the rules say. A busy machine may stop one early: then all are asked again.
+    /// Returns the outcomes of the rules. A busy machine may interrupt a rule; then all rules run again.
     fn outcomes(
         &mut self,
         rule_set: &Arc<RuleSet>,
@@ -278,7 +275,7 @@ impl<'m> AuditPass<'m> {
         outcomes
     }
 
-    /// Lets the history know. A number that was given twice was given by nobody of ours.
+    /// Adds an item to the history, ignoring a repeated number; the service never assigns one twice.
     fn feed(&mut self, item: PastItem<'_>) {
         if item.sequence() > self.fed {
             self.fed = item.sequence();
@@ -287,7 +284,7 @@ impl<'m> AuditPass<'m> {
     }
 }
 
-/// Both as one.
+/// Merges the differences of the row into the remark on the verdict.
 fn remark_of(mut odd: Vec<Difference>, remark: Option<AuditRemark>) -> Option<AuditRemark> {
     match remark {
         Some(AuditRemark::Differs(differences)) => {

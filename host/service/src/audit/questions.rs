@@ -1,5 +1,5 @@
-//! What the rules of some versions ask of the history, before the first of them is run: so that the history keeps it from the
-//! beginning of the log.
+//! Registers the queries of several rule set versions in advance, so that the history serves them from the beginning of
+//! the log.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use tollgate_model::instruction::ContentDigest;
 
 use crate::audit::{AuditDeps, AuditError, zones};
 
-/// Versions are read for one pass as long as their questions have no more series than this; a version alone may have more, as
-/// it had when it was in force.
+/// Maximum number of series for a pass over several versions. A single version may have more.
 const SERIES_PER_PASS_MAX: usize = 256;
 
-/// Questions that are kept answerable.
+/// Queries that the history keeps answerable.
 #[derive(Debug, Default)]
 pub(super) struct AnswerableQuestions {
     aggregates: Vec<Arc<AggregateQuery>>,
@@ -24,7 +23,8 @@ pub(super) struct AnswerableQuestions {
 }
 
 impl AnswerableQuestions {
-    /// Asks what the next versions ask, the last of `left` first, until the history has enough. Answers which.
+    /// Registers the queries of the next versions, the last of `left` first, until the history has enough. Returns
+    /// these versions.
     pub(super) fn of_next(
         deps: &AuditDeps,
         history: &History,
@@ -51,7 +51,7 @@ impl AnswerableQuestions {
         Ok((all, taken))
     }
 
-    /// What a version asks and nobody asked before.
+    /// Registers the queries of a version that are not registered yet.
     fn more_of(&self, deps: &AuditDeps, history: &History, version: u64) -> Result<Self, AuditError> {
         let mut more = Self::default();
         let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
@@ -61,7 +61,7 @@ impl AnswerableQuestions {
                 continue;
             }
             let module = deps.executor.block_on(deps.store.module(member.digest))?;
-            // What is wrong with a module is said when it is to be run.
+            // A defective module is reported when it is to run.
             let manifest = module.and_then(|bytes| manifest_of(&bytes).ok().flatten());
             if let Some(Manifest { needs, semantics, .. }) = manifest {
                 for spec in &needs.aggregates {
@@ -83,7 +83,7 @@ impl AnswerableQuestions {
     }
 }
 
-/// A question that is none is said when its rule is to be run.
+/// Ignores an invalid filter: it is reported when its rule is to run.
 fn answerable<T>(version: u64, asked: Result<T, HistoryError>) -> Result<Option<T>, AuditError> {
     match asked {
         Ok(question) => Ok(Some(question)),

@@ -1,8 +1,8 @@
-//! One verdict derived again for whoever asks, while the service goes on.
+//! Derives a single verdict again on request, while the service runs.
 //!
-//! The live history cannot tell: a status that changed since is another in it. So the log is read from its beginning into a
-//! history of its own, within bounds, and never more than one at a time; after every step it rests as long as that took, so
-//! that verdicts do not wait for it.
+//! The live history contains later status changes. The log is therefore read from its beginning into a separate,
+//! bounded history, one request at a time. After every batch the audit sleeps for the time that the batch took, so that
+//! verdicts do not wait for it.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,9 +14,8 @@ use tollgate_store::Store;
 
 use crate::audit::{Audit, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark};
 
-/// What the log before a verdict may take to be read.
+/// Maximum time for reading the log before a verdict.
 const TIME_MAX: Duration = Duration::from_secs(20);
-/// Longest rest after a step.
 const REST_MAX: Duration = Duration::from_millis(50);
 
 /// Derives single verdicts again. Cheap to clone.
@@ -27,39 +26,39 @@ pub struct Replays {
     turn: Arc<Semaphore>,
 }
 
-/// A verdict, and what there is to say of it.
+/// The result for one verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SingleVerdict {
-    /// Its place in the order of acceptance.
+    /// The sequence number of the verdict.
     pub sequence: Sequence,
-    /// `None` when all of it follows from what is stored.
+    /// The remark; `None` if the stored answer follows from the stored data.
     pub remark: Option<AuditRemark>,
 }
 
-/// Why nobody can say.
+/// The reason why a verdict cannot be derived again.
 #[derive(Debug, thiserror::Error)]
 pub enum SingleError {
-    /// There is no such transaction.
+    /// The transaction does not exist.
     #[error("there is no transaction with this id")]
     NotFound,
-    /// It has no verdict.
+    /// The transaction has no verdict.
     #[error("a ledger fed this transaction, and nobody has asked for a verdict on it")]
     NotJudged,
-    /// Another one is under way.
+    /// Another request is under way.
     #[error("another verdict is being derived again; try again shortly")]
     Busy,
-    /// It takes too long.
+    /// The log is too long.
     #[error(
         "the log before this verdict is longer than can be read in {} s; run `tollgate audit replay`", TIME_MAX.as_secs()
     )]
     TooLong,
-    /// It cannot be done.
+    /// The audit failed.
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
 
 impl Replays {
-    /// By this audit, of what this store holds.
+    /// Creates an instance that runs this audit.
     #[must_use]
     pub fn of(audit: Audit) -> Self {
         let store = audit.deps.store.clone();
@@ -78,7 +77,7 @@ impl Replays {
         })?;
         let audit = Arc::clone(&self.audit);
         let derived = tokio::task::spawn_blocking(move || {
-            // Held to the end, also when nobody waits for it any more.
+            // Held until the end, even if the caller is gone.
             let _turn = turn;
             let mut gentle = PacedObserver::new();
             let stretch = AuditRange { from: sequence, through: sequence };
@@ -91,7 +90,7 @@ impl Replays {
     }
 }
 
-/// Rests, and ends what takes too long.
+/// Sleeps after each batch and stops the audit after [`TIME_MAX`].
 struct PacedObserver {
     begun: Instant,
     rested: Instant,

@@ -1,4 +1,4 @@
-//! Versions of the rule set made anew out of what is stored of them.
+//! Rebuilds versions of the rule set from the stored data.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,25 +16,24 @@ use tollgate_store::{MemberRecord, RuleSetParts};
 use crate::audit::{AuditDeps, AuditError, zones};
 use crate::intake::{Draft, Identity, IntakeError};
 
-/// A version, or why there is none.
+/// A rebuilt version, or the reason why it cannot be rebuilt.
 #[derive(Debug, Clone)]
 pub(super) enum RebuiltVersion {
     Whole(RebuiltRuleSet),
-    /// For people.
+    /// The reason, for people.
     Broken(Arc<str>),
 }
 
-/// A version made anew.
 #[derive(Debug, Clone)]
 pub(super) struct RebuiltRuleSet {
     pub(super) rule_set: Arc<RuleSet>,
-    /// Whether another version of the service ran it, or nobody knows which one.
+    /// Whether another or an unrecorded version of the service ran it.
     pub(super) is_by_another_service: bool,
-    /// Whether nobody noted what a module of it was granted.
+    /// Whether the limits of one of its modules were not recorded.
     pub(super) has_assumed_terms: bool,
 }
 
-/// The versions in use: the last one, and the rules and lists of it, most of which the next one has too.
+/// The last version, with its rules and lists, most of which the next version shares.
 #[derive(Debug, Default)]
 pub(super) struct VersionCache {
     last: Option<(u64, RebuiltVersion)>,
@@ -42,7 +41,7 @@ pub(super) struct VersionCache {
     lists: HashMap<(ContentDigest, Semantics), ListInForce>,
 }
 
-/// By which a rule is the same in two versions.
+/// Identifies a rule across versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct RuleKey {
     id: InstructionId,
@@ -51,11 +50,9 @@ struct RuleKey {
     is_quarantined: bool,
 }
 
-/// Why a version is not made.
 enum RebuildError {
-    /// What is stored does not do.
+    /// The stored data is unusable.
     Broken(String),
-    /// Another time it may.
     Passing(AuditError),
 }
 
@@ -66,7 +63,7 @@ impl<E: Into<AuditError>> From<E> for RebuildError {
 }
 
 impl VersionCache {
-    /// The version of this number; its questions are asked already.
+    /// Returns a version, whose queries must already be registered.
     pub(super) fn edition(
         &mut self,
         deps: &AuditDeps,
@@ -145,7 +142,7 @@ impl RuleKey {
     }
 }
 
-/// The origin that was noted. An earlier version of the service did not note it: then the one that holds without a policy.
+/// Returns the origin that was noted. For records without one, it is the origin that holds without a policy.
 fn origin_of(member: &MemberRecord) -> Origin {
     let unnoted = if member.is_script { Origin::Compiler } else { Origin::Untrusted(Grant::default()) };
     member.origin.unwrap_or(unnoted)

@@ -1,4 +1,4 @@
-//! The zone data that a version of the rule set was run by.
+//! The zone data used by a version of the rule set.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use tollgate_model::instruction::ContentDigest;
 
 use crate::audit::{AuditDeps, AuditError};
 
-/// The digest of the zone data in use; `None` of the data that never changes.
+/// Returns the digest of the zone data, or `None` for the frozen data.
 pub(super) fn digest_of(zones: &ZoneData) -> Option<ContentDigest> {
     zones.kept().map(|(digest, _)| ContentDigest(*digest))
 }
 
-/// What a version says of its zone data; nothing, like the data that never changes, where there is no such version.
+/// Returns the digest recorded for a version, or `None` if it used the frozen data or does not exist.
 pub(super) fn named_by(deps: &AuditDeps, version: u64) -> Result<Option<ContentDigest>, AuditError> {
     let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
     Ok(parts.and_then(|parts| parts.zones))
 }
 
-/// The zone data under a digest, if it is kept and is what the digest says.
+/// Returns the zone data with a digest, if it is available and matches the digest.
 pub(super) fn kept_under(
     deps: &AuditDeps,
     digest: Option<ContentDigest>,

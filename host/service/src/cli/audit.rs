@@ -1,4 +1,4 @@
-//! `tollgate audit replay`: derive the stored verdicts again, and say which are not what follows from the rest.
+//! `tollgate audit replay`: derives the stored verdicts again and reports those that differ.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -20,12 +20,11 @@ use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
 use crate::telemetry::logs::ErrorChain;
 
-/// Exit codes.
 const EQUAL: u8 = 0;
 const DIFFERENT: u8 = 1;
 const IMPOSSIBLE: u8 = 2;
 
-/// More of a value is not shown to people.
+/// Maximum length of a value shown to people, in bytes.
 const SHOWN_BYTES_MAX: usize = 400;
 
 /// What is asked for.
@@ -45,7 +44,7 @@ pub(super) struct ReplayArguments {
     json: bool,
 }
 
-/// The exit code: 0 when every verdict follows from what is stored, 1 when one does not, 2 when nobody can say.
+/// Returns the exit code: 0 if every verdict is reproduced, 1 if one differs, 2 if the result is undecided.
 pub(super) fn replay(asked: &ReplayArguments) -> u8 {
     let mut paper = FindingPrinter { is_json: asked.json, is_lost: false };
     match summary(asked, &mut paper) {
@@ -89,10 +88,10 @@ fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Resul
     summary?.context("nobody reads what is found")
 }
 
-/// Where findings go: standard output.
+/// Writes findings to standard output.
 struct FindingPrinter {
     is_json: bool,
-    /// Nobody reads it any more.
+    /// Whether the reader of standard output is gone.
     is_lost: bool,
 }
 
@@ -173,7 +172,7 @@ fn in_list(failures: &[(String, RuleFailure)]) -> String {
     failures.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// As a terminal can show it.
+/// Returns the value in a form safe for terminals.
 fn shown(value: &str) -> String {
     if value.is_empty() {
         return "nothing".to_owned();

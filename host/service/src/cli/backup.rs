@@ -1,4 +1,4 @@
-//! `tollgate backup` and `tollgate restore`: the store of a data directory in one file, and back.
+//! `tollgate backup` and `tollgate restore`: copies the store of a data directory to one file and back.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,10 +11,9 @@ use crate::cli::offline::{data_dir_or_default, run_here};
 use crate::cli::say;
 use crate::telemetry::logs::ErrorChain;
 
-/// Which repository is followed, as the room `git` writes it.
+/// Key of the followed repository, as the module `git` stores it.
 const FOLLOWED: &str = "git/followed";
 
-/// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 enum BackupFailure {
     #[error(transparent)]
@@ -23,7 +22,7 @@ enum BackupFailure {
     Git(#[from] GitError),
 }
 
-/// The exit code: 1 when there is no backup of this name then, 2 when the settings cannot be used.
+/// Backs up the store. Returns exit code 1 if no backup of this name was made, 2 for invalid settings.
 pub(super) fn backup(data_dir: Option<PathBuf>, file: &Path) -> u8 {
     let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
     let started = Instant::now();
@@ -44,7 +43,7 @@ async fn backed_up(data_dir: &Path, file: &Path) -> Result<BackupContents, Backu
     Ok(tollgate_store::backup(data_dir, file, note.as_slice()).await?)
 }
 
-/// The exit code: 1 when nothing was restored, 2 when the settings cannot be used.
+/// Restores a backup. Returns exit code 1 if nothing was restored, 2 for invalid settings.
 pub(super) fn restore(data_dir: Option<PathBuf>, file: &Path) -> u8 {
     let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
     match run_here(restored(&data_dir, file)) {
@@ -68,7 +67,7 @@ async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, BackupConten
     Ok((restoration.put_in_place()?, contents))
 }
 
-/// Nothing is fetched here, so nobody waits for a remote.
+/// Nothing is fetched here, so the timeout for remotes is zero.
 fn clones(data_dir: &Path) -> CloneDirectory {
     CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false))
 }
@@ -78,7 +77,7 @@ fn words(contents: BackupContents) -> String {
     format!("{n_transactions} transactions up to number {last}, {n_bytes} bytes")
 }
 
-/// The work of people in the clone is theirs to share.
+/// Warns of local changes in the clone, which their authors have to push.
 fn warn_of_unshared(data_dir: &Path) {
     match clones(data_dir).unshared() {
         Ok(UnpushedWork { n_files: 0, n_commits: 0 }) => {}

@@ -1,4 +1,4 @@
-//! `tollgate bench`: what its arguments ask for.
+//! `tollgate bench`: arguments.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -80,7 +80,7 @@ enum MeasureName {
     Overload,
 }
 
-/// The exit code: 1 when something could not be measured.
+/// Returns the exit code: 1 if a measurement failed.
 pub(super) fn bench(arguments: BenchArguments, command: String) -> u8 {
     tollgate_bench::run(&arguments.options(command), &say)
 }

@@ -1,5 +1,5 @@
-//! `tollgate check`: compile a script, and draw the diagnostics as a compiler would; put a module through admission, and
-//! say every check that it does not pass. A directory is walked as the service walks its rules directory.
+//! `tollgate check`: compiles scripts and prints their diagnostics, and lists every admission check that a module
+//! fails. Directories are traversed in the same way as the rules directory of the service.
 
 mod directory;
 
@@ -21,9 +21,10 @@ use crate::cli::{from_watch, say};
 use crate::config::{load_dotenv, process_environment, zone_data_dir};
 use crate::intake::MANIFEST_CHECK;
 
-/// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
+/// Returns the exit code: 1 if a script does not compile, a module is not admitted, or the directory of lists is
+/// unreadable.
 ///
-/// With `is_from_watch` the scripts are rules of Watch, and what they mean here is told as well.
+/// With `is_from_watch`, the scripts are rules of Watch, and their meaning in this service is printed too.
 pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]) -> u8 {
     let named_lists = match lists.map(names_in).transpose() {
         Ok(names) => names,
@@ -62,14 +63,14 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
     }
 }
 
-/// How many files were checked, and how many of them would not be taken.
+/// Number of checked files, and of those that would be refused.
 #[derive(Default)]
 struct CheckCounts {
     n_files: usize,
     n_bad: usize,
 }
 
-/// The lists of a directory, by the names of their files.
+/// Returns the names of the lists in a directory, taken from the file names.
 fn names_in(directory: &Path) -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
@@ -97,14 +98,13 @@ fn is_module(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "wasm")
 }
 
-/// What files are checked by.
 struct CheckContext<'a> {
     options: CompileOptions<'a>,
     zones: &'a ZoneData,
     is_from_watch: bool,
 }
 
-/// The zone data that a service with these settings would have.
+/// Loads the zone data that a service with these settings would use.
 fn zones() -> anyhow::Result<Arc<ZoneData>> {
     load_dotenv()?;
     let directory = zone_data_dir(process_environment)?;
@@ -115,7 +115,7 @@ fn check_file(file: &Path, known: &CheckContext<'_>) -> bool {
     if is_module(file) { check_module_file(file, known.zones) } else { check_script(file, known) }
 }
 
-/// Whether it would be let in.
+/// Returns whether the module would be admitted.
 fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
     let shown = file.display().to_string();
     let bytes = match fs::read(file) {
@@ -153,7 +153,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
     }
 }
 
-/// Whether it stands for content that was not fetched; says so.
+/// Reports a placeholder for content that was not fetched; returns whether the file is one.
 fn is_pointer(shown: &str, content: &[u8]) -> bool {
     let pointer = ContentPointer::of(content);
     if let Some(pointer) = pointer {
@@ -162,7 +162,7 @@ fn is_pointer(shown: &str, content: &[u8]) -> bool {
     pointer.is_some()
 }
 
-/// What a module says of itself, and its worst case, which is what it is granted.
+/// Prints the description of a module and its worst case, which is its granted limit.
 fn describe(shown: &str, manifest: &Manifest) {
     say_what_it_is(shown, manifest);
     say(&format!("  needs {}", printable(&serde_json::to_string(&manifest.needs).unwrap_or_default())));
@@ -175,7 +175,6 @@ fn say_what_it_is(shown: &str, manifest: &Manifest) {
     }
 }
 
-/// The worst that one transaction can take.
 fn say_what_it_costs(cost: Cost) {
     say(&format!(
         "  worst case: {} instructions, {} calls to the host, {} questions to the history",
@@ -183,7 +182,7 @@ fn say_what_it_costs(cost: Cost) {
     ));
 }
 
-/// A stranger's text as a terminal can show it.
+/// Returns untrusted text in a form safe for terminals.
 fn printable(text: &str) -> String {
     let shown = |character: char| match character {
         '"' | '\'' | '\\' => character.to_string(),
@@ -192,7 +191,7 @@ fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Whether it compiles to a module.
+/// Returns whether the script compiles to a module.
 fn check_script(file: &Path, known: &CheckContext<'_>) -> bool {
     let shown = file.display().to_string();
     let script = match fs::read_to_string(file) {

@@ -1,6 +1,6 @@
-//! `tollgate doctor`: whether the service could start on a data directory, and whether what is in it is what it should be.
+//! `tollgate doctor`: checks whether the service could start on a data directory, and whether the directory is intact.
 //!
-//! It reads and changes nothing, also beside a running service. A line for each check, and what to do about what is wrong.
+//! It reads only, and may run beside the service. It prints one line per check, with the remedy for each problem.
 
 mod directory;
 mod lists;
@@ -15,36 +15,36 @@ use crate::cli::say;
 use crate::config::{ConfigError, Settings, load_dotenv, process_environment};
 use crate::telemetry::logs::ErrorChain;
 
-/// What was found so far, said as it comes.
+/// Counts of findings; each finding is printed immediately.
 #[derive(Default)]
 struct DoctorReport {
     n_warnings: usize,
     n_problems: usize,
 }
 
-/// Why it cannot look.
+/// The reason why the examination is impossible.
 type Unreadable = String;
 
 impl DoctorReport {
-    /// As it should be.
+    /// Reports a passed check.
     fn fine(&self, what: &str, words: &str) {
         say(&format!("ok       {what}: {words}"));
     }
 
-    /// It does no harm yet.
+    /// Reports a condition that does no harm yet.
     fn warn(&mut self, what: &str, words: &str) {
         self.n_warnings += 1;
         say(&format!("warning  {what}: {words}"));
     }
 
-    /// The service does not start like this, or has lost something.
+    /// Reports a problem: the service cannot start, or has lost data.
     fn wrong(&mut self, what: &str, words: &str) {
         self.n_problems += 1;
         say(&format!("problem  {what}: {words}"));
     }
 }
 
-/// The exit code: 0 when all is well, warnings or not; 1 when something is wrong, 2 when it cannot look.
+/// Returns the exit code: 0 without problems (warnings allowed), 1 with problems, 2 if the examination is impossible.
 pub(super) fn doctor(data_dir: Option<PathBuf>) -> u8 {
     let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
     let settings = load_dotenv().and_then(|()| Settings::read(process_environment));
@@ -102,7 +102,7 @@ async fn database(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unre
     Ok(())
 }
 
-/// What is lost cannot be guessed.
+/// Adds a remedy; lost data can only come from a backup.
 fn with_cure(what: &str, words: &str) -> String {
     match what {
         "schema" => words.to_owned(),
@@ -110,7 +110,7 @@ fn with_cure(what: &str, words: &str) -> String {
     }
 }
 
-/// Who holds the directory, in words.
+/// Describes the process that holds the directory.
 fn words_of(holder: Holder) -> String {
     match holder {
         Holder::Nobody => "no service runs on it".to_owned(),

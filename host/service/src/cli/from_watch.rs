@@ -1,4 +1,4 @@
-//! `tollgate check --from-watch`: what a rule of Watch means here, and the rule that means the same.
+//! `tollgate check --from-watch`: shows the meaning of a Watch rule in this service, and an equivalent rule.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -7,7 +7,7 @@ use tollgate_compiler::from_watch::{CarriedOver, carry_over, render_remarks};
 
 use crate::cli::say;
 
-/// Tells what is read otherwise here, and prints the rewritten rule.
+/// Reports constructs with a different meaning here, and prints the rewritten rule.
 pub(super) fn tell(script: &str, shown: &str, options: &CompileOptions<'_>) {
     let Some(CarriedOver { remarks, script: rewritten }) = carry_over(script, options) else { return };
     if !remarks.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn tell(script: &str, shown: &str, options: &CompileOptions<'_>) {
     }
 }
 
-/// Rules go where they can be redirected. A reader that is gone wants no more of them.
+/// Prints a rule to standard output, so that it can be redirected. Write errors are ignored: the reader is gone.
 fn print(rule: &str) {
     let mut output = io::stdout().lock();
     drop(output.write_all(rule.as_bytes()));

@@ -1,4 +1,4 @@
-//! A health check for images that have no other program.
+//! A health check for container images without another client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::offline::run_here;
 use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
 
-/// For everything.
+/// Time limit of the whole check.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the service that these settings describe. The exit code: 0 when it answers 200, otherwise 1.
+/// Queries the service that the settings describe. Returns exit code 0 if it answers 200, otherwise 1.
 pub(super) fn healthcheck(of_readiness: bool) -> u8 {
     let path = if of_readiness { "/readyz" } else { "/healthz" };
     match run_here(async { timeout(PATIENCE, ask(path)).await.context("it does not answer in time")? }) {
@@ -38,7 +38,7 @@ async fn ask(path: &str) -> anyhow::Result<GetResponse> {
     Ok(outbound::get(address, path).await?)
 }
 
-/// A service that listens everywhere listens on loopback.
+/// Returns loopback for a service that listens on all addresses.
 const fn reachable(host: IpAddr) -> IpAddr {
     match host {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,4 +1,4 @@
-//! What commands share that work on a data directory beside the service, or without it.
+//! Helpers for commands that use a data directory without the service or beside it.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,8 @@ use tokio::runtime::Builder;
 use crate::cli::say;
 use crate::config::{data_dir, load_dotenv, process_environment};
 
-/// The directory that was named, or that of the settings; `None`, and a word about it, when these cannot be read.
+/// Returns the given directory or that of the settings; prints an error and returns `None` if the settings are
+/// unreadable.
 pub(super) fn data_dir_or_default(named: Option<PathBuf>) -> Option<PathBuf> {
     if named.is_some() {
         return named;
@@ -21,7 +22,7 @@ pub(super) fn data_dir_or_default(named: Option<PathBuf>) -> Option<PathBuf> {
     }
 }
 
-/// Waits for it on this thread; `None`, and a word about it, when the system gives nothing to wait with.
+/// Runs a future on this thread; prints an error and returns `None` if no runtime can be created.
 pub(super) fn run_here<T>(work: impl Future<Output = T>) -> Option<T> {
     match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => Some(runtime.block_on(work)),

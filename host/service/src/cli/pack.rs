@@ -1,4 +1,4 @@
-//! `tollgate pack`: puts a manifest into a module, for languages that cannot write a custom section themselves.
+//! `tollgate pack`: adds a manifest to a module, for languages that cannot write a custom section.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tollgate_guest_abi::Manifest;
 
 use crate::cli::say;
 
-/// The exit code: 1 when a file cannot be read or written, or is not what it should be.
+/// Returns the exit code: 1 if a file cannot be read or written, or is invalid.
 pub(super) fn pack(module: &Path, manifest: &Path, output: &Path) -> u8 {
     match packed(module, manifest, output) {
         Ok(done) => {
@@ -22,7 +22,7 @@ pub(super) fn pack(module: &Path, manifest: &Path, output: &Path) -> u8 {
     }
 }
 
-/// Does it, and says what it did.
+/// Writes the packed module and returns a summary.
 fn packed(module: &Path, manifest: &Path, output: &Path) -> Result<String, String> {
     let read =
         |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));

@@ -1,35 +1,35 @@
-//! Settings of the doorway: how many connections there are, and how long one may keep the service waiting.
+//! Settings of the HTTP listener: number of connections and time limits.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-/// Who may come in over HTTP, and how long a client may take.
+/// Limits on HTTP connections and on the time that clients may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionSettings {
-    /// Most connections at once; `None`: as many as the system's files allow, up to a limit of our own.
+    /// Maximum number of connections; `None`: as many as the limit of open files allows, up to a built-in limit.
     pub open_max: Option<NonZeroUsize>,
-    /// Most of them of one address; `None`: half of them, and no limit for the machine itself.
+    /// Maximum per address; `None`: half of all connections, and no limit for loopback.
     pub open_per_address_max: Option<NonZeroUsize>,
-    /// How long what may take.
+    /// Time limits of a connection.
     pub limits: ConnectionLimits,
-    /// How long requests under way may take to end once the service is asked to stop.
+    /// Time that requests in progress have to complete at shutdown.
     pub stop: Duration,
 }
 
-/// How long a client may take over what.
+/// Time limits of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// From the connection, or the first byte of a later request, to the end of the request's head.
+    /// From the connection, or the first byte of a later request, to the end of the request head.
     pub head: Duration,
-    /// From there to the end of its body.
+    /// From the end of the head to the end of the body.
     pub body: Duration,
-    /// To take some more of an answer.
+    /// Maximum wait for the client to read more of a response.
     pub write: Duration,
-    /// Between two requests.
+    /// Maximum time between two requests.
     pub idle: Duration,
-    /// All in all; then the connection is closed behind the next answer, or when it is quiet.
+    /// Maximum age of a connection; then it is closed after the next response, or when it is quiet.
     pub age: Duration,
 }
 
@@ -82,10 +82,10 @@ pub(super) const STOP: Variable = variable(
     "how long requests under way may take to end when the service is stopped",
 );
 
-/// More than any machine has room for.
+/// Upper bound of the setting, beyond the capacity of any machine.
 const CONNECTIONS_MAX: usize = 1_000_000;
 
-/// Less is shorter than a bad network is silent.
+/// Lower bound of time limits; shorter pauses occur on slow networks.
 const TIME_MIN: Duration = Duration::from_millis(100);
 const TEN_MINUTES: Duration = Duration::from_secs(10 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);

@@ -1,4 +1,4 @@
-//! The one place that reads the environment.
+//! Access to the process environment; no other module reads it.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 
-/// Sets what `.env` in the working directory names and the environment does not. No file is fine.
+/// Sets the variables of `.env` in the working directory that the environment does not set. The file is optional.
 ///
 /// # Errors
-/// When there is a file and it cannot be read.
+/// Returns an error if the file exists but cannot be read.
 pub fn load_dotenv() -> Result<(), ConfigError> {
     match dotenvy::from_path(".env") {
         Ok(()) => Ok(()),
@@ -19,10 +19,10 @@ pub fn load_dotenv() -> Result<(), ConfigError> {
     }
 }
 
-/// A variable of this process; an empty one counts as not set.
+/// Returns a variable of this process; an empty one counts as unset.
 ///
 /// # Errors
-/// When it is not UTF-8.
+/// Returns an error if the value is not UTF-8.
 pub fn process_environment(name: &'static str) -> Result<Option<String>, ConfigError> {
     let text = |value: OsString| {
         value.into_string().map_err(|_| ConfigError::Invalid {
@@ -34,7 +34,7 @@ pub fn process_environment(name: &'static str) -> Result<Option<String>, ConfigE
     Ok(env::var_os(name).map(text).transpose()?.filter(|value| !value.is_empty()))
 }
 
-/// The variables by which other programs are told of a proxy, as far as they are set. The service heeds none of them.
+/// Returns the proxy variables of other programs that are set. The service ignores all of them.
 #[must_use]
 pub fn proxies_set() -> Vec<&'static str> {
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
@@ -43,13 +43,13 @@ pub fn proxies_set() -> Vec<&'static str> {
         .collect()
 }
 
-/// The file of certificate authorities that `SSL_CERT_FILE` names.
+/// Returns the file of certificate authorities that `SSL_CERT_FILE` names.
 #[must_use]
 pub fn authorities_named() -> Option<PathBuf> {
     env::var_os("SSL_CERT_FILE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Whether systemd, or who does as it does, wants to hear of the start and the end.
+/// Returns whether systemd, or a compatible supervisor, expects notifications of start and stop.
 #[must_use]
 pub fn is_supervised() -> bool {
     env::var_os("NOTIFY_SOCKET").is_some()

@@ -1,4 +1,4 @@
-//! The setting of how rules are run.
+//! The setting of how rules are executed.
 
 use tollgate_engine::sandbox::Execution;
 

@@ -1,4 +1,4 @@
-//! Settings of the repository that rules live in.
+//! Settings of the Git repository of the rules.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -9,30 +9,30 @@ use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-/// Which repository, and what may be done with repositories.
+/// The configured repository, and restrictions on remotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSettings {
-    /// Its address, which may hold credentials.
+    /// Address of the repository; it may contain credentials.
     pub repo: Option<Secret>,
-    /// The branch that is followed; the remote's own choice when none is named.
+    /// The followed branch; the remote's default branch if absent.
     pub branch: Option<String>,
-    /// A token for it.
+    /// Access token for the repository.
     pub token: Option<Secret>,
-    /// How often the remote is asked.
+    /// Interval between fetches.
     pub poll_interval: Duration,
-    /// How long one operation on a remote may take.
+    /// Time limit of one operation on a remote.
     pub timeout: Duration,
-    /// A private key's file.
+    /// File of an SSH private key.
     pub ssh_key: Option<PathBuf>,
     /// Trusted host keys, as `SHA256:…`.
     pub ssh_host_keys: Vec<String>,
-    /// In whose name commits are made: name and e-mail address.
+    /// Author of commits: name and e-mail address.
     pub author: (String, String),
-    /// How remotes that are named over the API may be spoken to.
+    /// Schemes allowed for remotes that are named over the API.
     pub schemes: Vec<String>,
-    /// Which hosts they may be on; empty for any.
+    /// Hosts allowed for such remotes; empty for any.
     pub hosts: Vec<String>,
-    /// Whether they may be at private addresses.
+    /// Whether such remotes may have private addresses.
     pub allow_private: bool,
 }
 
@@ -145,7 +145,6 @@ fn branch_of(text: &str) -> Option<String> {
     is_branch(text).then(|| text.to_owned())
 }
 
-/// What stands between commas.
 fn parts_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
@@ -163,7 +162,7 @@ fn author_of(text: &str) -> Option<(String, String)> {
     (!is_odd(name) && !is_odd(email)).then(|| (name.to_owned(), email.to_owned()))
 }
 
-/// None at all is as good as not set.
+/// An empty value counts as unset.
 fn schemes_of(text: &str) -> Option<Vec<String>> {
     let is_known = |scheme: &String| ["https", "http", "ssh", "file"].contains(&scheme.as_str());
     let schemes: Vec<String> = parts_of(text).map(str::to_ascii_lowercase).collect();

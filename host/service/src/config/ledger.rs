@@ -41,7 +41,7 @@ pub(super) const TABLE: Variable = variable(
     "transactions",
     "where its transactions are; with LEDGER_KIND=blnk the default is blnk.transactions",
 );
-/// The default of Blnk.
+/// Default table of Blnk.
 const TABLE_OF_BLNK: &str = "blnk.transactions";
 pub(super) const COLUMNS: Variable = variable(
     "LEDGER_COLUMNS",
@@ -97,7 +97,7 @@ const PARENT_WAITS: RangeInclusive<Duration> = Duration::from_secs(1)..=DAY;
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 const BATCH_DEFAULT: NonZeroUsize = NonZeroUsize::new(500).unwrap();
 const BATCH_MAX: usize = 5_000;
-/// Longest name that PostgreSQL keeps, in bytes.
+/// Maximum length of a PostgreSQL identifier, in bytes.
 const NAME_BYTES_MAX: usize = 63;
 
 pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
@@ -123,7 +123,7 @@ pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     })
 }
 
-/// What is refused is not shown: it holds a password.
+/// The error omits the value, because it contains a password.
 fn dsn<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     read: &SettingsReader<E>,
 ) -> Result<Option<Secret>, ConfigError> {
@@ -155,7 +155,7 @@ fn table<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     Ok((schema.map(str::to_owned), name.to_owned()))
 }
 
-/// Whether PostgreSQL can have such a name. Quotes in it are its own business: they are doubled where it is used.
+/// Returns whether a name is a valid PostgreSQL identifier. Quotes are allowed; they are doubled on use.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control)
 }

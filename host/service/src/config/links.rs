@@ -1,4 +1,4 @@
-//! Settings of the links to other systems: what comes from a ledger, and who hears of alerts.
+//! Settings of the links to other systems: ledger webhooks and alert receivers.
 
 use std::time::Duration;
 
@@ -6,44 +6,44 @@ use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, time_of, variable};
 
-/// Whom the service believes, and whom it tells.
+/// Settings of ledger webhooks and alert delivery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkSettings {
-    /// What a ledger signs its webhooks with, separated by blanks; without it they are believed as they come.
+    /// Secrets of ledger webhooks, separated by blanks; without any, unsigned webhooks are accepted.
     pub ledger_webhook_secret: Option<Secret>,
-    /// From which score on, from 0 to 1, an approved transaction is an alert too.
+    /// Score, from 0 to 1, from which an approved transaction also raises an alert.
     pub risk_threshold: f64,
-    /// The dashboard that is told of alerts while it is connected.
+    /// The dashboard that receives alerts while it is connected.
     pub tunnel: Option<TunnelSettings>,
-    /// The webhooks that are told of every alert.
+    /// The webhooks for all alerts.
     pub alert_webhooks: Option<AlertWebhookSettings>,
 }
 
-/// The link to a dashboard.
+/// The tunnel to a dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TunnelSettings {
-    /// Its address, which may hold credentials.
+    /// Address of the dashboard; it may contain credentials.
     pub url: Secret,
-    /// What proves to it who we are.
+    /// Access token for the dashboard.
     pub token: Option<Secret>,
-    /// How often it has to give a sign of life; two without one, and the connection is given up.
+    /// Expected interval of heartbeats; the connection is closed after two intervals without one.
     pub heartbeat: Duration,
-    /// Longest wait before the first attempt to connect again.
+    /// Maximum wait before the first reconnection attempt.
     pub reconnect_min: Duration,
-    /// Longest wait before any attempt.
+    /// Maximum wait before any attempt.
     pub reconnect_max: Duration,
 }
 
-/// Those who hear of alerts over HTTP.
+/// Settings of alert webhooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertWebhookSettings {
-    /// Their addresses, which may hold credentials: whom to tell first, and whom instead.
+    /// Addresses, which may contain credentials: the first is preferred, the others are fallbacks.
     pub urls: Vec<Secret>,
-    /// What alerts are signed with, separated by blanks.
+    /// Signing secrets, separated by blanks.
     pub secret: Option<Secret>,
-    /// How long to wait after each attempt that failed; after the last one there is no other.
+    /// Wait after each failed attempt; after the last one, delivery is given up.
     pub retries: Vec<Duration>,
-    /// How long one request may take.
+    /// Time limit of one request.
     pub timeout: Duration,
 }
 
@@ -118,7 +118,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const MINUTE: Duration = Duration::from_secs(60);
 const RETRIES_MAX: usize = 32;
-/// More is no list of fallbacks.
+/// Maximum number of webhook addresses.
 const WEBHOOKS_MAX: usize = 8;
 
 impl LinkSettings {

@@ -1,4 +1,4 @@
-//! Variables, and how they are read: each as what it is, and refused with what would do.
+//! Environment variables and their typed parsing; an invalid value is refused with the allowed values.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -10,10 +10,10 @@ use tollgate_guest_abi::Window;
 
 use tollgate_model::secret::Secret;
 
-/// Longest token or address, in bytes.
+/// Maximum length of a token or an address, in bytes.
 const SECRET_BYTES_MAX: usize = 4096;
 
-/// A number and its unit; a bare number is seconds.
+/// Parses a number with a unit; a bare number is in seconds.
 pub(super) fn time_of(text: &str) -> Option<Duration> {
     let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
     let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
@@ -21,10 +21,10 @@ pub(super) fn time_of(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(milliseconds).map(Duration::from_millis)
 }
 
-/// Less holds nothing worth the name.
+/// Lower bound of memory sizes, in bytes; smaller sizes are of no use.
 const MEMORY_MIN: usize = 1 << 20;
 
-/// A whole number of bytes, or of `KiB`, `MiB`, `GiB`, `TiB`.
+/// Parses a whole number of bytes, `KiB`, `MiB`, `GiB` or `TiB`.
 fn bytes_of(text: &str) -> Option<usize> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let of_unit = |(unit, shift)| Some((text.strip_suffix(unit)?.trim_end(), 1_usize << shift));
@@ -32,33 +32,33 @@ fn bytes_of(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// A variable as `--help` and the README show it.
+/// A variable, as listed by `--help` and in the README.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: &'static str,
-    /// What it takes.
+    /// Allowed values.
     pub allowed: &'static str,
-    /// What holds without it.
+    /// Default value.
     pub default: &'static str,
-    /// What it decides.
+    /// Purpose of the variable.
     pub meaning: &'static str,
 }
 
-/// Why the service cannot start with what it was given.
+/// The reason why the service cannot start with its settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// A value that does not do.
+    /// A value is invalid.
     #[error("`{name}` is set to `{given}`, it takes {allowed}")]
     Invalid {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
-        /// What it is set to, cut short.
+        /// Its value, truncated.
         given: String,
-        /// What would do.
+        /// Allowed values.
         allowed: &'static str,
     },
-    /// There is a `.env` and it is no such file.
+    /// The file `.env` exists but is invalid.
     #[error("the file `.env` cannot be read: {0}")]
     Dotenv(String),
 }
@@ -72,7 +72,6 @@ pub(super) const fn variable(
     Variable { name, allowed, default, meaning }
 }
 
-/// Reads variables, each as what it is.
 pub(super) struct SettingsReader<E> {
     pub(super) environment: E,
 }
@@ -90,7 +89,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
         self.parsed_by(variable, |text| text.parse().ok())
     }
 
-    /// What `parse` makes of the text, blanks around it dropped.
+    /// Parses the value with `parse`, without surrounding blanks.
     pub(super) fn parsed_by<T>(
         &self,
         variable: Variable,
@@ -107,7 +106,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
         }
     }
 
-    /// A whole number, 0 without one.
+    /// Reads a whole number of at most `max`; 0 if unset.
     pub(super) fn up_to(&self, variable: Variable, max: usize) -> Result<usize, ConfigError> {
         match self.parsed::<usize>(variable)?.unwrap_or(0) {
             number if number > max => Err(variable.refuse(&number.to_string())),
@@ -135,14 +134,14 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
         }
     }
 
-    /// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
+    /// Reads a secret. The error omits the value: it may be the secret, misplaced or with one extra character.
     pub(super) fn secret(&self, variable: Variable) -> Result<Option<Secret>, ConfigError> {
         let is_one = |text: &&str| text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
         let secret_of = |text: &str| Some(text).filter(is_one).map(|text| Secret::new(text.to_owned()));
         self.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"))
     }
 
-    /// A number and its unit; a bare number is seconds.
+    /// Reads a number with a unit; a bare number is in seconds.
     pub(super) fn time(
         &self,
         variable: Variable,

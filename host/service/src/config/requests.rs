@@ -1,4 +1,4 @@
-//! Settings of what requests may bring.
+//! Settings of what requests may contain.
 
 use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
 

@@ -1,4 +1,4 @@
-//! Every setting: its variable, its default, what it takes.
+//! All settings: variable, default and allowed values.
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -19,83 +19,83 @@ use super::links::{self, LinkSettings};
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 use super::requests;
 
-/// What the service runs with.
+/// The settings of the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Where to listen. Loopback unless set.
+    /// Address to listen on; loopback by default.
     pub host: IpAddr,
-    /// Where to listen; 0 takes a free port.
+    /// Port to listen on; 0 takes a free port.
     pub port: u16,
-    /// Who may come in, and how long a client may take.
+    /// Limits on HTTP connections.
     pub connections: ConnectionSettings,
-    /// What requests may bring.
+    /// Options for requests.
     pub requests: RequestSettings,
-    /// Where the store lives.
+    /// Data directory of the store.
     pub data_dir: PathBuf,
-    /// Where rule files live.
+    /// Directory of rule files.
     pub rules_dir: PathBuf,
-    /// Whether somebody said so: then it has to be there.
+    /// Whether `rules_dir` was set explicitly; it must exist then.
     pub rules_dir_is_set: bool,
-    /// Whether the system is asked for notices of changes there.
+    /// Whether to watch `rules_dir` by notifications of the system.
     pub rules_dir_notices: bool,
-    /// Threads that evaluate.
+    /// Number of evaluation threads.
     pub evaluation_threads: NonZeroUsize,
-    /// Transactions under way at once; one more is answered 503.
+    /// Maximum number of transactions in progress; further ones are answered with 503.
     pub transactions_in_flight_max: NonZeroUsize,
-    /// Memory the history may take, in bytes; `None`: a part of what there is.
+    /// Memory limit of the history, in bytes; `None`: a share of the available memory.
     pub memory_limit_bytes: Option<usize>,
-    /// Whether modules and Git refuse to work where a wall around their processes is missing.
+    /// Whether modules and Git require the confinement of their processes.
     pub walls_are_needed: bool,
-    /// How rules are run.
+    /// Execution mode of rules.
     pub execution: Execution,
-    /// Where the history keeps what is over it; `None`: the system's for temporary files, or the data directory.
+    /// Directory of the spill file; `None`: the system's temporary directory or the data directory.
     pub spill_dir: Option<PathBuf>,
-    /// Where time zone data is read from; without one it is what is compiled in.
+    /// Directory of time zone data; the built-in data if absent.
     pub zone_data_dir: Option<PathBuf>,
-    /// What rules may use, by where they come from; `None`: everything.
+    /// File with the rule policy by origin; `None`: rules may use everything.
     pub rule_policy: Option<PathBuf>,
-    /// What the history keeps beyond the longest window that rules ask about.
+    /// Retention of the history beyond the longest window of the rules.
     pub history_margin: Window,
-    /// How often a snapshot of the history is written while transactions come; `None`: only when the service stops.
+    /// Interval between snapshots while transactions arrive; `None`: only at shutdown.
     pub snapshot_interval: Option<Duration>,
-    /// Names besides `localhost` and IP literals that requests may be addressed to.
+    /// Host names accepted in requests, besides `localhost` and IP literals.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
     pub allowed_origins: Vec<String>,
-    /// Whether the directory or the repository of the rules may be missing at the start.
+    /// Whether the rules directory or repository may be missing at startup.
     pub sources_are_optional: bool,
-    /// How many rules have to be in force.
+    /// Minimum number of rules in force.
     pub rules_required: usize,
-    /// The repository of the rules.
+    /// Git repository of the rules.
     pub git: GitSettings,
-    /// The ledger that feeds the history.
+    /// Ledger that feeds the history.
     pub ledger: LedgerSettings,
-    /// The links to other systems.
+    /// Links to other systems.
     pub links: LinkSettings,
-    /// How log lines look.
+    /// Format of log lines.
     pub log_format: LogFormat,
-    /// Which log lines there are, as `tracing` filters say it.
+    /// Filter of log lines, in the syntax of `tracing`.
     pub log_filter: String,
-    /// What becomes of a list file that loses more than half of its entries.
+    /// Handling of a list file that loses more than half of its entries.
     pub lists_shrink: ListsShrink,
 }
 
-/// What becomes of a list file that loses more than half of its entries.
+/// Handling of a list file that loses more than half of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ListsShrink {
-    /// It comes into force, with a warning.
+    /// The new version comes into force, with a warning.
     #[default]
     Warn,
-    /// The list stays as it was.
+    /// The previous version stays in force.
     Hold,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// For people.
+    /// Text for people.
     Text,
 }
 
@@ -207,7 +207,7 @@ const LOG_FILTER: Variable = variable(
     "which log lines there are",
 );
 
-/// Every variable, in the order of the README.
+/// All variables, in the order of the README.
 pub const VARIABLES: [Variable; 67] = [
     HOST,
     PORT,
@@ -279,10 +279,10 @@ pub const VARIABLES: [Variable; 67] = [
 ];
 
 impl Settings {
-    /// Reads every variable from `environment`.
+    /// Reads all settings from `environment`.
     ///
     /// # Errors
-    /// The first value that does not do.
+    /// Returns the first invalid value.
     pub fn read(
         environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
     ) -> Result<Self, ConfigError> {
@@ -322,27 +322,27 @@ impl Settings {
     }
 }
 
-/// Where time zone data is read from, whatever the other settings say.
+/// Reads the directory of time zone data only.
 ///
 /// # Errors
-/// When the variable is no text.
+/// Returns an error if the variable is not valid text.
 pub fn zone_data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<Option<PathBuf>, ConfigError> {
     Ok(SettingsReader { environment }.text(ZONES)?.map(PathBuf::from))
 }
 
-/// Where the store lives, whatever the other settings say.
+/// Reads the data directory only.
 ///
 /// # Errors
-/// When the variable is no text.
+/// Returns an error if the variable is not valid text.
 pub fn data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<PathBuf, ConfigError> {
     SettingsReader { environment }.path(DATA_DIR)
 }
 
-/// As many rules as can be in force.
+/// Maximum number of rules that can be in force.
 const RULES_REQUIRED_MAX: usize = 10_000;
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
@@ -356,7 +356,8 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
         }
     }
 
-    /// A word that is no level would silently be taken for the name of a module, and nothing else logged.
+    /// Reads the log filter. An unknown level is refused: `tracing` would treat it as a module name and log nothing
+    /// else.
     fn log_filter(&self) -> Result<String, ConfigError> {
         let filter = self.text(LOG_FILTER)?.unwrap_or_else(|| LOG_FILTER.default.to_owned());
         let levels = ["off", "error", "warn", "info", "debug", "trace"];

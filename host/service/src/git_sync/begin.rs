@@ -1,4 +1,4 @@
-//! The beginning of a run, and the polling from then on.
+//! Start of the Git sync, and polling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::git_sync::{GitSync, GitSyncDeps, GitSyncError, GitSyncInner, SyncMode
 use crate::intake::RuleTree;
 use crate::telemetry::logs::ErrorChain;
 
-/// How long a start waits for the remote; it goes on without it, with the last good rules.
+/// Time that a start waits for the remote; afterwards it proceeds with the last good rules.
 const FIRST_SYNC_PATIENCE: Duration = Duration::from_secs(5);
-/// After refused credentials the remote is asked this many times more rarely: accounts are locked for less.
+/// Factor by which polling slows down after refused credentials, because repeated failures may lock an account.
 const POLLS_SKIPPED_WHEN_REFUSED: u32 = 10;
-/// How soon a change over the API that could not be written into the work tree is tried again.
+/// Interval for retrying changes over the API that could not be written to the work tree.
 const EDITS_EVERY: Duration = Duration::from_secs(5);
 
-/// Ends the polling when dropped.
+/// Background tasks of the sync; dropping this stops them.
 #[derive(Debug)]
 pub struct Polling(Vec<JoinHandle<()>>);
 
@@ -34,10 +34,10 @@ impl Drop for Polling {
 }
 
 impl GitSync {
-    /// Brings the rules of the last known commit into force, asks the remote, and keeps asking.
+    /// Brings the rules of the last known commit into force, syncs with the remote, and starts polling.
     ///
     /// # Errors
-    /// When the settings name something that is no address.
+    /// Fails if the configured address is invalid.
     pub async fn begin(deps: GitSyncDeps) -> Result<(Self, Polling), GitSyncError> {
         let inner = Arc::new(GitSyncInner {
             directory: CloneDirectory::at(deps.directory.clone(), deps.worker.clone()),
@@ -55,7 +55,7 @@ impl GitSync {
         *inner.gate.lock().await = followed;
         if is_followed {
             inner.report_unasked();
-            // On a task of its own: what is not done when the patience ends goes on.
+            // A separate task, so that the sync continues after the timeout.
             let first = sync.clone();
             let first = tokio::spawn(async move { first.refresh(SyncMode::Sync).await.map(drop) });
             if timeout(FIRST_SYNC_PATIENCE, first).await.is_err() {
@@ -80,7 +80,7 @@ impl GitSync {
     }
 }
 
-/// What an earlier run left behind.
+/// State left by an earlier run.
 #[derive(Default)]
 struct EarlierClone {
     followed: Option<Configured>,
@@ -88,7 +88,7 @@ struct EarlierClone {
 }
 
 impl GitSyncInner {
-    /// What the clone of an earlier run holds is in force before anybody asks the remote.
+    /// Brings the rules of an earlier run's clone into force, before the remote is contacted.
     async fn begin_from_clone(self: &Arc<Self>, configured: Option<Configured>) -> Option<Configured> {
         let inner = Arc::clone(self);
         let by_environment = configured.clone();
@@ -111,7 +111,7 @@ impl GitSyncInner {
         left.followed
     }
 
-    /// Reads the clone, if there is one of what is to be followed.
+    /// Reads the clone, if it is of the repository to follow.
     fn left_behind(&self, configured: Option<Configured>) -> Result<EarlierClone, GitSyncError> {
         self.directory.break_locks()?;
         let Some(clone) = self.directory.open()? else {
@@ -136,18 +136,18 @@ impl GitSyncInner {
         Ok(EarlierClone { followed, tree: Some((commit, tree)) })
     }
 
-    /// The clone's mark is made after the swap: a process that ended between the two left a rule set in force that names
-    /// the commit which was being taken.
+    /// Returns the commit that was last in force. The clone records it only after the swap, so a crash in between
+    /// leaves a rule set that names the commit recorded by `set_taking`.
     fn last_in_force(&self, clone: &LocalClone) -> Option<CommitId> {
         let named = self.named_by_the_rules();
         named.filter(|named| clone.taking() == Some(*named)).or_else(|| clone.in_force())
     }
 
-    /// Changes over the API reach the work tree soon, even if nobody asks; those that could not be written are tried again.
+    /// Writes changes over the API to the work tree soon after they arrive, and retries failed ones.
     async fn write_edits(self: Arc<Self>) {
         let mut said = None;
         loop {
-            // Also if nothing waits: what is in the hands of a request just now may be left by it, without a word.
+            // The timeout matters even with an empty queue: a request may put changes back without a notification.
             let _ = timeout(EDITS_EVERY, self.deps.edits.came.notified()).await;
             let n_added = self.deps.edits.n_added();
             if !self.deps.edits.are_waiting() {
@@ -157,7 +157,7 @@ impl GitSyncInner {
             let inner = Arc::clone(&self);
             let written = off_the_executor(move || {
                 let _writing = inner.writing.lock();
-                // Without a clone they wait for one.
+                // Without a clone, the changes stay in the queue.
                 if let Some(clone) = inner.directory.open()? {
                     inner.deps.edits.write(&clone);
                 }

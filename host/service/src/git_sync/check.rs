@@ -1,4 +1,4 @@
-//! The readiness check `git`: the branch and the commit that are followed, when that last went well, and what went wrong since.
+//! Readiness check `git`: the followed branch and commit, the last success, and the error since then.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use tollgate_git::git::GitError;
 use crate::git_sync::{GitSyncError, GitSyncInner};
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
-/// Reports how the repository is followed; there is no such check before there is a repository.
+/// Reports the state of the sync. The check is added with the first report, so it is absent without a repository.
 #[derive(Debug)]
 pub(super) struct GitCheck {
     checks: ReadinessChecks,
     check: OnceLock<ReadinessCheck>,
-    /// Since the start; the check itself tells when.
+    /// Since the start of the service; the check reports the time.
     has_succeeded: AtomicBool,
     is_optional: bool,
 }
@@ -32,7 +32,7 @@ impl GitCheck {
         self.check().succeeded(followed);
     }
 
-    /// `followed`: branch and commit of the repository whose rules are in force, if there are any.
+    /// Reports a failure; `followed` is the branch and commit whose rules are in force, if any.
     fn failed(&self, why: &str, followed: Option<&str>) {
         let why = if self.has_succeeded.load(Ordering::Relaxed) {
             why.to_owned()
@@ -57,7 +57,7 @@ impl GitCheck {
 }
 
 impl GitSyncInner {
-    /// Tells how following went. What an operator asked for and did not get is no news of the repository.
+    /// Reports the result of an operation. Refusals that concern only the operator's request are not reported.
     pub(super) fn report<T>(&self, result: &Result<T, GitSyncError>) {
         match result {
             Ok(_) => self.check.succeeded(&self.followed().unwrap_or_default()),
@@ -71,12 +71,12 @@ impl GitSyncInner {
         }
     }
 
-    /// Before the repository was asked for the first time.
+    /// Reports that the repository was not contacted yet.
     pub(super) fn report_unasked(&self) {
         self.check.failed("the repository was not asked yet", self.followed().as_deref());
     }
 
-    /// Branch and commit of the repository whose rules are in force.
+    /// Returns branch and commit of the repository whose rules are in force.
     fn followed(&self) -> Option<String> {
         let shown = self.shown.lock();
         let commit = shown.commit().or_else(|| self.named_by_the_rules())?;

@@ -1,4 +1,4 @@
-//! Where nobody names a branch: the repository's own choice, asked for at every sync, and what a change of it means.
+//! Following the default branch of a repository when no branch is named, and changes of that default.
 
 use tollgate_git::git::{Fetched, FollowedRepository, GitError, LocalClone};
 
@@ -11,8 +11,8 @@ const NOT_IN_HISTORY: &str =
     "that one is gone, and the commit whose rules are in force is not in the history of the new one";
 
 impl GitSyncInner {
-    /// Another choice than before is followed only where the branch was renamed: its old name is gone, and what is in force is in
-    /// the history of the new one.
+    /// Refuses another default branch unless it is the renamed previous one: the old name is gone, and the new branch
+    /// contains the commit in force.
     pub(super) fn refuse_another_choice(
         &self,
         configured: &Configured,
@@ -38,16 +38,15 @@ impl GitSyncInner {
         Ok(())
     }
 
-    /// The branch that was the repository's own choice until now; `None` where somebody names one or did, or another repository was
-    /// followed.
+    /// Returns the previous default branch; `None` if a branch is or was named, or another repository was followed.
     fn choice_before(&self, configured: &Configured) -> Option<String> {
         let (address, branch) = self.shown.lock().followed.clone()?;
         let is_own = configured.branch.is_none() && address == configured.remote.address;
         (is_own && !self.was_named(&branch)).then_some(branch)
     }
 
-    /// Whether the branch that is followed is one that somebody had named, and nobody names any more, while the repository's own
-    /// choice is another: the operator has changed what is followed.
+    /// Returns whether the followed branch was named earlier but is named no longer, and the default is another. The
+    /// operator then changed the configuration on purpose.
     pub(super) fn is_named_no_more(
         &self,
         configured: &Configured,
@@ -62,7 +61,7 @@ impl GitSyncInner {
         self.remembered().is_some_and(|known| known.branch == branch && known.is_named == Some(true))
     }
 
-    /// What was followed last, where no clone can tell.
+    /// Returns the record of the repository followed last, for use without a clone.
     pub(super) fn remembered(&self) -> Option<FollowedRepository> {
         self.directory.remembered().unwrap_or_else(|error| {
             tracing::error!(error = %ErrorChain(&error), "nobody knows which repository was followed");
@@ -70,7 +69,7 @@ impl GitSyncInner {
         })
     }
 
-    /// Remembers what this clone follows, and whether somebody named the branch.
+    /// Records the repository and branch of this clone, and whether the branch was named.
     pub(super) fn remember(&self, clone: &LocalClone, is_named: bool) -> Result<(), GitSyncError> {
         let Some((address, branch)) = clone.address().zip(clone.branch()) else { return Ok(()) };
         self.shown.lock().followed = Some((address.clone(), branch.clone()));

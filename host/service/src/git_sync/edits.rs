@@ -1,7 +1,8 @@
-//! What changed over the API and is yet to be written into the work tree.
+//! Queue of changes over the API that are not in the work tree yet.
 //!
-//! Of each rule and list the end counts, and what has to go first: a rule that is removed and saved again loses its old file
-//! and gets its new one. What cannot be written waits, is shown, and is tried again.
+//! Only the final state of each rule and list counts, together with the removals before it. A rule that is removed and
+//! saved again loses its old file and gets a new one. A change that cannot be written stays in the queue, is reported,
+//! and is retried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use tollgate_store::ListRecord;
 use crate::intake::{Intake, ScriptSink};
 use crate::telemetry::logs::ErrorChain;
 
-/// Remembers changes until they are written. Without a repository it remembers nothing.
+/// Queue of changes until they are written; ignores changes while no repository is followed.
 #[derive(Debug, Default)]
 pub struct PendingEdits {
     is_on: AtomicBool,
@@ -31,24 +32,25 @@ pub struct PendingEdits {
 #[derive(Debug, Default)]
 struct QueuedEdits {
     pending: BTreeMap<EditSubject, PendingEdit>,
-    /// What is saved over the API, when that has to be held against the files: what was written for others goes.
+    /// Subjects saved over the API, if they are to be compared with the files: files written for other subjects are
+    /// removed.
     saved: Option<BTreeSet<EditSubject>>,
     unwritten: Vec<Unwritten>,
     /// The number of changes added so far.
     n_added: u64,
 }
 
-/// What is changed; a file of the work tree is known by it.
+/// Subject of a change; identifies its file.
 type EditSubject = OwnFileContent;
 
-/// What is to happen to a subject: first the removals, then the writing.
+/// Change of a subject: first the removals, then the write.
 #[derive(Debug, Clone, Default)]
 struct PendingEdit {
     removals: Vec<Removal>,
     content: Option<Arc<[u8]>>,
 }
 
-/// The file a rule came from, and what it held.
+/// File of a removed rule, and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Removal {
     path: Option<String>,
@@ -58,11 +60,11 @@ struct Removal {
 /// A change over the API that is not in the work tree yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritten {
-    /// Of which rule or list.
+    /// Rule or list that changed.
     pub subject: EditSubject,
-    /// Where it belongs, if that is the obstacle.
+    /// Path of the conflicting file, if there is one.
     pub path: Option<String>,
-    /// Why, for people.
+    /// Reason, for people.
     pub message: String,
 }
 
@@ -75,7 +77,7 @@ impl ScriptSink for PendingEdits {
         let path = match &instruction.source {
             InstructionSource::Git { path, .. } => Some(path.clone()),
             InstructionSource::Api | InstructionSource::Upload => None,
-            // A file of the rules directory is none of the repository's.
+            // A file of the rules directory does not belong to the repository.
             InstructionSource::File { .. } => return,
         };
         self.remove_later(subject_of(instruction), Removal { path, content: instruction.written().into() });
@@ -97,7 +99,7 @@ impl PendingEdits {
 
     fn remove_later(&self, subject: EditSubject, removal: Removal) {
         self.add(subject, |pending| {
-            // What was saved since the last removal was never written.
+            // Content saved after the last removal was never written.
             let was_written = pending.content.take().is_none();
             if (was_written || pending.removals.is_empty()) && !pending.removals.contains(&removal) {
                 pending.removals.push(removal);
@@ -112,7 +114,7 @@ impl PendingEdits {
         }
     }
 
-    /// From here on a repository is followed: everything that was saved over the API belongs into its work tree.
+    /// Starts following a repository: everything saved over the API goes into its work tree.
     pub(super) fn begin(&self, intake: &Intake) {
         self.is_on.store(true, Ordering::Relaxed);
         for listed in intake.instructions() {
@@ -130,16 +132,16 @@ impl PendingEdits {
         self.came.notify_one();
     }
 
-    /// The same for another repository: what is to be removed from the one before is none of this one's.
+    /// Like `begin`, for another repository: pending removals of the previous one do not apply to it.
     pub(super) fn begin_anew(&self, intake: &Intake) {
         *self.waiting.lock() = QueuedEdits::default();
         self.begin(intake);
     }
 
-    /// What was written for a rule that is no longer the API's goes with the next writing: it came from the repository
-    /// meanwhile, or was removed and the word of it was lost.
+    /// Requests removal of files written for rules that are no longer saved over the API. Since then such a rule came
+    /// from the repository, or was removed without a notification.
     pub(super) fn compare(&self, intake: &Intake) {
-        // INVARIANT: under the lock. What comes into force after this look is told of after it, and added to it then.
+        // INVARIANT: under the lock. A change that comes into force after this read is also added after it.
         let mut waiting = self.waiting.lock();
         let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
         let rules = rules.filter(|rule| rule.record.source.is_over_api());
@@ -150,7 +152,7 @@ impl PendingEdits {
         waiting.saved = Some(saved);
     }
 
-    /// Whether there is anything to write or to compare.
+    /// Returns whether there is anything to write or compare.
     pub(super) fn are_waiting(&self) -> bool {
         self.waiting.lock().is_any()
     }
@@ -177,7 +179,7 @@ impl PendingEdits {
         timeout(wait, tried).await.ok();
     }
 
-    /// All that waits, where there is no work tree to write it into.
+    /// Returns all pending changes as unwritten, for use without a work tree.
     pub(super) fn without_a_clone(&self) -> Vec<Unwritten> {
         let message = "there is no clone of the repository yet";
         let of = |subject: &EditSubject| Unwritten {
@@ -188,12 +190,13 @@ impl PendingEdits {
         self.waiting.lock().pending.keys().map(of).collect()
     }
 
-    /// What could not be written at the last try.
+    /// Returns the changes that the last attempt could not write.
     pub(super) fn unwritten(&self) -> Vec<Unwritten> {
         self.waiting.lock().unwritten.clone()
     }
 
-    /// Writes what waits into the work tree. What cannot be written is reported, stays in force and is kept.
+    /// Writes the pending changes into the work tree. A change that cannot be written is reported and stays in the
+    /// queue.
     pub(super) fn write(&self, clone: &LocalClone) {
         let (pending, saved) = {
             let mut waiting = self.waiting.lock();
@@ -212,7 +215,7 @@ impl PendingEdits {
         self.put_back(left, unwritten);
     }
 
-    /// What came meanwhile comes behind.
+    /// Puts changes back before those that arrived meanwhile.
     fn put_back(&self, left: BTreeMap<EditSubject, PendingEdit>, unwritten: Vec<Unwritten>) {
         let mut waiting = self.waiting.lock();
         for (subject, before) in left {
@@ -242,13 +245,12 @@ impl QueuedEdits {
 }
 
 impl Removal {
-    /// Of what the service wrote, wherever and whatever that was.
+    /// Removes whatever the service wrote for the subject.
     fn of_what_was_written() -> Self {
         Self { path: None, content: Arc::from([]) }
     }
 }
 
-/// By which its file is known.
 fn subject_of(record: &InstructionRecord) -> EditSubject {
     match record.script {
         Some(_) => EditSubject::Script(record.name.clone()),
@@ -261,7 +263,7 @@ impl PendingEdit {
         self.removals.is_empty() && self.content.is_none()
     }
 
-    /// This, and later that.
+    /// Combines two changes, the later one last.
     fn then(mut self, later: Self) -> Self {
         let is_removed = !later.removals.is_empty();
         let content = if is_removed { later.content } else { later.content.or(self.content) };
@@ -271,7 +273,7 @@ impl PendingEdit {
     }
 }
 
-/// Removes, and then writes; what is left, and why.
+/// Removes and then writes; returns the remaining changes and their errors.
 fn write_all(
     saving: &mut WorkTreeEdit<'_>,
     mut pending: BTreeMap<EditSubject, PendingEdit>,
@@ -281,7 +283,7 @@ fn write_all(
         pending.entry(subject).or_default().removals.insert(0, Removal::of_what_was_written());
     }
     let mut unwritten = Vec::new();
-    // All removals first: a rule may be saved into the file that another leaves.
+    // All removals come first, because a rule may be saved under a path that another rule vacates.
     for (subject, pending) in &mut pending {
         pending.removals.retain(|removal| {
             let fault =
@@ -302,12 +304,12 @@ fn write_all(
     (pending, unwritten)
 }
 
-/// What the service wrote once and is not saved over the API any more.
+/// Returns subjects whose files the service wrote but that are no longer saved over the API.
 fn left_over(saving: &WorkTreeEdit<'_>, saved: &BTreeSet<EditSubject>) -> Vec<EditSubject> {
     saving.own_subjects().into_iter().filter(|subject| !saved.contains(subject)).collect()
 }
 
-/// Why a change is not in the work tree, if it is not.
+/// Converts a result into the reason why a change is not in the work tree, if any.
 fn fault(subject: &EditSubject, placed: Result<EditOutcome, GitError>) -> Option<Unwritten> {
     match placed {
         Ok(EditOutcome::Done) => None,
@@ -324,7 +326,7 @@ fn unwritten(subject: &EditSubject, error: &GitError) -> Unwritten {
 
 #[cfg(test)]
 impl PendingEdits {
-    /// A list that somebody tried to write in vain: it waits, and nobody is told.
+    /// Adds a list like a failed write: it is pending, without a notification.
     pub(super) fn leave_behind(&self, list: &str, entries: &str) {
         let pending = PendingEdit { removals: Vec::new(), content: Some(entries.as_bytes().into()) };
         self.put_back(BTreeMap::from([(EditSubject::List(list.to_owned()), pending)]), Vec::new());

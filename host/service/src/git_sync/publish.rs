@@ -1,4 +1,4 @@
-//! Share what was changed here.
+//! Pushes local changes to the remote.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::git_sync::{GitSyncError, GitSyncInner, off_the_executor};
 /// Longest commit message, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 4096;
 
-/// What a push came to.
+/// Result of a push.
 #[derive(Debug)]
 pub struct Published {
-    /// Where the branch stands, here and there.
+    /// Head of the local and the remote branch.
     pub commit: CommitId,
-    /// Which branch.
+    /// Branch.
     pub branch: String,
-    /// The files that changed, by path; none when there was nothing to push.
+    /// Paths of the changed files; empty if there was nothing to push.
     pub files: Vec<String>,
 }
 
-/// A message that is one.
+/// Validates a commit message and trims it.
 pub(super) fn checked(message: &str) -> Result<String, GitSyncError> {
     let is_odd = |character: char| character.is_control() && !"\n\t".contains(character);
     let message = message.trim();
@@ -56,8 +56,8 @@ impl GitSyncInner {
         Ok(published)
     }
 
-    /// The commit is the branch's only when the remote has it: a push that fails leaves everything as it was. The remote is
-    /// asked first: where it was set back, a push on top of what it had would bring back what somebody took away there.
+    /// Pushes the changes. The branch moves only once the remote has the commit, so a failed push changes nothing. It
+    /// fetches first: if the remote was reset, a push would restore what was removed there.
     fn push(&self, configured: &Configured, message: &str) -> Result<Published, GitSyncError> {
         let clone = self
             .directory
@@ -73,7 +73,7 @@ impl GitSyncInner {
         };
         let commit = outgoing.commit;
         if !(outgoing.files.is_empty() && clone.remote_head() == Some(commit)) {
-            // What is about to be shared must be something this service would take back.
+            // The service must be able to read back the commit that it pushes.
             clone.rules_of(commit)?;
             let theirs = configured.remote.fetch(&clone, Some(&branch))?.commit;
             self.refuse_to_undo(&clone, theirs, commit)?;
@@ -86,7 +86,7 @@ impl GitSyncInner {
         Ok(Published { commit, branch, files: Vec::new() })
     }
 
-    /// Only what adds to the remote's branch as it is now, and only while that follows what is in force.
+    /// Refuses a push unless it adds to the current remote branch, and that branch contains the commit in force.
     fn refuse_to_undo(
         &self,
         clone: &LocalClone,

@@ -1,4 +1,4 @@
-//! Fetch, take, follow.
+//! Sync: fetches, brings the commit into force, and lets the work tree follow.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::intake::{
 };
 use crate::telemetry::logs::ErrorChain;
 
-/// What a fetch brought, before anything of it is in force.
+/// A fetched commit that is not in force yet.
 struct FetchedCommit {
     before: Option<CommitId>,
     fetched: Fetched,
-    /// Whether the clone was made anew, and is not in its place yet.
+    /// Whether the clone is new and not in place yet.
     is_fresh: bool,
-    /// Whether somebody named the branch.
+    /// Whether the branch was named in the configuration or a request.
     is_named: bool,
-    /// `None` when there is nothing to take.
+    /// Rule tree to take; `None` if nothing is to be taken.
     tree: Option<RuleTree>,
 }
 
@@ -59,14 +59,14 @@ impl GitSyncInner {
         })
         .await?;
         let branch = found.fetched.branch.clone();
-        // Somebody asked for this repository: what can be taken of it is.
+        // The repository was requested explicitly, so everything acceptable is taken.
         let (report, _) = self.take(found, true, HoldBack::List).await?;
         self.shown.lock().url = Some(configured.remote.address.clone());
         *held = Some(configured);
         Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
     }
 
-    /// Fetches into the clone, or into a new one where there is none that will do.
+    /// Fetches into the clone, or into a new one if there is no usable clone.
     fn find(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
         if let Some(clone) = self.usable_clone(configured) {
             if manner == SyncMode::Pull {
@@ -81,7 +81,7 @@ impl GitSyncInner {
                 found => found.and_then(|fetched| self.judge(configured, &clone, fetched, false, manner)),
             };
             match found {
-                // Looked at again: the word may be the remote's.
+                // The clone is checked again, because the error may come from the remote.
                 Err(GitSyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
                     tell_of_damage(&error)
                 }
@@ -94,13 +94,12 @@ impl GitSyncInner {
         self.find_anew(configured, manner)
     }
 
-    /// Fetches into a new clone.
     fn find_anew(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
         let (clone, fetched) = self.fresh(configured)?;
         self.judge(configured, &clone, fetched, true, manner)
     }
 
-    /// Whether what was fetched may be taken, and what there is to take.
+    /// Decides whether a fetched commit may be taken, and reads its rule tree.
     fn judge(
         &self,
         configured: &Configured,
@@ -139,7 +138,7 @@ impl GitSyncInner {
         Ok(FetchedCommit { before, fetched, is_fresh, is_named: configured.branch.is_some(), tree })
     }
 
-    /// The clone, when it is whole and of this repository.
+    /// Returns the clone if it is intact and of this repository.
     fn usable_clone(&self, configured: &Configured) -> Option<LocalClone> {
         match self.directory.open() {
             Ok(clone) => clone.filter(|clone| configured.is_of(clone)).filter(LocalClone::is_whole),
@@ -158,18 +157,18 @@ impl GitSyncInner {
         Ok((clone, fetched))
     }
 
-    /// A clone that was lost remembers nothing; the rule set does.
+    /// Returns the commit in force; if the clone is lost, the rule set still names it.
     pub(super) fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
         let of_the_clone = if is_fresh { None } else { clone.in_force() };
         of_the_clone.or_else(|| self.named_by_the_rules())
     }
 
-    /// The commit that the rule set in force names.
+    /// Returns the commit that the rule set in force names.
     pub(super) fn named_by_the_rules(&self) -> Option<CommitId> {
         self.deps.registry.current().commit.as_deref().and_then(CommitId::parse)
     }
 
-    /// Only a clone of the same repository can tell: another one has another history.
+    /// Returns whether history was rewritten. A clone of another repository has another history, so it does not count.
     fn check_rewritten(
         &self,
         clone: &LocalClone,
@@ -191,7 +190,7 @@ impl GitSyncInner {
         if changes.is_empty() { Ok(()) } else { Err(GitSyncError::Dirty(changes.paths())) }
     }
 
-    /// Brings what was found into force, and lets the work tree follow.
+    /// Brings a fetched commit into force and lets the work tree follow.
     async fn take(
         self: &Arc<Self>,
         found: FetchedCommit,
@@ -220,8 +219,8 @@ impl GitSyncInner {
         Ok((report.unwrap_or_else(unchanged), replaced))
     }
 
-    /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it. Where local commits had
-    /// to give way, the reference that keeps them.
+    /// Puts the clone in place and advances the work tree, unless changes would be lost. Returns the reference that
+    /// keeps replaced local commits, if any.
     fn follow(
         &self,
         fetched: &Fetched,
@@ -270,8 +269,8 @@ impl GitSyncInner {
         Ok(clone)
     }
 
-    /// Lets the work tree follow; the files that keep it where it is. What the service itself wrote or removed there makes
-    /// way, and is written anew where there is room.
+    /// Advances the work tree; returns the files that prevent it. Changes by the service itself make way, and are
+    /// written again where possible.
     fn advance(&self, clone: &LocalClone, fetched: &Fetched) -> Result<Vec<String>, GitSyncError> {
         let mut advance = clone.advance(&fetched.branch, fetched.commit)?;
         if let Advance::InTheWay(paths) = &advance
@@ -304,14 +303,14 @@ fn tell_of_damage(error: &GitError) {
     tracing::error!(error = %ErrorChain(error), "the clone cannot be used; another is made beside it");
 }
 
-/// What a commit holds, about to be in force.
+/// Reads the rule tree of a commit and records that it is about to be in force.
 pub(super) fn tree_to_take(clone: &LocalClone, commit: CommitId) -> Result<RuleTree, GitError> {
     let tree = rule_tree(clone.rules_of(commit)?, commit);
     clone.set_taking(commit)?;
     Ok(tree)
 }
 
-/// What a commit holds, as the intake takes it.
+/// Converts the files of a commit for the intake.
 pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
     let unreadable = |unfit: UnfitReason| match unfit {
         UnfitReason::TooLong { bytes, bytes_max } => {

@@ -1,4 +1,4 @@
-//! Which repository is followed: the configured one, or one that was named over the API.
+//! The repository to follow: the configured one, or one named over the API.
 
 use tollgate_git::git::is_branch;
 use tollgate_git::git::{
@@ -8,16 +8,15 @@ use tollgate_git::git::{
 
 use crate::git_sync::{CloneRequest, GitSyncError, GitSyncInner};
 
-/// A repository that is followed.
 #[derive(Debug, Clone)]
 pub(super) struct Configured {
     pub(super) remote: Remote,
-    /// The remote's own choice when none is named.
+    /// Named branch; `None` for the default branch.
     pub(super) branch: Option<String>,
 }
 
 impl Configured {
-    /// Whether a clone is one of this.
+    /// Returns whether a clone is of this repository and branch.
     pub(super) fn is_of(&self, clone: &LocalClone) -> bool {
         let is_branch = self.branch.is_none() || self.branch == clone.branch();
         clone.address().as_ref() == Some(&self.remote.address) && is_branch
@@ -25,7 +24,7 @@ impl Configured {
 }
 
 impl GitSyncInner {
-    /// What the environment names.
+    /// Returns the repository named by the environment.
     pub(super) fn configured(&self) -> Result<Option<Configured>, GitSyncError> {
         let settings = &self.deps.settings;
         let Some(repo) = &settings.repo else { return Ok(None) };
@@ -35,8 +34,8 @@ impl GitSyncInner {
         Ok(Some(Configured { remote, branch: settings.branch.clone() }))
     }
 
-    /// What a request names. The configured credentials are for the configured repository alone: on its host there may be
-    /// others that whoever asks must not read.
+    /// Returns the repository named by a request. The configured credentials apply only to the configured repository,
+    /// because its host may have others that the caller must not read.
     pub(super) fn configured_by(&self, request: &CloneRequest) -> Result<Configured, GitSyncError> {
         let (address, credentials) = RepositoryAddress::parse(request.url.expose())?;
         if request.branch.as_ref().is_some_and(|branch| !is_branch(branch)) {
@@ -54,7 +53,7 @@ impl GitSyncInner {
         Ok(Configured { remote, branch })
     }
 
-    /// What a clone of an earlier run follows; its credentials are gone with that run.
+    /// Returns the repository of an earlier run's clone; its credentials were not stored.
     pub(super) fn configured_by_clone(&self, clone: &LocalClone) -> Option<Configured> {
         let remote = self.named_over_the_api(clone.address()?, Credentials::default()).ok()?;
         let branch = clone.branch();
@@ -63,11 +62,11 @@ impl GitSyncInner {
         Some(Configured { remote, branch: branch.filter(|_| !is_own_choice) })
     }
 
-    /// What was followed last, where no clone can tell.
+    /// Returns the repository followed last, for use without a clone.
     pub(super) fn configured_by_memory(&self) -> Option<Configured> {
         let FollowedRepository { address, branch, is_named } = self.remembered()?;
         let remote = self.named_over_the_api(address, Credentials::default()).ok()?;
-        // What an earlier version wrote down may have been named.
+        // Records of earlier versions do not say whether the branch was named; assume that it was.
         Some(Configured { remote, branch: (is_named != Some(false)).then_some(branch) })
     }
 
@@ -83,13 +82,13 @@ impl GitSyncInner {
         Ok(Remote { address, credentials, ssh: self.ssh(), reach })
     }
 
-    /// Where a configured repository is, others may be; somewhere else only where that is said.
+    /// Returns the policy for repositories named over the API: by default only the host of the configured repository.
     fn reach(&self, configured: Option<&Configured>) -> NetworkPolicy {
         let settings = &self.deps.settings;
         let known = [Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
         let is_allowed = |scheme: &Scheme| settings.schemes.iter().any(|name| name == scheme.as_str());
         let hosts = match (settings.hosts.is_empty(), configured) {
-            // A path of this machine is on no host.
+            // A local path has no host.
             (true, Some(known)) if known.remote.address.scheme != Scheme::File => {
                 vec![known.remote.address.host.clone()]
             }

@@ -1,4 +1,4 @@
-//! How the rules stand to their repository.
+//! Status of the Git sync.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,81 +14,80 @@ use crate::telemetry::logs::ErrorChain;
 /// How long a status waits for changes over the API to be written by the task that writes them.
 const EDITS_WAIT: Duration = Duration::from_secs(1);
 
-/// What is known without asking anybody.
+/// State known without contacting the remote.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatusSnapshot {
-    /// Without credentials; set as soon as there is something to follow.
+    /// Address without credentials, once there is a repository to follow.
     pub(super) url: Option<RepositoryAddress>,
-    /// What the clone in place follows.
+    /// Address and branch of the clone in place.
     pub(super) followed: Option<(RepositoryAddress, String)>,
     pub(super) remote_commit: Option<CommitId>,
     pub(super) is_rewritten: bool,
-    /// The commit whose rules this run brought into force.
+    /// Commit whose rules this run put into force.
     commit: Option<CommitId>,
-    /// The version of the rule set since then.
+    /// Version of the rule set that this commit produced.
     version: u64,
     failed: Vec<FailedScript>,
-    /// Files that were changed here and keep the work tree where it is.
+    /// Locally changed files that prevent the work tree from following.
     pub(super) in_the_way: Vec<String>,
     last_sync: Option<DateTime<Utc>>,
     last_error: Option<LastError>,
 }
 
-/// What went wrong last, until something goes right.
+/// Last error, until an operation succeeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastError {
-    /// As a request would be answered.
+    /// Code, identical to that of an API response.
     pub code: &'static str,
-    /// For people.
+    /// Message, for people.
     pub message: String,
-    /// When.
+    /// Time of the error.
     pub at: DateTime<Utc>,
 }
 
-/// How the rules stand to their repository.
+/// Relation between the rules in force and their repository.
 #[derive(Debug)]
 pub struct GitStatus {
-    /// Without credentials; `None` where no repository is configured.
+    /// Address without credentials; `None` if no repository is configured.
     pub url: Option<RepositoryAddress>,
-    /// The branch that is followed.
+    /// Branch that is followed.
     pub branch: Option<String>,
-    /// The work tree.
+    /// Path of the work tree.
     pub local_path: PathBuf,
-    /// The commit whose rules are in force.
+    /// Commit whose rules are in force.
     pub current_commit: Option<CommitId>,
-    /// The remote's branch when it was last seen.
+    /// Head of the remote branch as last fetched.
     pub remote_commit: Option<CommitId>,
-    /// How far the local branch is from the remote one.
+    /// Distance between local and remote branch.
     pub distance: Distance,
-    /// How the work tree differs from the local branch.
+    /// Differences between work tree and local branch.
     pub changes: Changes,
-    /// Whether the remote's branch does not follow what is in force.
+    /// Whether the remote branch does not contain the commit in force.
     pub is_rewritten: bool,
-    /// When the remote was last asked with success.
+    /// Time of the last successful operation.
     pub last_sync: Option<DateTime<Utc>>,
-    /// What went wrong since.
+    /// Error since then.
     pub last_error: Option<LastError>,
-    /// Files that are not in force as they lie in the commit.
+    /// Files of the commit whose content is not in force.
     pub failed: Vec<FailedScript>,
-    /// Files that were changed here and there, and keep the work tree from following; paths.
+    /// Paths of files changed both locally and remotely, which prevent the work tree from following.
     pub in_the_way: Vec<String>,
-    /// What was changed over the API and is not in the work tree.
+    /// Changes over the API that are not in the work tree.
     pub unwritten: Vec<Unwritten>,
 }
 
 impl StatusSnapshot {
-    /// The commit whose rules this run brought into force.
     pub(super) const fn commit(&self) -> Option<CommitId> {
         self.commit
     }
 
-    /// Whether there is nothing to be had from a commit by taking it again. A file that was refused may have its turn once
-    /// the rule set is another.
+    /// Returns whether taking a commit again would change nothing. A refused file may be accepted once the rule set
+    /// changes.
     pub(super) fn is_taken(&self, commit: CommitId, version: u64) -> bool {
         self.commit == Some(commit) && (self.failed.is_empty() || self.version == version)
     }
 
-    /// A commit is held back whole; the one before stays in force.
+    /// Records that a commit is held back; the previous one stays in force.
     pub(super) fn held_back(&mut self, failed: &[FailedScript]) {
         self.failed = failed.to_vec();
     }
@@ -102,7 +101,7 @@ impl StatusSnapshot {
 }
 
 impl GitSyncInner {
-    /// Remembers how an operation ended.
+    /// Records the result of an operation.
     pub(super) fn note<T>(&self, result: Result<T, GitSyncError>) -> Result<T, GitSyncError> {
         let now = self.deps.clock.now();
         self.deps.metrics.git_operation(result.is_ok(), now);
@@ -114,11 +113,11 @@ impl GitSyncInner {
                 }
                 shown.last_sync = Some(now);
             }
-            // Nothing was asked of the remote.
+            // The remote was not contacted.
             Err(GitSyncError::NotConfigured | GitSyncError::Dirty(_)) => {}
             Err(error) => {
                 let error_now = LastError { code: error.code(), message: error.to_string(), at: now };
-                // A remote that is down for hours is one line, not one per poll.
+                // Repeated failures with the same message are logged once, not once per poll.
                 let is_new = shown.last_error.as_ref().is_none_or(|last| last.message != error_now.message);
                 if is_new {
                     tracing::error!(code = error.code(), error = %ErrorChain(error), "a git operation failed; the last good rules stay in force");
@@ -169,11 +168,10 @@ impl GitSyncInner {
 }
 
 impl GitSync {
-    /// Returns the state of the clone. It writes nothing, waits for no operation and asks no remote; changes that were saved
-    /// over the API get up to [`EDITS_WAIT`] to reach the work tree.
+    /// Returns the status, without waiting for a running operation or contacting the remote.
     ///
     /// # Errors
-    /// When the clone cannot be read.
+    /// Fails if the clone cannot be read.
     pub async fn status(&self) -> Result<GitStatus, GitSyncError> {
         self.inner.deps.edits.attempt(EDITS_WAIT).await;
         let inner = Arc::clone(&self.inner);

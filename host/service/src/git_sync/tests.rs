@@ -1,4 +1,4 @@
-//! What cannot be brought about from outside: a store that cannot be read for a while, and changes in a given order.
+//! Cases that cannot be caused from outside: a store that is unreadable for a while, and changes in a given order.
 
 use std::fs;
 use std::path::Path;
@@ -19,11 +19,10 @@ use tollgate_store::Store;
 use super::*;
 use crate::intake::{self, RulesDirectory};
 
-/// Nothing here takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A past that cannot be read for a while.
+/// A past that can be made unreadable.
 #[derive(Debug)]
 struct MoodyPast {
     is_readable: AtomicBool,
@@ -41,7 +40,6 @@ impl Past for MoodyPast {
     }
 }
 
-/// A repository, and a sync that follows it.
 struct Fixture {
     sync: GitSync,
     _polling: Polling,
@@ -63,7 +61,7 @@ impl Fixture {
         commit(&upstream, files);
         let past = Arc::new(MoodyPast { is_readable: AtomicBool::new(true) });
         let history = Arc::new(History::over(Arc::clone(&past) as Arc<dyn Past>));
-        // There is something to be read.
+        // The history has transactions to read.
         history.resume_at(Sequence(5));
         history.settle(Sequence(5));
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
@@ -136,19 +134,19 @@ impl Fixture {
     }
 }
 
-/// A repository with a branch `main`, without a commit.
+/// Creates a repository with a branch `main` and no commits.
 fn upstream(directory: &Path) -> LocalClone {
     let (nowhere, _) = RepositoryAddress::parse("/nowhere.git").unwrap();
     let upstream =
         CloneDirectory::at(directory.to_owned(), Worker::in_this_process(PATIENCE)).begin(&nowhere).unwrap();
     upstream.set_branch("main").unwrap();
-    // One without a work tree of its own may be pushed to.
+    // Only a bare repository accepts a push.
     let config = upstream.work_tree().path().join(".git/config");
     fs::write(&config, fs::read_to_string(&config).unwrap().replace("bare = false", "bare = true")).unwrap();
     upstream
 }
 
-/// These files and no others are in its next commit.
+/// Commits exactly these files.
 fn commit(upstream: &LocalClone, files: &[(&str, &str)]) -> CommitId {
     for path in upstream.changes().unwrap().untracked.iter().chain(&tracked(upstream)) {
         fs::remove_file(upstream.work_tree().path().join(path)).unwrap();
@@ -234,7 +232,7 @@ async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
     let fixture = Fixture::new(&[("cards/a.ws", &old), ("b.ws", &rule("b", "amount > 1"))]).await;
     let new = rule("a", "amount > 2");
     {
-        // Nothing is written meanwhile.
+        // No files are written while this lock is held.
         let inner = Arc::clone(&fixture.sync.inner);
         let (intake, id, script) = (fixture.intake.clone(), fixture.id("a"), new.clone());
         let (held, is_held) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! New instructions that wait for the history to know what they ask.
+//! New instructions that wait while the history gathers their data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use tollgate_model::instruction::{Instruction, InstructionId};
 
 use crate::telemetry::metrics::Metrics;
 
-/// The instructions that wait, by id.
+/// Waiting instructions, by id.
 #[derive(Debug, Default)]
 pub(super) struct Activating {
     waiting: Mutex<BTreeMap<InstructionId, Arc<Instruction>>>,
 }
 
-/// Shows an instruction among those that wait until this is dropped.
+/// Shows an instruction as waiting, until dropped.
 #[derive(Debug)]
 pub(super) struct ActivationGuard {
     among: Arc<Activating>,

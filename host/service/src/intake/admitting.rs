@@ -1,4 +1,4 @@
-//! Where modules that other compilers made are let in.
+//! Admission of modules from other compilers.
 
 use tollgate_engine::artifacts::{AdmitError, Artifacts};
 use tollgate_engine::sandbox::{
@@ -10,13 +10,13 @@ use tollgate_model::instruction::Grant;
 
 use crate::intake::IntakeError;
 
-/// The check that manifests have to pass, and whoever brings one.
+/// Name of the admission check for manifests.
 pub const MANIFEST_CHECK: &str = "manifest";
 
-/// Checks and compiles a module, which is granted so much.
+/// Checks and compiles a module with this grant.
 ///
 /// # Errors
-/// [`IntakeError::ModuleRefused`], and [`IntakeError::CompilerUnavailable`] when nobody can say now.
+/// [`IntakeError::ModuleRefused`], and [`IntakeError::CompilerUnavailable`] if admission is temporarily unavailable.
 pub(super) fn admit(
     artifacts: &Artifacts,
     bytes: &[u8],
@@ -31,22 +31,21 @@ pub(super) fn admit(
     })
 }
 
-/// Refuses a module that names a time zone which this data lacks.
+/// Refuses a module that names a time zone missing from `zones`.
 ///
 /// # Errors
 /// [`IntakeError::ModuleRefused`].
 pub(super) fn check_zones(module: &[u8], zones: &ZoneData) -> Result<(), IntakeError> {
-    // What is wrong with the manifest is said when the module is admitted.
+    // Admission reports errors of the manifest.
     let Ok(Some(manifest)) = manifest_of(module) else { return Ok(()) };
     unknown_zone(&manifest.needs, zones).map_or(Ok(()), |unknown| Err(refused(&unknown.to_string())))
 }
 
-/// The one rule that such a module answers for.
 pub(super) fn only_rule(manifest: &Manifest) -> Result<RuleEntry, IntakeError> {
     manifest.rules.first().cloned().ok_or_else(|| refused("a module answers for one rule, this one for none"))
 }
 
-/// The module as it is kept: with its own manifest, or with one that was sent beside it.
+/// Returns the module for storage: with its own manifest, or with a separately sent one.
 pub(super) fn complete(module: Vec<u8>, manifest: Option<&Manifest>) -> Result<Vec<u8>, IntakeError> {
     let Some(manifest) = manifest else { return Ok(module) };
     match manifest_of(&module).map_err(IntakeError::ModuleRefused)? {

@@ -1,4 +1,4 @@
-//! From one rule set to the next.
+//! Transition from one version of the rule set to the next.
 
 use std::sync::Arc;
 
@@ -14,20 +14,18 @@ use crate::intake::{IntakeDeps, IntakeError, off_the_executor};
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::RuleSetFigures;
 
-/// What a version of the rule set is made of.
 #[derive(Debug)]
 pub(super) struct VersionContents {
     pub(super) rules: Vec<Arc<BoundRule>>,
     pub(super) lists: Lists,
     pub(super) commit: Option<Arc<str>>,
-    /// By which the rules were bound.
+    /// Time zone data with which the rules were bound.
     pub(super) zones: Arc<ZoneData>,
-    /// Those of the set before, to be taken over as far as they fit.
+    /// Fused bodies of the previous set, reused if they still fit.
     pub(super) bodies: Vec<Arc<FusedBody>>,
 }
 
 impl VersionContents {
-    /// Those of a set, to be carried over.
     pub(super) fn of(rule_set: &RuleSet) -> Self {
         Self {
             rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
@@ -38,19 +36,18 @@ impl VersionContents {
         }
     }
 
-    /// The set of these contents. Compiles the bodies that changed.
+    /// Builds the rule set, and compiles the bodies that changed.
     pub(super) fn under(self, sandbox: &Sandbox, version: u64) -> RuleSet {
         let bodies = fusion::bodies(sandbox, &self.bodies, &self.rules);
         RuleSet::fused(version, self.rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
     }
 }
 
-/// The bodies that a set has.
 pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<FusedBody>> {
     rule_set.bodies.iter().map(|in_force| Arc::clone(&in_force.body)).collect()
 }
 
-/// Makes the version after this one: durable first, then in force. Gives its number.
+/// Makes the next version durable and then brings it into force. Returns its number.
 pub(super) async fn bring_into_force(
     deps: &Arc<IntakeDeps>,
     last_version: u64,
@@ -72,7 +69,7 @@ pub(super) async fn bring_into_force(
     Ok(version)
 }
 
-/// Brings a rule set that is durable into force.
+/// Brings a durable rule set into force.
 pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
     deps.metrics.rule_set_swapped(RuleSetFigures {
         version: rule_set.version,
@@ -83,12 +80,12 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
     deps.required.came_into_force(rule_set.rules.len());
     deps.lists.came_into_force(&rule_set);
     deps.registry.swap(rule_set);
-    // It answers meanwhile.
+    // The rule set already evaluates transactions meanwhile.
     let in_force = deps.registry.current();
     tokio::spawn(in_background(move || in_force.hasten()));
 }
 
-/// A list as the store keeps it.
+/// Converts a list for the store.
 pub(super) fn list_record(name: &str, list: &ListInForce) -> ListRecord {
     ListRecord {
         name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! A script made ready: compiled, emitted, admitted; or a module: admitted. It lacks an identity and its answers from the
-//! history.
+//! A draft of an instruction: a script that is compiled, emitted and admitted, or an admitted module. It lacks an
+//! identity and its data from the history.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use tollgate_model::instruction::{
 
 use crate::intake::{IntakeDeps, IntakeError, admitting, granting};
 
-/// Everything of an instruction but its identity.
+/// An instruction without an identity.
 #[derive(Debug)]
 pub struct Draft {
-    /// `None` when a module was written.
+    /// `None` if the author wrote a module.
     script: Option<String>,
     entry: RuleEntry,
-    /// The checked rule; `None` without a script, and of one that was compiled before.
+    /// The checked rule; `None` for a module, or for a script compiled earlier.
     checked: Option<Arc<CheckedRule>>,
     bytes: Vec<u8>,
     module: AdmittedModule,
@@ -34,35 +34,35 @@ pub struct Draft {
     warnings: Vec<Diagnostic>,
 }
 
-/// A draft with an identity: all of an instruction but the answers from the history.
+/// A draft with an identity; only the data from the history is missing.
 #[derive(Debug)]
 pub struct NamedDraft {
-    /// What it will be.
+    /// The resulting instruction.
     pub instruction: Arc<Instruction>,
     module: AdmittedModule,
     checked: Option<Arc<CheckedRule>>,
 }
 
-/// What an instruction keeps when what its author wrote changes.
+/// Properties of an instruction that remain when its content changes.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Never given twice.
+    /// Id, never reused.
     pub id: InstructionId,
-    /// Where it comes from.
+    /// Source of the instruction.
     pub source: InstructionSource,
-    /// When it was first saved.
+    /// Time of the first save.
     pub created_at: DateTime<Utc>,
-    /// When its script, or its module, last changed.
+    /// Time of the last change to its script or module.
     pub updated_at: DateTime<Utc>,
-    /// Why it is not run, if it is not.
+    /// Quarantine, if the rule is not run.
     pub quarantine: Option<Quarantine>,
 }
 
 impl Draft {
-    /// Compiles a script; `lists` are the named lists it may speak of without a warning, `zones` the time zones there are.
+    /// Compiles a script. It warns about named lists that are not in `lists`; `zones` are the available time zones.
     ///
     /// # Errors
-    /// [`IntakeError::Compile`], and [`IntakeError::Refused`] when the compiler is at fault.
+    /// [`IntakeError::Compile`], and [`IntakeError::Refused`] for a bug of the compiler.
     pub fn compile(
         sandbox: &Sandbox,
         lists: &Lists,
@@ -82,7 +82,7 @@ impl Draft {
         Ok(Self { script, entry, checked: Some(Arc::new(rule)), bytes, module, cost, warnings: diagnostics })
     }
 
-    /// Admits a module that another compiler made, and that is granted so much.
+    /// Admits a module from another compiler with this grant.
     ///
     /// # Errors
     /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
@@ -94,7 +94,7 @@ impl Draft {
         Ok(Self { script, entry, checked, bytes, module, cost, warnings })
     }
 
-    /// Of whatever its author wrote at this place.
+    /// Creates a draft of the content from this source.
     ///
     /// # Errors
     /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
@@ -113,10 +113,10 @@ impl Draft {
         }
     }
 
-    /// Takes a script as it was compiled before; its checked rule is not known.
+    /// Creates a draft of a script compiled earlier; its checked rule is not available.
     ///
     /// # Errors
-    /// [`IntakeError::Refused`] when the module is not let in.
+    /// [`IntakeError::Refused`] if the module is not admitted.
     pub fn stored(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
         let module =
             sandbox.admit(&record.module).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
@@ -132,11 +132,11 @@ impl Draft {
         })
     }
 
-    /// Takes the place of a module that is not let in any more, so that the rule is still known by its name, its identity
-    /// and its bytes; to be held in quarantine.
+    /// Creates a placeholder for a module that is no longer admitted. It keeps the rule's name, identity and bytes, and
+    /// is to be quarantined.
     ///
     /// # Errors
-    /// [`IntakeError::Refused`] when the engine compiles nothing at all.
+    /// [`IntakeError::Refused`] if the engine cannot compile anything.
     pub fn stand_in(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
         let said = manifest_of(&record.module).ok().flatten();
         let entry =
@@ -162,19 +162,19 @@ impl Draft {
         Ok(Self { script, entry, checked, bytes, module, cost: Cost::default(), warnings: Vec::new() })
     }
 
-    /// The rule's name.
+    /// Returns the name of the rule.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.entry.name
     }
 
-    /// What its module says of itself.
+    /// Returns the manifest of the module.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.module.manifest
     }
 
-    /// The instruction under an identity, and what is left to do before it can run.
+    /// Assigns an identity.
     #[must_use]
     pub fn under(self, identity: Identity) -> NamedDraft {
         let manifest = &self.module.manifest;
@@ -200,27 +200,27 @@ impl Draft {
         NamedDraft { instruction: Arc::new(instruction), module: self.module, checked: self.checked }
     }
 
-    /// [`Draft::under`] and [`NamedDraft::bind`] at once.
+    /// Combines [`Draft::under`] and [`NamedDraft::bind`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`NamedDraft::bind`].
     pub fn bind(self, history: &History, identity: Identity) -> Result<BoundRule, IntakeError> {
         self.under(identity).bind(history)
     }
 }
 
 impl NamedDraft {
-    /// The rule's name.
+    /// Returns the name of the rule.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.instruction.entry.name
     }
 
-    /// The rule, its questions answerable. May take long: the history back-fills what it lacks.
+    /// Binds the rule to the history. This may take long, because the history back-fills missing data.
     ///
     /// # Errors
-    /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
-    /// be read.
+    /// [`IntakeError::OverLimit`] if the history accepts no more queries, [`IntakeError::Unavailable`] if the store
+    /// cannot be read, and [`IntakeError::Refused`] for other needs that cannot be met.
     pub fn bind(self, history: &History) -> Result<BoundRule, IntakeError> {
         let bound = BoundRule::bind(self.instruction, self.module, history);
         let rule = bound.map(|rule| rule.made_of(self.checked));
@@ -236,13 +236,13 @@ impl NamedDraft {
 }
 
 impl Identity {
-    /// Of an instruction that is new at this time.
+    /// Creates the identity of a new instruction.
     #[must_use]
     pub const fn new(id: InstructionId, source: InstructionSource, now: DateTime<Utc>) -> Self {
         Self { id, source, created_at: now, updated_at: now, quarantine: None }
     }
 
-    /// Of an instruction that is kept.
+    /// Returns the identity of an existing instruction.
     #[must_use]
     pub fn of(record: &InstructionRecord) -> Self {
         Self {

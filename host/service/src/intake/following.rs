@@ -1,14 +1,17 @@
-//! The rules directory while the service runs: what is saved there takes effect without a restart.
+//! Follows the rules directory while the service runs: changes take effect without a restart.
 //!
 //! ```text
 //!  inotify ─▶ notices ─▶ quiet for a moment? ─▶ look: stamps of all files ─▶ read those that differ ─▶ take_tree
 //!                         a look every few seconds anyway ──────┘
 //! ```
 //!
-//! Notices only make it fast: what counts is a comparison of the whole directory with what was taken last, so a notice
-//! that is lost, a directory that is replaced, or a system that gives no notices at all costs seconds and nothing else.
-//! What links lead to is watched as well, and each link. A file that somebody still has open for writing stays as it was. What cannot be read is never taken for removed.
-//! A thousand files are looked at in two milliseconds and read in ten, on a core that transactions want.
+//! Notices only reduce the delay. Each look compares the whole directory with the state taken last. A lost notice, a
+//! replaced directory or a system without notices therefore costs some seconds only.
+//!
+//! Links and their targets are watched as well. A file still open for writing keeps its previous state. An unreadable
+//! file never counts as removed.
+//!
+//! Looking at a thousand files takes two milliseconds and reading them ten, on a core that transactions need.
 
 mod look;
 mod notices;
@@ -37,31 +40,31 @@ use notices::{PendingNotices, QUIET, TouchedFiles};
 use watched::BehindLinks;
 use watcher::Watcher;
 
-/// Longest wait for that quiet.
+/// Longest wait for a quiet moment.
 const QUIET_WAIT_MAX: Duration = Duration::from_millis(500);
-/// How often the directory is looked for; without notices, looked through.
+/// Interval for checking that the directory is still the same; without notices, also for looking at its files.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How often it is looked through though no notice came, and refused files are tried again.
+/// Interval for looking without a notice and retrying refused files.
 const LOOK_ANYWAY_EVERY: Duration = Duration::from_secs(10);
-/// How often every file is read, also those that look as they did: a mapped file can change under an old stamp, and so can one
-/// of a network or of an image.
+/// Interval for reading every file, even with an unchanged stamp. Memory-mapped files, network file systems and images
+/// can change content without changing the stamp.
 const READ_ALL_EVERY: Duration = Duration::from_secs(600);
-/// How often reading starts again because something changed meanwhile.
+/// Maximum number of attempts when files change during reading.
 const READS_MAX: usize = 5;
 
-/// Follows the rules directory until it is dropped.
+/// Follows the rules directory until dropped.
 #[derive(Debug)]
 pub struct Following {
     task: AbortHandle,
     notices: Arc<PendingNotices>,
 }
 
-/// Has the rules directory read anew.
+/// Requests that all files of the rules directory are read again.
 #[derive(Debug, Clone)]
 pub struct Recheck(Arc<PendingNotices>);
 
 impl Following {
-    /// For whoever may ask for it while the directory is followed.
+    /// Returns a handle for requesting a recheck while the directory is followed.
     #[must_use]
     pub fn recheck(&self) -> Recheck {
         Recheck(Arc::clone(&self.notices))
@@ -69,7 +72,7 @@ impl Following {
 }
 
 impl Recheck {
-    /// Has every file read soon, whatever it looks like; does not wait for it.
+    /// Requests that every file is read soon, whatever its stamp; does not wait.
     pub fn ask(&self) {
         self.0.touch_all();
     }
@@ -82,12 +85,12 @@ impl Drop for Following {
 }
 
 impl Intake {
-    /// Follows the rules directory from here on: every change there takes effect as soon as it is whole. When this returns,
-    /// the directory is watched: who begins to write afterwards is heard of, and left alone until the file is closed.
+    /// Follows the rules directory: every change takes effect once it is complete. The directory is watched when this
+    /// returns. A file whose writing begins later is left alone until it is closed.
     pub async fn follow(&self, directory: &RulesDirectory) -> Following {
         let mut follower = Follower {
             intake: self.clone(),
-            // Notices come with absolute paths.
+            // Notices contain absolute paths.
             directory: std::path::absolute(&directory.path).unwrap_or_else(|_| directory.path.clone()),
             may_be_missing: directory.may_be_missing,
             asks_for_notices: directory.asks_for_notices,
@@ -114,18 +117,18 @@ struct Follower {
     asks_for_notices: bool,
     notices: Arc<PendingNotices>,
     watcher: Option<Watcher>,
-    /// What the files in force looked like; `None` when that is not known.
+    /// Stamps of the files in force; `None` if unknown.
     taken: Option<Arc<DirectoryLook>>,
-    /// What all files looked like at the last look.
+    /// Stamps of all files at the last look.
     seen: Option<Arc<DirectoryLook>>,
     looked_at: Instant,
-    /// Files of which notices came since they were taken.
+    /// Files with notices since they were last taken.
     touched: TouchedFiles,
-    /// What is watched beside the directory itself.
+    /// Watched paths outside the directory.
     behind_links: Option<BehindLinks>,
-    /// When every file was read last, also those that looked as they did.
+    /// Time when every file was last read, whatever its stamp.
     read_all_at: Instant,
-    /// The last thing said about a directory that cannot be read or watched; said once.
+    /// Last message about a directory that cannot be read or watched; logged once.
     complaint: Option<String>,
 }
 
@@ -140,7 +143,7 @@ impl Follower {
         }
     }
 
-    /// Sees to it that notices come from the directory that is there now; whether it is another than before.
+    /// Watches the directory that is there now; returns whether it is another than before.
     async fn watch(&mut self) -> bool {
         let directory = self.directory.clone();
         let Ok(root) = RootIdentity::of(&directory) else { return self.watcher.take().is_some() };
@@ -173,7 +176,7 @@ impl Follower {
         true
     }
 
-    /// Has notices come from what links lead to; whether something may have happened there in silence.
+    /// Watches the targets of links; returns whether changes there may have been missed.
     async fn watch_behind_links(&mut self, behind_links: BehindLinks) -> bool {
         if self.behind_links.as_ref() == Some(&behind_links) {
             return false;
@@ -201,7 +204,7 @@ impl Follower {
         tracing::warn!(error, every_seconds, "no notices of changed rule files; looking for them instead");
     }
 
-    /// Waits for a reason to look at the directory; whether there was one.
+    /// Waits for a reason to look at the directory; returns whether there is one.
     async fn take_due(&mut self) -> bool {
         if timeout(LOOK_EVERY, self.notices.wait()).await.is_ok() {
             let since = Instant::now();
@@ -220,10 +223,10 @@ impl Follower {
     async fn look(&mut self) {
         for _ in 0..READS_MAX {
             match self.read().await {
-                // Of what is watched from here on only, changes before that were not heard of.
+                // Changes before the new watches were set may have been missed, so the files are read again.
                 Ok(Some(read)) if self.watch_behind_links(read.behind_links.clone()).await => {}
                 Ok(Some(read)) => return self.take(read).await,
-                // Something changed while it was read.
+                // The files changed during reading.
                 Ok(None) => sleep(QUIET).await,
                 Err(error) => return self.complain(&error),
             }
@@ -239,12 +242,12 @@ impl Follower {
             touched: self.touched.clone(),
             taken: self.taken.clone().unwrap_or_default(),
             refused: self.intake.failed_files().into_iter().map(|failed| failed.path).collect(),
-            // Without notices nobody says when a file is closed: it has to look the same twice.
+            // Without notices there is no signal that a file was closed, so it has to look the same twice.
             seen: (!self.has_notices()).then(|| self.seen.clone().unwrap_or_default()),
         };
         let read = in_background(move || {
             match read_steadily(&directory, &before, &notices, SystemTime::now()) {
-                // A file or a folder in it is gone, not the directory: it changed while it was read.
+                // A file or folder disappeared during reading, but not the directory itself.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => Ok(None),
                 read => read,
             }
@@ -259,7 +262,7 @@ impl Follower {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
         self.touched = TouchedFiles::default();
-        // A refused file is always read: it may have its turn now, when what it stood behind is gone.
+        // Refused files are always read: the cause of the refusal may be gone.
         let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
             self.note_read(is_whole);
@@ -273,7 +276,7 @@ impl Follower {
                     self.read_all_at = Instant::now();
                 }
             }
-            // Said already by whoever refused it; tried again soon.
+            // Already logged where it was refused; retried soon.
             Err(error) => {
                 if matches!(error, IntakeError::TooFewRules { .. }) {
                     self.note_read(is_whole);
@@ -286,7 +289,7 @@ impl Follower {
         }
     }
 
-    /// The directory counts as read when all that lies in it is in force or was refused: from then on the service may be ready.
+    /// Marks the directory as read once all its files are in force or refused. Only then may the service become ready.
     fn note_read(&self, is_whole: bool) {
         if is_whole {
             self.intake.pipeline.directory.mark_read();
@@ -309,21 +312,21 @@ impl Follower {
     }
 }
 
-/// What is known of the directory before it is looked at again.
+/// State of the directory before the next look.
 #[derive(Default)]
 struct KnownDirectory {
-    /// Whether a file that looks as it did counts as the same.
+    /// Whether a file with an unchanged stamp counts as unchanged.
     is_believed: bool,
     touched: TouchedFiles,
     taken: Arc<DirectoryLook>,
-    /// Files that are not in force as they lie there.
+    /// Files whose present content is not in force.
     refused: HashSet<String>,
-    /// What a file has to look like to be whole; `None` where somebody says when it is.
+    /// Stamps that complete files must match; `None` if notices signal completion.
     seen: Option<Arc<DirectoryLook>>,
 }
 
 impl KnownDirectory {
-    /// Why a file need not, or should not, be read.
+    /// Returns the reason for not reading a file, if any.
     fn leaves_alone(&self, file: &FoundFile, is_being_written: bool) -> Option<UnreadableFile> {
         let is_in_force = self.is_believed
             && self.taken.is_unchanged(file)
@@ -337,20 +340,20 @@ impl KnownDirectory {
     }
 }
 
-/// The directory as it was for a moment.
+/// A consistent reading of the directory.
 struct SteadyDirectory {
     tree: RuleTree,
     behind_links: BehindLinks,
-    /// What all its files look like.
+    /// Stamps of all its files.
     seen: DirectoryLook,
-    /// What those look like that are, or now come, into force whole.
+    /// Stamps of the files whose present content is in force or is being taken.
     whole: DirectoryLook,
-    /// Whether no file was passed by for its looks.
+    /// Whether no file was skipped because of its stamp.
     reads_all: bool,
 }
 
-/// Reads what changed in the directory; `None` when something changed meanwhile. Beside files that are open for writing, those that do
-/// not look as they did before, where nobody says when they are whole, are left as they were.
+/// Reads the changed files of the directory; `None` if something changed meanwhile. Files open for writing keep their
+/// previous state. Without notices, this also applies to files whose stamp differs from the last look.
 fn read_steadily(
     directory: &Path,
     before: &KnownDirectory,
@@ -360,7 +363,7 @@ fn read_steadily(
     let found = rule_files::find(directory)?;
     let look = DirectoryLook::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
-    // Without a stamp nothing could ever be seen to have settled; what comes by a link that was swapped was written before.
+    // A file without a stamp cannot be checked. A file behind a swapped link was complete before the swap.
     let is_settled = |file: &FoundFile| {
         file.stamp.is_none()
             || before.seen.as_ref().is_none_or(|seen| {
@@ -371,7 +374,7 @@ fn read_steadily(
         !before.taken.is_same(file) && (unfinished.contains(&file.path) || !is_settled(file))
     };
     let tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
-    // Every link is read again with it.
+    // This second walk reads every link again.
     let is_steady = rule_files::find(directory)? == found;
     let whole = DirectoryLook::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
     let behind_links = BehindLinks::of(&found);
@@ -379,13 +382,13 @@ fn read_steadily(
     Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all }))
 }
 
-/// Why files are not to be had, of all that are not.
+/// Returns the reasons for all files that were not read.
 fn left_alone(tree: &RuleTree) -> impl Iterator<Item = &UnreadableFile> {
     let rules = tree.rules.iter().filter_map(|file| file.content.as_ref().err());
     rules.chain(tree.lists.iter().filter_map(|file| file.text.as_ref().err()))
 }
 
-/// Whether there is a file in it whose content is known now, or cannot be.
+/// Returns whether any file was read, or refused with a reason worth reporting.
 fn is_any_read(tree: &RuleTree) -> bool {
     let n_passed_by = left_alone(tree).filter(|why| !why.is_worth_a_word()).count();
     n_passed_by < tree.rules.len() + tree.lists.len()

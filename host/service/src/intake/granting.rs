@@ -1,4 +1,4 @@
-//! Rules are held against the operator's policy before they come into force.
+//! Checks rules against the operator's policy before they come into force.
 
 use tollgate_engine::policy::Denial;
 use tollgate_engine::sandbox::AdmittedModule;
@@ -8,12 +8,12 @@ use tollgate_model::instruction::{InstructionRecord, InstructionSource, Quaranti
 
 use crate::intake::{IntakeDeps, IntakeError};
 
-/// What a module from this source may use that the compiler did not make.
+/// Returns the grant for modules of other compilers from this source.
 pub(super) fn budget(deps: &IntakeDeps, source: &InstructionSource) -> Result<Grant, IntakeError> {
     Ok(deps.policy.of(source)?.budget())
 }
 
-/// Whether a rule from this source may be in force.
+/// Checks whether a rule from this source may be in force.
 pub(super) fn check(
     deps: &IntakeDeps,
     source: &InstructionSource,
@@ -22,7 +22,7 @@ pub(super) fn check(
     Ok(deps.policy.of(source)?.check(manifest)?)
 }
 
-/// Whether a rule may run again as it was admitted.
+/// Checks whether a rule may run again with its original grant.
 pub(super) fn check_again(
     deps: &IntakeDeps,
     source: &InstructionSource,
@@ -36,16 +36,16 @@ pub(super) fn check_again(
     }
 }
 
-/// Why a rule that was in force before cannot be run any more.
+/// Reason why a rule that was in force can no longer run.
 #[derive(Debug)]
 pub(super) struct GrantRefusal {
-    /// One that is found anew each time.
+    /// A cause that is determined again at each start.
     pub(super) cause: QuarantineCause,
     pub(super) reason: String,
 }
 
 impl GrantRefusal {
-    /// A module begins with more memory than it is granted.
+    /// Creates the reason for a module whose initial memory exceeds its grant.
     pub(super) fn of_memory() -> Self {
         Self::of_policy(&Denial::of_memory().into())
     }
@@ -55,8 +55,8 @@ impl GrantRefusal {
     }
 }
 
-/// The quarantine of a rule that was in force before: one that is not granted any more, or has an obstacle beyond that, is in
-/// the way of nobody, and nothing slips through in its place.
+/// Returns the quarantine of a rule that was in force before, if it has an obstacle or is no longer granted. Its
+/// transactions are held for review, and other rules are unaffected.
 pub(super) fn quarantine(
     deps: &IntakeDeps,
     record: &InstructionRecord,
@@ -64,7 +64,7 @@ pub(super) fn quarantine(
     obstacle: Option<GrantRefusal>,
 ) -> Option<Quarantine> {
     let known = record.quarantine.as_ref();
-    // Whoever releases it hears of all else then.
+    // A lasting quarantine takes precedence; other obstacles are reported on release.
     if let Some(lasting) = known.filter(|known| !known.cause.is_found_anew()) {
         return Some(lasting.clone());
     }

@@ -1,6 +1,6 @@
-//! Named lists that are missing or held back, as readiness shows them.
+//! Readiness of named lists that are missing or held back.
 //!
-//! A list that is missing, broken or suddenly empty is never taken for an empty list: it would let through what it stopped.
+//! A missing, broken or suddenly empty list never counts as an empty list: that would let through what it stopped.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,21 @@ use crate::config::ListsShrink;
 use crate::intake::FailedScript;
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
-/// Most names that a check shows.
 const NAMES_SHOWN: usize = 5;
 
-/// How much of a change is held back for the sake of a list.
+/// Part of a change that is held back because of a refused list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HoldBack {
-    /// All of it where a list is refused: entries may have moved from one list to another.
+    /// The whole commit: entries may have moved from one list to another.
     #[default]
     Commit,
-    /// The list alone.
+    /// Only the refused list.
     List,
-    /// A list that is refused, and nothing else: somebody has looked at the change.
+    /// Only a list that cannot be read. A list may lose entries, because the operator approved the change.
     Nothing,
 }
 
-/// Reports to the check `lists`, and knows what the operator decided.
+/// Reports to the check `lists`, and holds the operator's setting for shrinking lists.
 #[derive(Debug)]
 pub struct ListGuard {
     shrink: ListsShrink,
@@ -34,19 +33,19 @@ pub struct ListGuard {
 }
 
 impl ListGuard {
-    /// With all lists in force.
+    /// Creates the guard; no list is missing or held back yet.
     #[must_use]
     pub fn new(checks: &ReadinessChecks, shrink: ListsShrink) -> Self {
         let [missing, commit] = ["lists"; 2].map(|name| checks.add(name));
         Self { shrink, missing, commit }
     }
 
-    /// What becomes of a list file that loses more than half of its entries.
+    /// Returns the setting for a list file that loses more than half of its entries.
     pub(super) const fn shrink(&self) -> ListsShrink {
         self.shrink
     }
 
-    /// A rule set came into force: its rules may name lists that nobody set.
+    /// Reports the missing lists that rules of a new rule set name.
     pub(super) fn came_into_force(&self, rule_set: &RuleSet) {
         let names: BTreeSet<&str> =
             rule_set.rules.iter().flat_map(|rule| &rule.missing_lists).map(String::as_str).collect();
@@ -63,12 +62,10 @@ impl ListGuard {
         self.missing.degraded(why);
     }
 
-    /// A commit was taken.
     pub(super) fn commit_is_taken(&self) {
         self.commit.ok();
     }
 
-    /// A commit is held back whole.
     pub(super) fn commit_is_held_back(&self, commit: &str, failed: &[FailedScript]) {
         let first =
             failed.first().map(|first| format!("{}: {}", first.path, first.message)).unwrap_or_default();

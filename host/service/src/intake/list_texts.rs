@@ -1,18 +1,18 @@
-//! What people are told of the texts of lists.
+//! Warnings about the texts of lists.
 
 use tollgate_engine::registry::{ListInForce, Lists};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::named_list::{format, text};
 use tollgate_store::ListRecord;
 
-/// Most lines of one list that are named one by one.
+/// Maximum number of lines of one list that are logged individually.
 const LINES_SHOWN: usize = 20;
 
-/// The lists of an earlier run. What an earlier version took for a list, and is none, is not in force any more.
+/// Restores the lists of an earlier run. Texts that only an earlier version accepted as lists are no longer in force.
 pub(super) fn stored_lists(records: &[ListRecord], is_of_first_semantics: bool) -> Lists {
     let mut lists = Lists::default();
     for record in records {
-        // What was set since then was looked at when it came.
+        // Lists set under later semantics were checked when they were set.
         if is_of_first_semantics && let Some(why) = list_fault(record) {
             tracing::error!(
                 list = record.name,
@@ -33,7 +33,7 @@ fn list_fault(record: &ListRecord) -> Option<format::NotAList> {
     (why.is_another_format() || record.source != InstructionSource::Api).then_some(why)
 }
 
-/// Warns of lines that mean something else than they did under the first semantics.
+/// Warns of lines whose meaning differs from the first semantics.
 pub(super) fn warn_of_other_readings(lists: &Lists) {
     for (name, list) in lists.iter() {
         let lines: Vec<usize> = text::lines_read_differently(&list.text).collect();
@@ -51,7 +51,7 @@ pub(super) fn warn_of_other_readings(lists: &Lists) {
     }
 }
 
-/// Warns of what is odd in a list that comes into force.
+/// Warns of suspicious content in a list that comes into force.
 pub(super) fn warn_of_oddities(name: &str, list: &ListInForce) {
     let source = &list.source;
     for (line, character) in text::invisible_characters(&list.text).take(LINES_SHOWN) {

@@ -1,4 +1,4 @@
-//! Instructions and lists as they stand, for whoever asks.
+//! Queries for instructions and lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus}
 use crate::intake::tree::TreeKind;
 use crate::intake::{FailedScript, Intake};
 
-/// An instruction and how it stands.
+/// An instruction with its state.
 #[derive(Debug, Clone)]
 pub struct ListedInstruction {
-    /// What it is.
+    /// The instruction.
     pub instruction: Arc<Instruction>,
     /// Whether transactions are judged by it.
     pub status: InstructionStatus,
-    /// What is wrong with the newer text of its file, which is not in force.
+    /// Error in the newer content of its file, which is not in force.
     pub refused_change: Option<FailedScript>,
-    /// Its tests that got what they cannot compare, and how often.
+    /// Counted comparisons of values with incompatible types.
     pub mismatches: Vec<CountedMismatch>,
 }
 
 impl Intake {
-    /// The instructions in force and those that are about to be, by id.
+    /// Returns the instructions that are in force or activating, by id.
     #[must_use]
     pub fn instructions(&self) -> Vec<ListedInstruction> {
-        // In this order: one that comes into force meanwhile is seen twice rather than never.
+        // In this order an instruction that comes into force meanwhile is seen twice instead of never.
         let activating = self.pipeline.activating.all();
         let rule_set = self.pipeline.deps.registry.current();
         let refused = self.refused_by_path();
@@ -46,7 +46,7 @@ impl Intake {
             .collect();
         for instruction in activating {
             let id = instruction.record.id;
-            // A rule that changes is active as it was until the new one is.
+            // The previous version of a changed rule stays active until the new one is.
             if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
                 let status = InstructionStatus::Activating;
                 listed.insert(
@@ -67,25 +67,25 @@ impl Intake {
         failed.iter().flat_map(of_place).collect()
     }
 
-    /// One of them.
+    /// Returns one instruction.
     #[must_use]
     pub fn instruction(&self, id: InstructionId) -> Option<ListedInstruction> {
         self.instructions().into_iter().find(|listed| listed.instruction.record.id == id)
     }
 
-    /// The lists in force.
+    /// Returns the lists in force.
     #[must_use]
     pub fn lists(&self) -> Lists {
         self.pipeline.deps.registry.current().lists.clone()
     }
 
-    /// Rule files and lists that are not in force as they lie there.
+    /// Returns rule files and lists whose present content is not in force.
     #[must_use]
     pub fn failed_files(&self) -> Vec<FailedScript> {
         self.pipeline.failed.lock().values().flatten().cloned().collect()
     }
 
-    /// How many there are.
+    /// Returns their number.
     #[must_use]
     pub fn n_refused_files(&self) -> usize {
         self.pipeline.failed.lock().values().map(Vec::len).sum()

@@ -1,4 +1,4 @@
-//! Named lists over the API: set and removed, each in one swap.
+//! Named lists over the API: each change is one swap.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::intake::list_texts::warn_of_oddities;
 use crate::intake::warnings::anew;
 use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, off_the_executor};
 
-/// Most entries of a list set over the API.
+/// Maximum number of entries of a list set over the API.
 pub const LIST_ENTRIES_MAX: usize = 1_000_000;
 /// Longest name of a list set over the API, in bytes.
 pub const LIST_NAME_BYTES_MAX: usize = 128;
 
-/// A list that was set.
+/// Result of setting a list.
 #[derive(Debug, Clone)]
 pub struct SavedList {
-    /// As it is in force.
+    /// The list in force.
     pub list: ListInForce,
-    /// Whether there was none of this name before.
+    /// Whether the name had no list before.
     pub is_new: bool,
 }
 
 impl Intake {
-    /// Sets a list to these entries, whatever they say. One that is there twice counts once.
+    /// Sets a list to these entries, taken literally. Duplicate entries count once.
     ///
     /// # Errors
     /// [`IntakeError::InvalidList`], [`IntakeError::ListTaken`], [`IntakeError::TooManyLists`],
@@ -43,10 +43,10 @@ impl Intake {
         self.set_list(name, text).await
     }
 
-    /// Sets a list to a text as a list file holds it.
+    /// Sets a list to a text in the format of a list file.
     ///
     /// # Errors
-    /// As those of [`Intake::set_list_entries`].
+    /// Those of [`Intake::set_list_entries`].
     pub async fn set_list(&self, name: &str, text: String) -> Result<SavedList, IntakeError> {
         if !is_name(name) {
             return Err(IntakeError::InvalidList(format!(
@@ -63,11 +63,10 @@ impl Intake {
         carry_through(async move { pipeline.set_list(name, text).await }).await
     }
 
-    /// Removes a list that was set over the API; a rule that names it fails from then on.
+    /// Removes a list that was set over the API. Rules that name it fail afterwards.
     ///
     /// # Errors
-    /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] when it comes from a file,
-    /// [`IntakeError::Unavailable`].
+    /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] if it comes from a file, [`IntakeError::Unavailable`].
     pub async fn remove_list(&self, name: &str) -> Result<(), IntakeError> {
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
         carry_through(async move { pipeline.remove_list(&name).await }).await
@@ -114,7 +113,7 @@ impl RulePipeline {
         Ok(())
     }
 
-    /// Brings these contents into force; rules that speak of the list that appeared or went get their warnings anew.
+    /// Brings these contents into force. Rules that name an added or removed list get new warnings.
     async fn bring(
         self: &Arc<Self>,
         current: &RuleSet,
@@ -135,7 +134,7 @@ impl RulePipeline {
     }
 }
 
-/// The list of this name, if there is one; it must not be a file's.
+/// Returns the list of this name, if any; fails if it comes from a file.
 fn own_list<'c>(current: &'c RuleSet, name: &str) -> Result<Option<&'c ListInForce>, IntakeError> {
     match current.lists.get(name) {
         Some(list) if list.source != InstructionSource::Api => {
@@ -178,7 +177,7 @@ fn text_of(entries: &[Box<str>]) -> Result<String, IntakeError> {
     Ok(text::text_of(entries.iter().map(|entry| &**entry).filter(|entry| seen.insert(*entry))))
 }
 
-/// Whether a script could say `$name`.
+/// Returns whether a script can refer to `$name`.
 fn is_name(name: &str) -> bool {
     let is_key = |key: &str| {
         key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

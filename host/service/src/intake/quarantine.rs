@@ -1,6 +1,6 @@
-//! Rules that keep failing are taken out of the way, and let back in.
+//! Quarantine and release of rules that keep failing.
 //!
-//! Either is a version of the rule set like any other change: so a verdict says by its version which rules were run.
+//! Each makes a new version of the rule set, so the version of a verdict identifies the rules that were run.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::intake::tree::KnownInstruction;
 use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, granting, off_the_executor};
 
 impl Intake {
-    /// Takes every rule that is reported to keep failing out of the way, until the reports end.
+    /// Quarantines every rule reported as failing, until the channel closes.
     pub fn heed(&self, mut failing: UnboundedReceiver<FailingRule>) -> JoinHandle<()> {
         let pipeline = Arc::clone(&self.pipeline);
         tokio::spawn(async move {
@@ -33,12 +33,11 @@ impl Intake {
         })
     }
 
-    /// Has a rule run again that is in quarantine because it kept failing; gives the instruction as it is then. Of a rule
-    /// that is not, nothing changes.
+    /// Releases a rule from quarantine and returns its instruction; does nothing if it is not quarantined.
     ///
     /// # Errors
-    /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] while the operator's policy does
-    /// not grant what it needs, and [`IntakeError::ModuleRefused`] of one whose module is not let in any more.
+    /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] if the policy does not
+    /// grant its needs, and [`IntakeError::ModuleRefused`] if its module is no longer admitted.
     pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
         carry_through(Arc::clone(&self.pipeline).release(id)).await
     }
@@ -90,7 +89,7 @@ impl RulePipeline {
         Ok(released)
     }
 
-    /// Makes a rule anew whose module was not let in, and puts it in its place.
+    /// Replaces a placeholder by the rule, whose module is admitted again.
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
         let current = self.deps.registry.current();
         let (deps, lists) = (Arc::clone(&self.deps), current.lists.clone());
@@ -111,7 +110,7 @@ impl RulePipeline {
         Ok(instruction)
     }
 
-    /// The next version of the rule set, with this quarantine for one rule; none when that rule is gone or not concerned.
+    /// Sets the quarantine of one rule in a new version of the rule set; `None` if the rule is gone or not concerned.
     async fn change_quarantine(
         &self,
         id: InstructionId,

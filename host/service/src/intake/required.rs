@@ -1,4 +1,4 @@
-//! The number of rules that the operator asked for: below it the service is not ready, and no change of files goes below it.
+//! Minimum number of rules: below it the service is not ready, and no change of files may go below it.
 
 use crate::intake::IntakeError;
 use crate::intake::tree::TreeKind;
@@ -9,20 +9,20 @@ use crate::readiness::{ReadinessCheck, ReadinessChecks};
 pub struct RequiredRules {
     n_required: usize,
     in_force: ReadinessCheck,
-    /// Whether a change of the rules directory is held back, and one of the repository.
+    /// Held-back changes of the rules directory and of the repository.
     directory: ReadinessCheck,
     git: ReadinessCheck,
 }
 
 impl RequiredRules {
-    /// Reports to a check of these, named `rules`.
+    /// Reports to readiness checks named `rules`.
     #[must_use]
     pub fn new(checks: &ReadinessChecks, n_required: usize) -> Self {
         let [in_force, directory, git] = ["rules"; 3].map(|name| checks.add(name));
         Self { n_required, in_force, directory, git }
     }
 
-    /// A rule set of so many rules came into force.
+    /// Reports the number of rules in a new rule set.
     pub(super) fn came_into_force(&self, n_rules: usize) {
         if n_rules < self.n_required {
             self.in_force.failing(format!(
@@ -34,11 +34,11 @@ impl RequiredRules {
         }
     }
 
-    /// Whether a change of files from this place may be made.
+    /// Decides whether a change of files from this source is allowed.
     ///
     /// # Errors
-    /// [`IntakeError::TooFewRules`] where it leaves fewer rules than there were, and fewer than were asked for: a volume that
-    /// is not mounted, an empty commit, the wrong branch.
+    /// [`IntakeError::TooFewRules`] if it leaves fewer rules than before and than required. Typical causes are an
+    /// unmounted volume, an empty commit or a wrong branch.
     pub(super) fn judge(&self, place: TreeKind, n_before: usize, n_after: usize) -> Result<(), IntakeError> {
         let check = match place {
             TreeKind::Directory => &self.directory,

@@ -1,12 +1,12 @@
-//! Rule files and lists as they lie in the rules directory.
+//! Rule files and lists in the rules directory.
 //!
 //! ```text
-//!  find: folders, then links, resolved one by one ─▶ read: regular files, bounded ─▶ find again: all as it was?
+//!  find: folders, then links, resolved one by one ─▶ read: regular files, bounded ─▶ find again: all unchanged?
 //! ```
 //!
-//! Links are followed where somebody made them who may decide what is in force. A directory whose files all come through one
-//! link, which is swapped for another (a `ConfigMap` of Kubernetes, git-sync), changes at once: a walk that saw both sides is seen
-//! by the second one, and begun anew.
+//! A link is followed only if its owner may decide which rules are in force. Some tools (Kubernetes `ConfigMap`,
+//! git-sync) publish all files through one link and swap it. If a walk sees files of both sides, the second walk
+//! detects it, and reading starts again.
 
 mod content;
 mod link;
@@ -31,24 +31,23 @@ pub(super) use stamp::Stamp;
 pub use survey::{RuleFileCounts, Survey, survey};
 pub(super) use walk::{RefusedPath, WalkedDirectory, find};
 
-/// Deepest folder below the rules directory; a file below that is refused.
+/// Maximum folder depth below the rules directory; deeper files are refused.
 const DEPTH_MAX: usize = 16;
-/// Folder of the lists, in the rules directory.
 const LISTS: &str = "lists";
 
-/// A file of the rules directory that matters.
+/// A rule file or list in the rules directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundFile {
-    /// Where it lies, without a link in it.
+    /// Path without links.
     pub(super) path: PathBuf,
-    /// Below the rules directory, with `/` between its parts.
+    /// Path below the rules directory, with `/` as separator.
     pub(super) relative: String,
     pub(super) kind: FileKind,
-    /// `None` where the system does not say.
+    /// `None` if the system does not provide it.
     pub(super) stamp: Option<Stamp>,
 }
 
-/// What a name says of a file.
+/// Kind of a file, determined by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
     Script,
@@ -57,13 +56,13 @@ pub(super) enum FileKind {
 }
 
 impl FileKind {
-    /// Whether names of our files end like this.
+    /// Returns whether this is an extension of rule files.
     pub(super) fn has_extension(extension: &OsStr) -> bool {
         ["ws", "wasm", "txt"].iter().any(|known| extension == *known)
     }
 
-    /// By the path below the rules directory. `None` for a file that is none of ours: hidden ones, and what editors leave beside
-    /// the files they write.
+    /// Returns the kind for a path below the rules directory. `None` for other files, hidden files and temporary files
+    /// of editors.
     pub(super) fn of(relative: &str) -> Option<Self> {
         if relative.split('/').any(|part| part.starts_with('.')) {
             return None;
@@ -78,7 +77,7 @@ impl FileKind {
     }
 }
 
-/// Reads the files but those that are better left alone, for a reason.
+/// Reads the files, except those for which `left_alone` returns a reason.
 pub(super) fn read(
     found: &WalkedDirectory,
     left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>,
@@ -114,7 +113,7 @@ pub(super) fn read(
     tree
 }
 
-/// By its name it would be a file, or else perhaps a folder of files.
+/// Adds a refused path: by its name a rule file, a list, or possibly a folder of them.
 fn add_refused(tree: &mut RuleTree, refused: &RefusedPath) {
     let RefusedPath { relative: path, why } = refused;
     let error = UnreadableFile::Refused(why.clone());
@@ -127,7 +126,7 @@ fn add_refused(tree: &mut RuleTree, refused: &RefusedPath) {
     }
 }
 
-/// The path below the rules directory; `None` of one that is not there.
+/// Returns the path below the rules directory; `None` if it is outside.
 pub(super) fn relative_path(directory: &Path, path: &Path) -> Option<String> {
     let parts: Vec<_> =
         path.strip_prefix(directory).ok()?.iter().map(|part| part.to_string_lossy()).collect();

@@ -1,12 +1,12 @@
-//! Who wants to hear of what is saved and removed over the API.
+//! Receiver of changes made over the API.
 
 use std::fmt;
 
 use tollgate_model::instruction::InstructionRecord;
 use tollgate_store::ListRecord;
 
-/// Told of every change over the API after it is durable and in force, one at a time and in order. It must not block, and
-/// it must not ask the intake: remember what was said, and do the work elsewhere.
+/// Receives every change over the API once it is durable and in force, one at a time and in order. Implementations must
+/// not block or call the intake: they record the change and do the work elsewhere.
 pub trait ScriptSink: fmt::Debug + Send + Sync {
     /// An instruction was saved.
     fn saved(&self, instruction: &InstructionRecord);

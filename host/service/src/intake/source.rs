@@ -1,4 +1,4 @@
-//! The rules directory as a source of rules: whether it was read, and what is in force where it was not.
+//! The rules directory as a source of rules: whether it was read, and what is in force otherwise.
 
 use std::io;
 use std::path::Path;
@@ -10,11 +10,11 @@ use crate::intake::start::RulesDirectory;
 use crate::intake::tree::TreeKind;
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
-/// Reports whether the rules directory can be read, as the check `rules_directory`.
+/// Reports in the check `rules_directory` whether the directory can be read.
 #[derive(Debug)]
 pub(super) struct DirectorySource {
     check: ReadinessCheck,
-    /// Since this run began.
+    /// Since the start of the service.
     was_read: AtomicBool,
     is_optional: bool,
 }
@@ -30,7 +30,8 @@ impl DirectorySource {
         self.check.ok();
     }
 
-    /// `has_rules`: whether rules or lists of it are in force, from an earlier read or an earlier run.
+    /// Reports an error; `has_rules` says whether rules or lists of the directory are in force from an earlier read or
+    /// run.
     pub(super) fn cannot_be_read(&self, directory: &Path, error: &io::Error, has_rules: bool) {
         let what = format!("the rules directory `{}` cannot be read: {error}", directory.display());
         if has_rules || self.was_read.load(Ordering::Relaxed) {
@@ -46,7 +47,7 @@ impl DirectorySource {
     }
 }
 
-/// Whether rules or lists of a place are in force.
+/// Returns whether rules or lists from this source are in force.
 pub(super) fn is_in_force(place: TreeKind, rule_set: &RuleSet) -> bool {
     let mut of_rules = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
     let mut of_lists = rule_set.lists.iter().map(|(_, list)| &list.source);

@@ -1,6 +1,6 @@
-//! The first rule set of a run: what was in force when the last one ended, and what lies in the rules directory now.
+//! First rule set of a run: combines the rules stored by the last run with the files in the rules directory.
 //!
-//! What cannot be read is never taken for removed: a rule that is gone by mistake would let through what it stopped.
+//! Unreadable files never count as removed: a rule lost by mistake would let through what it stopped.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,39 +19,38 @@ use crate::intake::{
     list_texts, off_the_executor, survey,
 };
 
-/// Where rule files lie.
+/// Location of the rule files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesDirectory {
-    /// Its path.
+    /// Path of the directory.
     pub path: PathBuf,
-    /// Whether nobody named it: then it may be missing, without a word.
+    /// Whether this is the default path, which may be missing without a warning.
     pub may_be_missing: bool,
-    /// Whether the operator said that it may be missing.
+    /// Whether the operator declared the directory optional.
     pub is_optional: bool,
-    /// Whether the system is asked for notices of changes; without them they are looked for.
+    /// Whether to request file system notices; otherwise the directory is polled.
     pub asks_for_notices: bool,
 }
 
 impl RulesDirectory {
-    /// A directory that nobody named: it may be missing, and is followed when it comes.
+    /// Creates the default: the directory may be missing, and is followed once it exists.
     #[must_use]
     pub const fn by_default(path: PathBuf) -> Self {
         Self { path, may_be_missing: true, is_optional: false, asks_for_notices: true }
     }
 }
 
-/// Why the rules of a run cannot be brought together.
+/// Reason why the service cannot start with its rules.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The store cannot be asked.
+    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The change could not be made.
+    /// The intake could not bring the rule set into force.
     #[error(transparent)]
     Intake(#[from] IntakeError),
 }
 
-/// What the store holds of earlier runs.
 struct StoredRules {
     instructions: Vec<InstructionRecord>,
     lists: Vec<ListRecord>,
@@ -60,8 +59,8 @@ struct StoredRules {
 }
 
 impl Intake {
-    /// Brings every stored instruction and every rule file into force. A file that does not compile keeps its last
-    /// good version, if it had one, and is reported; it does not stop the others.
+    /// Brings every stored instruction and every rule file into force. A file that does not compile keeps its last good
+    /// version, if any. It is reported and does not stop the others.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -115,15 +114,15 @@ fn standing_of(stored: &StoredRules) -> CurrentRules {
 }
 
 impl StoredRules {
-    /// Whether the last run read lists by the first meaning of the language.
+    /// Returns whether the last run interpreted lists by the first semantics.
     fn is_of_first_semantics(&self) -> bool {
         self.last_set.as_ref().is_some_and(|set| set.semantics.is_first())
     }
 }
 
 impl RulePipeline {
-    /// The rule set to begin with. Where the directory would leave fewer rules than the operator asked for and fewer than there
-    /// were, everything from there stays as it was.
+    /// Assembles the first rule set. If the directory would leave fewer rules than before and than required, its
+    /// changes are ignored.
     fn assemble_first(&self, stored: &StoredRules, tree: &RuleTree) -> Result<NextRuleSet, IntakeError> {
         let assemble = |tree| {
             assemble(&self.deps, &self.activating, standing_of(stored), tree, &RemovedFiles::default())
@@ -135,7 +134,7 @@ impl RulePipeline {
         }
     }
 
-    /// What lies in the directory; where that cannot be read, nothing is known of it.
+    /// Reads the directory; if that fails, its content counts as unknown.
     fn read_directory(&self, directory: &RulesDirectory, stored: &StoredRules) -> RuleTree {
         let has_files = stored.has_files();
         let path = directory.path.as_path();
@@ -167,7 +166,7 @@ impl RulePipeline {
 }
 
 impl StoredRules {
-    /// Whether rules or lists of the rules directory were in force.
+    /// Returns whether rules or lists of the rules directory were in force.
     fn has_files(&self) -> bool {
         let is_file = |source: &InstructionSource| TreeKind::of(source) == Some(TreeKind::Directory);
         self.instructions.iter().any(|record| is_file(&record.source))
@@ -180,7 +179,7 @@ fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
     error.kind() == io::ErrorKind::NotFound && directory.may_be_missing && !is_there(&directory.path)
 }
 
-/// The same rules and lists as in the last run are the same version.
+/// Keeps the version number if rules and lists are those of the last run.
 async fn put_first_set_in_force(
     deps: &Arc<IntakeDeps>,
     contents: VersionContents,

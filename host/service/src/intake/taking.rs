@@ -1,4 +1,4 @@
-//! A tree is taken: one swap for all its files.
+//! Takes a tree: one swap for all its files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl RulePipeline {
         Ok(report)
     }
 
-    /// A commit that is held back is shown by the lists that are refused.
+    /// Reports a held-back commit by its refused lists.
     fn note_held_back(&self, origin: &TreeOrigin, error: &IntakeError) {
         if let (TreeOrigin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
             let failures: Vec<FileFailure> = failed.iter().cloned().map(FileFailure::of_list).collect();
@@ -75,7 +75,7 @@ impl RulePipeline {
         }
     }
 
-    /// Keeps what failed of a place, and says what is new about it.
+    /// Records the failures of a source, and logs new ones.
     pub(super) fn remember(&self, origin: &TreeOrigin, failures: &[FileFailure]) {
         let scripts = failures.iter().map(|failure| failure.script.clone()).collect();
         let mut failed = self.failed.lock();
@@ -98,8 +98,7 @@ impl RulePipeline {
     }
 }
 
-/// Compiles the modules that a tree brings, before anybody has to wait for it: what is compiled then is loaded, and what is not
-/// is known.
+/// Compiles the modules of a tree before the lock is taken. The later admission finds the result in the cache.
 fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
     let current = deps.registry.current();
     let in_force: HashSet<ContentDigest> =
@@ -108,7 +107,7 @@ fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
         let Ok(RuleContent::Module(module)) = &file.content else { continue };
         if !in_force.contains(&ContentDigest::of(module)) {
             let grant = granting::budget(deps, &tree.origin.source(&file.path)).unwrap_or_default();
-            // It is asked again, and what comes of it said then.
+            // Admission is repeated later and reports the result then.
             deps.artifacts.admit(module, grant).ok();
         }
     }
@@ -129,7 +128,7 @@ fn standing_of(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
     }
 }
 
-/// What stays away: files that are still there and still say what they said.
+/// Returns the removed files that remain removed: they exist and their content is unchanged.
 fn still_aside(set_aside: RemovedFiles, tree: &RuleTree) -> RemovedFiles {
     if set_aside.is_empty() {
         return set_aside;
@@ -141,7 +140,7 @@ fn still_aside(set_aside: RemovedFiles, tree: &RuleTree) -> RemovedFiles {
         .map(|file| (file.path.as_str(), file.content.as_ref().ok().map(digest_of)))
         .collect();
     let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
-        // It cannot be read: nobody knows that it changed.
+        // An unreadable file may be unchanged.
         Some(None) => true,
         None if tree.hides(path) => true,
         Some(Some(now)) => now == digest,
@@ -172,7 +171,7 @@ fn log(tree: &RuleTree, report: &TreeReport, n_failed: usize) {
 }
 
 impl TreeReport {
-    /// Whether anything is in force that was not, or the other way round.
+    /// Returns whether the rules or lists in force changed.
     #[must_use]
     pub fn is_change(&self) -> bool {
         !(self.loaded.is_empty() && self.changed.is_empty() && self.removed.is_empty())

@@ -1,4 +1,4 @@
-//! The script river from text to rule set, on a store of its own, without a door and without a directory that is watched.
+//! The rule pipeline from text to rule set, with a separate store, without HTTP and without a watched directory.
 
 mod lists;
 mod modules;
@@ -16,7 +16,6 @@ use tollgate_store::{ListRecord, StoredPast};
 
 use super::*;
 
-/// An intake and what it stands on.
 pub(super) struct Fixture {
     pub(super) intake: Intake,
     registry: Arc<Registry>,
@@ -70,7 +69,7 @@ impl Fixture {
         Self { intake, registry, store, metrics, directory }
     }
 
-    /// Has another script and module stored in the place of a rule's, as if an earlier version had let them in.
+    /// Replaces script and module of a stored rule, as if an earlier version had admitted them.
     async fn pass_off(&self, name: &str, script: Option<&str>, module: Vec<u8>) {
         let current = self.registry.current();
         let mut contents = change::VersionContents::of(&current);
@@ -84,7 +83,7 @@ impl Fixture {
         change::bring_into_force(&self.intake.pipeline.deps, current.version, contents).await.unwrap();
     }
 
-    /// The same after the end of the process.
+    /// Restarts with the same store and directory.
     async fn again(self) -> Self {
         let Self { intake, registry, store, directory, .. } = self;
         drop((intake, registry));
@@ -104,7 +103,7 @@ impl Fixture {
         self.take(TreeOrigin::Directory, files).await
     }
 
-    /// How many versions there were since the empty one with which a service begins.
+    /// Number of versions after the empty one of a new service.
     fn n_versions(&self) -> u64 {
         self.registry.current().version - 1
     }
@@ -134,7 +133,7 @@ impl Fixture {
     }
 }
 
-/// The script of an instruction, or a word for its module.
+/// Script of an instruction, or a placeholder for its module.
 fn text(record: &InstructionRecord) -> String {
     record.script.clone().unwrap_or_else(|| "a module".to_owned())
 }
@@ -143,8 +142,8 @@ fn git(commit: &str) -> TreeOrigin {
     TreeOrigin::Git { commit: commit.to_owned() }
 }
 
-/// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written, `=` for
-/// one that lies there as it was taken.
+/// A tree of these files. The text `!` means an unreadable file, `…` a file being written, and `=` an unchanged file
+/// that is not read again.
 fn tree(origin: TreeOrigin, files: &[(&str, &str)]) -> RuleTree {
     let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new(), unreadable: Vec::new() };
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! All that a place of rule files holds at one moment, and what came of taking it.
+//! A complete set of rule files from one source, and the report of taking it.
 
 mod assembly;
 mod compiling;
@@ -17,140 +17,140 @@ pub(super) use compiling::CompileThreads;
 pub(super) use failure::FileFailure;
 pub(super) use known::{CurrentRules, KnownInstruction};
 
-/// The rule files and lists of a directory or of a Git commit, whole: what is not among them has been removed there.
+/// All rule files and lists of a directory or a Git commit. A file that is missing here was removed from the source.
 #[derive(Debug)]
 pub struct RuleTree {
-    /// Where they lie.
+    /// Source of the files.
     pub origin: TreeOrigin,
-    /// The scripts and modules; the order of their paths decides who gets a new name.
+    /// Scripts and modules; the order of their paths decides which file gets a new name.
     pub rules: Vec<RuleFile>,
-    /// The named lists.
+    /// Named lists.
     pub lists: Vec<ListFile>,
-    /// Paths of which nothing is known, whatever may lie there: what was in force from there stays.
+    /// Paths with unknown content: rules and lists in force from there remain.
     pub unreadable: Vec<UnreadablePath>,
 }
 
-/// A path at and below which nothing can be read, as a link that leads nowhere.
+/// A path at and below which nothing can be read, for example a broken link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadablePath {
-    /// Relative to the top of its place; empty for all of it.
+    /// Path relative to the source; empty for all of it.
     pub path: String,
-    /// Why, for people; `None` where that was said elsewhere.
+    /// Reason, for people; `None` if it was reported elsewhere.
     pub why: Option<String>,
 }
 
-/// A place rule files come from. What one place gives never touches what another gave.
+/// A source of rule files. Files of one source never affect rules of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeOrigin {
     /// The rules directory.
     Directory,
-    /// A Git repository, as of a commit.
+    /// A Git repository at a commit.
     Git {
-        /// In hexadecimal digits.
+        /// Commit id in hexadecimal digits.
         commit: String,
     },
 }
 
-/// One `*.ws` or `*.wasm` file.
+/// A `*.ws` or `*.wasm` file.
 #[derive(Debug)]
 pub struct RuleFile {
-    /// Relative to the top of its place, with `/` between its parts.
+    /// Path relative to the source, with `/` as separator.
     pub path: String,
-    /// What it holds, or why that is not to be had: then its last good version stays in force.
+    /// Content, or the reason why it is unavailable; then its last good version stays in force.
     pub content: Result<RuleContent, UnreadableFile>,
 }
 
-/// One `lists/*.txt` or `lists/*.csv` file.
+/// A `lists/*.txt` or `lists/*.csv` file.
 #[derive(Debug)]
 pub struct ListFile {
-    /// Without the `$`.
+    /// Name, without the `$`.
     pub name: String,
-    /// As that of a rule.
+    /// Path, like that of a rule file.
     pub path: String,
-    /// Its text, an entry a line, or why it is not to be had: then its last good version stays in force.
+    /// Text with one entry per line, or the reason why it is unavailable; then its last good version stays in force.
     pub text: Result<String, UnreadableFile>,
 }
 
-/// Why a file's content is not to be had.
+/// Reason why the content of a file is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableFile {
-    /// The system says no.
+    /// An I/O error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is over the limit.
+    /// The file exceeds the size limit.
     #[error("the file has {bytes} bytes, it may have {bytes_max}")]
     TooLong {
-        /// How many it has.
+        /// Size, in bytes.
         bytes: u64,
-        /// How many it may have.
+        /// Maximum size, in bytes.
         bytes_max: u64,
     },
-    /// It is no text.
+    /// The file is not UTF-8.
     #[error("the file is not UTF-8; save it as UTF-8")]
     NotUtf8,
-    /// It is no list.
+    /// The file is not a valid list.
     #[error("the file is no list (`{}`): {_0}", .0.code())]
     NoList(NotAList),
-    /// It stands for a rule that was not fetched.
+    /// The file is a pointer to content that was not fetched.
     #[error("the file is no rule: {0}")]
     Pointer(ContentPointer),
-    /// It is not what may be read there; for people, lower case.
+    /// The file may not be read; text for people, in lower case.
     #[error("{0}")]
     Refused(String),
-    /// It lies there as it was taken, and was not read again; not worth a word either.
+    /// The file is unchanged and was not read again; not reported.
     #[error("the file is as it was taken")]
     AsTaken,
-    /// Somebody is writing it; not worth a word, it will be read when it is whole.
+    /// The file is being written and will be read later; not reported.
     #[error("the file is being written")]
     BeingWritten,
 }
 
-/// What came of taking a tree.
+/// Result of taking a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeReport {
-    /// The version of the rule set in force afterwards; the one from before when nothing changed.
+    /// Version of the rule set in force afterwards; the previous one if nothing changed.
     pub version: u64,
-    /// Paths of files, lists too, that were not in force before.
+    /// Paths of rule and list files that are newly in force.
     pub loaded: Vec<String>,
-    /// Paths of files whose content or place changed.
+    /// Paths of files whose content or path changed.
     pub changed: Vec<String>,
-    /// Paths of files that are gone, and their instructions and lists with them.
+    /// Paths of removed files, whose instructions and lists are removed too.
     pub removed: Vec<String>,
-    /// How many files were in force as they lie there already.
+    /// Number of unchanged files.
     pub n_unchanged: usize,
-    /// Files that are not in force as they lie there.
+    /// Files whose present content is not in force.
     pub failed: Vec<FailedScript>,
 }
 
-/// A file that is not in force as it lies there.
+/// A file whose present content is not in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedScript {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// The line of the first error, from 1; `None` where no place in the file is at fault.
+    /// Line of the first error, from 1; `None` if the error has no position.
     pub line: Option<usize>,
-    /// And its column, from 1, in characters.
+    /// Column of the error, from 1, in characters.
     pub column: Option<usize>,
-    /// What is wrong, for people; one line.
+    /// Error, for people; one line.
     pub message: String,
-    /// Whether an earlier version of it is in force.
+    /// Whether an earlier version of the file is in force.
     pub has_last_good: bool,
 }
 
 impl RuleTree {
-    /// A place of which nothing is known now: all that was in force from there stays.
+    /// Creates a tree with unknown content: everything in force from this source remains.
     #[must_use]
     pub fn unknown(origin: TreeOrigin) -> Self {
         let all = UnreadablePath { path: String::new(), why: None };
         Self { origin, rules: Vec::new(), lists: Vec::new(), unreadable: vec![all] }
     }
 
-    /// Whether nobody can say what lies at this path now.
+    /// Returns whether the content at this path is unknown.
     pub(super) fn hides(&self, path: &str) -> bool {
         self.unreadable.iter().any(|unreadable| unreadable.covers(path))
     }
 
-    /// The files and other paths that cannot be read, and why.
+    /// Returns the files and other paths that cannot be read, and the reasons.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, String)> {
         let of_rules = self.rules.iter().filter_map(|file| Some((&*file.path, file.content.as_ref().err()?)));
         let of_lists = self.lists.iter().filter_map(|file| Some((&*file.path, file.text.as_ref().err()?)));
@@ -168,7 +168,7 @@ impl UnreadablePath {
 }
 
 impl ListFile {
-    /// The list of a file: its name is that of the file without `.txt` or `.csv`.
+    /// Creates the list of a file; its name is that of the file without `.txt` or `.csv`.
     #[must_use]
     pub fn new(path: String, text: Result<String, UnreadableFile>) -> Self {
         let file = path.rsplit('/').next().unwrap_or_default();
@@ -188,7 +188,6 @@ impl ListFile {
     }
 }
 
-/// The kind of a place, by which it is remembered from one tree to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TreeKind {
     Directory,
@@ -203,7 +202,6 @@ impl TreeOrigin {
         }
     }
 
-    /// The source of a file at this path.
     pub(super) fn source(&self, path: &str) -> InstructionSource {
         match self {
             Self::Directory => InstructionSource::File { path: path.to_owned() },
@@ -223,7 +221,7 @@ impl TreeKind {
 }
 
 impl UnreadableFile {
-    /// Whether somebody should hear of it.
+    /// Returns whether the reason is reported.
     pub(super) const fn is_worth_a_word(&self) -> bool {
         !matches!(self, Self::AsTaken | Self::BeingWritten)
     }

@@ -1,4 +1,4 @@
-//! Warnings of rules in force follow the lists there are: a rule may speak of a list that nobody set yet.
+//! Updates the warnings of rules in force when lists are added or removed.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tollgate_engine::registry::{BoundRule, Lists};
 
 use crate::intake::{Draft, Identity, IntakeDeps};
 
-/// Whether a script may speak of one of these lists; it may say yes too often.
+/// Returns whether a script may refer to one of these lists; false positives are possible.
 pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
     lists.iter().any(|name| {
         let first_key = name.split('.').next().unwrap_or_default();
@@ -14,7 +14,7 @@ pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
     })
 }
 
-/// The rule, compiled anew where it speaks of lists that appeared or went; its module stays the same.
+/// Compiles the rule again if it refers to added or removed lists; its module stays the same.
 pub(super) fn anew(
     deps: &IntakeDeps,
     lists: &Lists,
@@ -22,7 +22,7 @@ pub(super) fn anew(
     changed_lists: &[String],
 ) -> Arc<BoundRule> {
     let record = &rule.instruction.record;
-    // Nobody warns of a module.
+    // Modules have no warnings.
     let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);
     };

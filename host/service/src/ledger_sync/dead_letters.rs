@@ -1,24 +1,24 @@
-//! The rows that could not be taken, for whoever looks after the ledger.
+//! Read access to the ledger rows that could not be taken.
 
 use tollgate_store::{KeptDeadLetter, Store};
 
 use crate::ledger_sync::ErrorChain;
 use crate::monitor::MonitorError;
 
-/// Every dead letter there is, whichever ledger it is of, and whether one is followed or not. Cheap to clone.
+/// The dead letters of all ledgers, whether or not one is followed at the moment. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct LedgerDeadLetters {
     store: Store,
 }
 
 impl LedgerDeadLetters {
-    /// Those in this store.
+    /// Returns the dead letters of this store.
     #[must_use]
     pub const fn of(store: Store) -> Self {
         Self { store }
     }
 
-    /// How many there are, and the latest, at most so many, the latest first.
+    /// Returns the total number of dead letters and at most `limit` of them, the latest first.
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.

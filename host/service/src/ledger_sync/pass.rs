@@ -1,4 +1,4 @@
-//! One pass over what the ledger has to say.
+//! One pass over the rows of the ledger.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,40 +18,37 @@ use crate::ledger_sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
 use crate::monitor::{FeedReport, LedgerFeedRow, MonitorError};
 use crate::payments::RowEntry;
 
-/// An id of so many characters was cut, so there is no place right behind it. No index of PostgreSQL holds one as long.
+/// An id of this length was truncated, so no page can start right after it. No index of PostgreSQL holds an id of this
+/// length.
 const ID_CHARACTERS_MAX: usize = 8_192;
 /// Characters of an id that are kept with a dead letter.
 const SHOWN_CHARACTERS: usize = 256;
 
-/// Reads a ledger, pass after pass, over one connection or several.
 pub(super) struct LedgerReader {
     deps: LedgerSyncDeps,
     shown: Arc<SyncProgress>,
     stopped: watch::Receiver<bool>,
-    /// As it stands in the store; `None` until it was looked up, or as long as there is none.
+    /// The mark in the store; `None` until it was loaded, or if there is none.
     mark: Option<LedgerMark>,
     is_looked_up: bool,
     recent: RecentRows,
-    /// Rows asked for at once: fewer behind one that cannot be shown.
+    /// Rows requested at once; reduced after a row that the database cannot show.
     limit: usize,
-    /// Whether the times of rows are without a time zone.
+    /// Whether the times of rows have no time zone.
     lacks_zone: bool,
 }
 
-/// What a look at the ledger gives.
 struct LedgerPage {
     rows: Vec<LedgerRow>,
-    /// Of the one row that is no more than its key.
+    /// Set if the only row consists of no more than its key.
     refusal: Option<RowError>,
     is_last: bool,
 }
 
-/// Rows of a page that can be taken.
 #[derive(Default)]
 struct TakenRows {
-    /// As transactions.
     fed: Vec<LedgerFeedRow>,
-    /// As entries of a ledger that has several for one payment.
+    /// Entries of a ledger that keeps several for one payment.
     entries: Vec<RowEntry>,
 }
 
@@ -80,7 +77,7 @@ impl LedgerReader {
         }
     }
 
-    /// Whether rows would be taken.
+    /// Returns whether rows would be taken at the moment.
     pub(super) fn readiness(&self) -> Result<(), MonitorError> {
         self.deps.monitor.readiness()
     }
@@ -93,11 +90,10 @@ impl LedgerReader {
         self.deps.settings.interval
     }
 
-    /// Everything from the overlap on to the end, as it is now; from the beginning, where the look-back names an earlier one than
-    /// rows were read from so far.
+    /// Reads from the overlap to the current end, or from an earlier time if the look-back was extended.
     pub(super) async fn pass(&mut self, connection: &mut LedgerConnection) -> Result<(), LedgerSyncError> {
         self.lacks_zone = connection.lacks_zone();
-        // Asked first: what is committed later than this answer is not older than it.
+        // Queried first: a row committed after this answer is not older than the horizon.
         let horizon = connection.horizon().await?;
         let since = horizon.now.saturating_sub(micros(self.deps.settings.look_back)).max(0);
         let mark = self.mark_from(since).await?;
@@ -128,7 +124,7 @@ impl LedgerReader {
         Ok(())
     }
 
-    /// Where the reading stands; at the very first time, this time, the look-back behind the ledger's own clock.
+    /// Returns the mark. On the very first pass, creates it at `since`, the look-back before the ledger's own clock.
     async fn mark_from(&mut self, since: i64) -> Result<LedgerMark, LedgerSyncError> {
         if !self.is_looked_up {
             self.mark = self.deps.store.ledger_mark(self.deps.ledger.feed()).await?;
@@ -137,7 +133,7 @@ impl LedgerReader {
         if let Some(mark) = &self.mark {
             return Ok(mark.clone());
         }
-        // Kept before anything was read: neither a ledger without rows nor a restart moves its own beginning.
+        // Stored before anything is read, so that neither an empty ledger nor a restart moves the beginning.
         self.keep(LedgerMark { since_micros: since, micros: since, row_id: None }).await
     }
 
@@ -156,7 +152,7 @@ impl LedgerReader {
         }
     }
 
-    /// The next rows. One that the database cannot show is found by asking for one at a time.
+    /// Returns the next page. Reads rows one at a time to find one that the database cannot show.
     async fn look(
         &mut self,
         connection: &mut LedgerConnection,
@@ -176,7 +172,6 @@ impl LedgerReader {
         }
     }
 
-    /// Brings the rows of a page to their end, and the mark behind them.
     async fn take(
         &mut self,
         rows: Vec<LedgerRow>,
@@ -215,7 +210,7 @@ impl LedgerReader {
         Ok(())
     }
 
-    /// Reads a row as a transaction, or as an entry of a ledger that has several for one payment.
+    /// Reads a row as a transaction, or as an entry of a ledger that keeps several for one payment.
     fn read(
         &self,
         row: &LedgerRow,
@@ -248,7 +243,7 @@ impl LedgerReader {
         Ok(())
     }
 
-    /// Hands rows over to whoever takes them, and the progress with them.
+    /// Passes the rows and the progress on to the payments or the monitor.
     async fn hand_over(
         &self,
         taken: TakenRows,
@@ -264,14 +259,14 @@ impl LedgerReader {
         Ok(self.deps.monitor.feed(taken.fed, manner, progress).await?)
     }
 
-    /// The mark behind this row: not behind the horizon, and never back.
+    /// Returns the mark after this row; it never passes the horizon and never moves back.
     fn advanced(&self, last: &LedgerRow, horizon: &Horizon) -> LedgerMark {
         let until = LedgerMark { since_micros: 0, micros: horizon.complete, row_id: None };
         let reached = match micros_of(&last.created_at) {
             Some(micros) if micros <= horizon.complete => {
                 LedgerMark { since_micros: 0, micros, row_id: Some(last.id.as_str().into()) }
             }
-            // Later than now, or in no calendar: rows before it are still to come.
+            // The time is after the horizon or cannot be parsed: earlier rows may still appear.
             _ => until,
         };
         match &self.mark {
@@ -294,7 +289,8 @@ impl LedgerReader {
     }
 }
 
-/// The next row by itself. Where the database sorts rows before it cuts, it computes all of them for one.
+/// Returns the next row alone. Its key is read first, because a database that sorts before it limits would compute
+/// every row.
 async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Result<LedgerPage, LedgerError> {
     let Some((created_at, id)) = connection.key(place).await? else {
         return Ok(LedgerPage { rows: Vec::new(), refusal: None, is_last: true });
@@ -311,7 +307,7 @@ async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Resul
     Ok(LedgerPage { rows: vec![LedgerRow::unshowable(created_at, id)], refusal, is_last: false })
 }
 
-/// One line per row that cannot be taken; its content stays where it is kept.
+/// Logs a row that cannot be taken, without its content.
 fn log(letter: &DeadLetter) {
     tracing::warn!(
         transaction.id = %letter.transaction_id.escape_debug(),

@@ -1,4 +1,4 @@
-//! How it goes, for `/readyz`, the metrics and the log.
+//! The progress of reading the ledger, for `/readyz`, the metrics and the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,8 @@ use crate::monitor::{FeedReport, MonitorError};
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::metrics::Metrics;
 
-/// How often a long pass says how far it is.
 const SAY_EVERY: Duration = Duration::from_secs(5);
 
-/// What is known of the following without asking anybody.
 #[derive(Debug)]
 pub(super) struct SyncProgress {
     metrics: Arc<Metrics>,
@@ -23,30 +21,30 @@ pub(super) struct SyncProgress {
     state: Mutex<SyncState>,
 }
 
-/// How a ledger is followed, in a few words. Cheap to clone.
+/// A handle that displays the state in a short phrase. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct LedgerStatus(Arc<SyncProgress>);
 
 #[derive(Debug, Default)]
 struct SyncState {
     is_connected: bool,
-    /// Whether the last attempt came to the end of the ledger at least once.
+    /// Whether the last attempt reached the end of the ledger at least once.
     has_passed: bool,
     last_error: Option<String>,
-    /// The last error that says what an operator can do. It stays until the ledger was read to its end: what comes behind it, such as
-    /// a connection that is gone, says less.
+    /// The last error with advice for the operator. It stays until the ledger is read to its end, because later errors,
+    /// such as a lost connection, say less.
     advice: Option<String>,
-    /// By how many minutes new rows lie ahead of the ledger's clock, where that looks like another time zone.
+    /// Minutes by which new rows are ahead of the ledger's clock, if that suggests another time zone.
     minutes_ahead: Option<i64>,
     blind: Option<&'static str>,
-    /// The statement that adds what the database lacks.
+    /// The statement that adds a missing index to the database.
     lacks: Option<String>,
     first: FirstPass,
     /// In microseconds since 1970 UTC.
     mark: Option<i64>,
 }
 
-/// The first pass of a run, which may be a long one.
+/// The first pass of a run, which may take long.
 #[derive(Debug, Default)]
 enum FirstPass {
     #[default]
@@ -60,7 +58,7 @@ struct FirstPassProgress {
     started: Instant,
     said: Instant,
     n_rows: u64,
-    /// At its begin; `None`: too many to count in time.
+    /// Number of rows at the start of the pass; `None` if counting took too long.
     n_all: Option<u64>,
 }
 
@@ -99,17 +97,17 @@ impl SyncProgress {
         self.metrics.ledger_connected(true);
     }
 
-    /// Whether the attempt that just ended had read the ledger to its end before.
+    /// Returns whether the current or last attempt has reached the end of the ledger.
     pub(super) fn has_passed(&self) -> bool {
         self.state.lock().has_passed
     }
 
-    /// An attempt ended. The same error again is no news.
+    /// Records that an attempt failed. Logs an error only if it differs from the previous one.
     pub(super) fn failed(&self, error: &LedgerSyncError) {
         let mut state = self.state.lock();
         state.is_connected = false;
         self.metrics.ledger_connected(false);
-        // While the history comes back nobody can do anything, and `/readyz` says so.
+        // The history is being restored or the service stops; neither is an error of the ledger.
         if matches!(error, LedgerSyncError::Stopping | LedgerSyncError::Monitor(MonitorError::Starting)) {
             return;
         }
@@ -125,7 +123,7 @@ impl SyncProgress {
         state.last_error = Some(error);
     }
 
-    /// New rows without a time zone were read, whose newest lies so far ahead of the ledger's clock.
+    /// Records how far new rows without a time zone are ahead of the ledger's clock.
     pub(super) fn lies_ahead(&self, minutes: Option<i64>) {
         let mut state = self.state.lock();
         if let Some(minutes) = minutes.filter(|_| minutes != state.minutes_ahead) {
@@ -142,7 +140,7 @@ impl SyncProgress {
         !matches!(self.state.lock().first, FirstPass::Over)
     }
 
-    /// The first pass of this run begins, or begins again.
+    /// Records that the first pass of this run starts, or starts again.
     pub(super) fn begins(&self, n_all: Option<u64>) {
         let now = Instant::now();
         tracing::info!(rows = n_all, "reading the ledger");
@@ -151,7 +149,7 @@ impl SyncProgress {
         self.state.lock().first = FirstPass::UnderWay(load);
     }
 
-    /// A page is done: so many rows, of which this became, and so many dead letters.
+    /// Records a page: the number of rows, the report on them, the number of dead letters, and the mark.
     pub(super) fn took(&self, n_rows: usize, report: FeedReport, n_dead: usize, mark: Option<i64>) {
         let n_known = n_rows - (report.n_taken + report.n_updated + report.n_differing + n_dead).min(n_rows);
         let n_dead = n_dead + report.n_differing;
@@ -178,7 +176,6 @@ impl SyncProgress {
         }
     }
 
-    /// A pass came to its end.
     pub(super) fn passed(&self, mark: Option<i64>) {
         self.metrics.ledger_pass(true);
         let mut state = self.state.lock();
@@ -212,7 +209,7 @@ impl FirstPassProgress {
     }
 }
 
-/// Hours, and half of one where there is one.
+/// Formats minutes as hours, with `.5` for half an hour.
 fn hours(minutes: i64) -> String {
     let half = if minutes % 60 == 0 { "" } else { ".5" };
     format!("{}{half}", minutes / 60)
@@ -224,7 +221,7 @@ impl LedgerStatus {
     }
 }
 
-/// As `/readyz` puts it.
+/// The status shown by `/readyz`.
 impl fmt::Display for LedgerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.0.state.lock();

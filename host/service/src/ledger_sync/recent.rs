@@ -1,14 +1,13 @@
-//! Rows that were seen lately, so that the overlap costs little.
+//! Recently seen rows, which make reading the overlap cheap.
 
 use std::collections::HashSet;
 
-/// Most rows remembered, some 40 MiB. What is beyond is asked of the store, as it is after a start.
+/// Maximum number of rows remembered, about 40 MiB. Other rows are looked up in the store, as after a start.
 const ROWS_MAX: usize = 1_000_000;
 
-/// Half of a row's digest: chance does not make two alike, and whoever may write rows gains nothing by trying.
+/// Half of a row's digest. Collisions do not happen by chance, and an author of rows gains nothing by finding one.
 type RowDigest = [u8; 16];
 
-/// The rows of the last pass, and of the one under way.
 #[derive(Debug, Default)]
 pub(super) struct RecentRows {
     last: HashSet<RowDigest>,
@@ -16,21 +15,20 @@ pub(super) struct RecentRows {
 }
 
 impl RecentRows {
-    /// Whether this very row was done.
+    /// Returns whether exactly this row was taken before.
     pub(super) fn knows(&self, digest: &[u8; 32]) -> bool {
         mark(digest).is_some_and(|mark| self.last.contains(mark) || self.current.contains(mark))
     }
 
-    /// It is done.
     pub(super) fn remember(&mut self, digest: &[u8; 32]) {
         if self.current.len() >= ROWS_MAX {
-            // The latest are those that the next pass begins with.
+            // The next pass begins with the latest rows, so those are the ones to keep.
             self.current.clear();
         }
         self.current.extend(mark(digest));
     }
 
-    /// A pass saw every row that the next one will see again.
+    /// Ends a pass: every row that the next pass sees again is in it.
     pub(super) fn end_pass(&mut self) {
         self.last = std::mem::take(&mut self.current);
     }

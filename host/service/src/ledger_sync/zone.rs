@@ -1,20 +1,19 @@
-//! Times without a time zone that were written in another one than UTC.
+//! Detects times without a time zone that were not written in UTC.
 //!
-//! A row that was just written lies as far ahead of the database's clock as the zone it was written in lies ahead of UTC, less the
-//! moments until it was read. So only rows that are new say something, and only where that far is a whole number of hours, or half of
-//! one as in some zones.
+//! A new row is ahead of the database's clock by the offset of its zone from UTC, less the delay until it was read.
+//! Only new rows are evidence, and only if the offset is a multiple of half an hour.
 
-/// Zones lie ahead of UTC by multiples of this, with few exceptions.
+/// Step between zone offsets, with few exceptions.
 const STEP_MICROS: i64 = 30 * 60 * 1_000_000;
-/// No zone lies further ahead.
+/// The largest offset of any zone.
 const MOST_MICROS: i64 = 14 * 60 * 60 * 1_000_000;
-/// A new row is read within this.
+/// Maximum delay until a new row is read.
 const LAG_MICROS: i64 = 2 * 60 * 1_000_000;
-/// The database's clock was asked before the rows were.
+/// Tolerance, because the database's clock was read before the rows.
 const EARLY_MICROS: i64 = 30 * 1_000_000;
 
-/// By how many minutes the zone of these times seems to lie ahead of UTC, where the newest of them lies so far ahead of the clock, both in
-/// microseconds; `None` when it lies anywhere else.
+/// Returns the likely zone offset in minutes, from the newest time and the clock, both in microseconds. Returns `None`
+/// if the difference suggests no zone ahead of UTC.
 pub(super) fn minutes_ahead(newest: i64, clock: i64) -> Option<i64> {
     let ahead = newest.saturating_sub(clock);
     let zone = ahead.saturating_add(LAG_MICROS).div_euclid(STEP_MICROS).saturating_mul(STEP_MICROS);

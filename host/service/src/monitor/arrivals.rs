@@ -1,4 +1,4 @@
-//! The times of transactions that brought none, and how far the traffic has come.
+//! Arrival times of transactions, and the latest event time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,54 +7,54 @@ use parking_lot::Mutex;
 
 use tollgate_model::transaction::{EventTime, Transaction};
 
-/// How far the clock may fall back before it is believed.
+/// Largest fall of the clock that arrival times ignore.
 const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
 
-/// Stamps transactions in the order in which they are accepted.
+/// Assigns arrival times in the order of acceptance.
 ///
-/// INVARIANT: a transaction accepted later is not stamped earlier, so of several in parallel each sees those before it.
-/// The clock alone does not give that: it may fall back, also between two runs.
+/// INVARIANT: a transaction accepted later never gets an earlier time, so each of several parallel ones sees those
+/// before it. The clock alone does not guarantee that: it may fall back, even between two runs.
 #[derive(Debug)]
 pub(super) struct AcceptanceOrder {
     last: Mutex<DateTime<Utc>>,
-    /// In microseconds since 1970 UTC; the smallest number before the first arrival.
+    /// In microseconds since 1970 UTC; `i64::MIN` before the first arrival.
     latest_event: AtomicI64,
 }
 
 impl AcceptanceOrder {
-    /// Goes on after the last arrival of an earlier run.
+    /// Continues after the last arrival of an earlier run.
     pub(super) const fn after(last: DateTime<Utc>) -> Self {
         Self { last: Mutex::new(last), latest_event: AtomicI64::new(i64::MIN) }
     }
 
-    /// The arrival of a transaction, which is its own time when it brought none. Called under the lock that gives the
-    /// numbers.
+    /// Returns the arrival time of a transaction; it becomes the event time if the transaction has none. Must be called
+    /// under the lock that assigns sequence numbers.
     pub(super) fn stamp(&self, transaction: &mut Transaction, now: DateTime<Utc>) -> DateTime<Utc> {
         let arrival = self.next(now);
         if !transaction.timestamp.is_given() {
             transaction.timestamp = EventTime::of(arrival);
         }
-        // What claims to come from the future says nothing about the rest.
+        // A time in the future says nothing about other transactions.
         let event = transaction.timestamp.micros().min(arrival.timestamp_micros());
         self.latest_event.fetch_max(event, Ordering::Relaxed);
         arrival
     }
 
-    /// The latest event time of all arrivals, in microseconds since 1970 UTC, none taken for later than its arrival;
-    /// `None` before the first.
+    /// Returns the latest event time, in microseconds since 1970 UTC. An event counts as no later than its arrival.
+    /// Returns `None` before the first.
     pub(super) fn latest_event(&self) -> Option<i64> {
         Some(self.latest_event.load(Ordering::Relaxed)).filter(|latest| *latest > i64::MIN)
     }
 
     fn next(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let mut last = self.last.lock();
-        // A clock that falls back a little is slewed or stepped; one that falls back far was wrong before.
+        // A clock that falls back a little was slewed or stepped; one that falls back far was wrong before.
         if *last - now <= FALL_BACK_MAX {
             *last = now.max(*last);
         } else {
             tracing::warn!(from = %*last, to = %now, "the clock fell back far; arrivals follow it");
             *last = now;
-            // What it said before says nothing about how far the traffic is.
+            // Event times by the wrong clock are no longer valid.
             self.latest_event.store(i64::MIN, Ordering::Relaxed);
         }
         *last

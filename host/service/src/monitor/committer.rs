@@ -1,8 +1,8 @@
 //! Group commit, in the order of the sequence numbers.
 //!
-//! INVARIANT: the store holds a prefix of the accepted sequence, of transactions and status updates. A transaction is
-//! committed only after everything with a lower number, because it may have counted it. When a commit fails, the group and everything accepted behind it is
-//! taken back from the history and answered 503.
+//! INVARIANT: the store holds a prefix of the accepted sequence of transactions and status updates. A transaction is
+//! committed only after everything with a lower number, because it may have counted it. When a commit fails, its group
+//! and everything accepted after it are removed from the history and answered with 503.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,24 +22,22 @@ use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
-/// Most transactions and updates of one commit. What is waiting beyond that has its turn next.
+/// Maximum number of transactions and updates in one commit; the rest waits for the next.
 const GROUP_MAX: usize = 512;
 
-/// Hears of the end of whoever commits.
+/// Receives the result when the committer ends.
 pub type Committing = oneshot::Receiver<Result<(), StoreError>>;
 
-/// The one writer of transactions.
 pub(super) struct Committer {
     store: Store,
     history: Arc<History>,
     metrics: Arc<Metrics>,
     check: ReadinessCheck,
-    /// Whether the last commit failed.
     has_failed: bool,
     alerting: Alerting,
-    /// The lowest number not committed and not taken back.
+    /// The lowest number that is neither committed nor taken back.
     next: Sequence,
-    /// Heard of, but not yet of a lower number.
+    /// Messages received before that of a lower number.
     waiting: BTreeMap<Sequence, CommitMessage>,
 }
 
@@ -57,8 +55,7 @@ impl Committer {
         }
     }
 
-    /// Commits on a thread of its own: whatever else asks for the executor, and be it a flood of requests to refuse, the
-    /// system gives this thread its turn.
+    /// Commits on a dedicated thread, so that the system schedules commits even when requests flood the runtime.
     pub(super) fn start(
         self,
         arriving: mpsc::UnboundedReceiver<CommitMessage>,
@@ -66,16 +63,16 @@ impl Committer {
         let executor = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let (end, committing) = oneshot::channel();
         thread::Builder::new().name("commit".to_owned()).spawn(move || {
-            // Nobody listens any more when the service is gone.
+            // The receiver is gone once the service has ended.
             end.send(executor.block_on(self.run(arriving))).ok();
         })?;
         Ok(committing)
     }
 
-    /// Commits until nobody can send any more. Whatever arrives during one commit makes up the next: alone, a
-    /// transaction is committed at once; under load, groups grow by themselves.
+    /// Commits until all senders are gone. Messages that arrive during one commit form the next group: a single
+    /// transaction is committed at once, and groups grow under load.
     ///
-    /// Ends early when the disk does not confirm a write: what is on it then, only a restart can tell.
+    /// Returns an error when the disk does not confirm a write: only a restart can then determine what is stored.
     async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<CommitMessage>) -> Result<(), StoreError> {
         let mut arrived = Vec::with_capacity(GROUP_MAX);
         while arriving.recv_many(&mut arrived, GROUP_MAX).await > 0 {
@@ -88,7 +85,7 @@ impl Committer {
                 } else if !self.give_up_lost() {
                     break;
                 }
-                // Whoever waits for a core goes first: what it brings belongs to the next group.
+                // Lets threads that wait for a core run first; their messages join the next group.
                 thread::yield_now();
                 while arrived.len() < GROUP_MAX
                     && let Ok(news) = arriving.try_recv()
@@ -104,7 +101,7 @@ impl Committer {
     fn sort_in(&mut self, arrived: &mut Vec<CommitMessage>) {
         for news in arrived.drain(..) {
             if news.sequence() < self.next {
-                // Taken back while it was being judged.
+                // It was taken back while it was evaluated.
                 news.refuse();
             } else {
                 self.waiting.insert(news.sequence(), news);
@@ -112,7 +109,7 @@ impl Committer {
         }
     }
 
-    /// Those whose turn it is: consecutive numbers from `next`.
+    /// Takes the commits with consecutive numbers from `next`.
     fn take_group(&mut self) -> Vec<Commit> {
         let mut group = Vec::new();
         while group.len() < GROUP_MAX
@@ -128,7 +125,7 @@ impl Committer {
         group
     }
 
-    /// Takes back what was lost on its way, and all behind it; whether the next number was such a one.
+    /// Takes back a lost number and everything after it. Returns whether the next number was lost.
     fn give_up_lost(&mut self) -> bool {
         let is_lost = matches!(self.waiting.get(&self.next), Some(CommitMessage::Lost(_)));
         if is_lost {
@@ -158,7 +155,7 @@ impl Committer {
             }
             Err(error) => {
                 let n_kept = group.len();
-                // Before anybody hears of it: who tries again at once must not meet what is taken back.
+                // Before the callers are notified, so that an immediate retry does not see the entries.
                 self.take_back(first);
                 group.into_iter().for_each(Commit::refuse);
                 return self.judge_failure(error, n_kept);
@@ -167,7 +164,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Whether to go on after a commit that failed.
+    /// Returns an error if the committer must end after this failure.
     fn judge_failure(&mut self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
         self.metrics.commit_failed();
         self.has_failed = true;

@@ -1,8 +1,8 @@
-//! A verdict on a transaction that a ledger fed before anybody asked for one.
+//! Deferred verdicts: on transactions that a ledger fed before a verdict was requested.
 //!
-//! It keeps the place that the feed gave it: the verdict counts what was accepted before that place and nothing behind it,
-//! so of many in a row each sees exactly those before it, whoever came first, the ledger or the caller. The verdict has a
-//! number of its own, so that it has seen exactly the status updates with lower ones, and is committed behind them.
+//! The transaction keeps its sequence number from the feed: the verdict counts only what was accepted before it. Each
+//! of many such transactions thus sees those before it, whether the ledger or the caller came first. The verdict has
+//! its own sequence number and is committed in that order, so it sees exactly the status updates with lower numbers.
 
 use std::sync::Arc;
 
@@ -19,8 +19,7 @@ use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Admitted, MonitorAnswer, MonitorError, TransactionPipeline};
 
 impl TransactionPipeline {
-    /// Brings one that is known, and that nobody judged, to its answer; of its status and the one that is brought, the
-    /// further stands.
+    /// Answers a transaction that is stored without a verdict. The more advanced of the stored and the new status wins.
     pub(super) async fn carry_unjudged(
         self: Arc<Self>,
         known: CurrentRecord,
@@ -48,8 +47,8 @@ impl TransactionPipeline {
         waiting.pending_entry.settle(answer).ok();
     }
 
-    /// What the status that came with a late verdict has to change still: the verdict is durable first, and whoever asks
-    /// again after a failure between the two must not hear that all is done.
+    /// Returns the status change that came with a deferred verdict and is still missing. The verdict is durable first,
+    /// so a failure between the two must not make a retry report success.
     pub(super) fn left_behind(
         &self,
         known: &CurrentRecord,
@@ -66,7 +65,7 @@ impl TransactionPipeline {
         Ok(heard)
     }
 
-    /// Judges it in its place, and returns when that is durable.
+    /// Judges the transaction as of its sequence number, and returns when the verdict is durable.
     async fn judge_deferred(
         self: Arc<Self>,
         known: &CurrentRecord,
@@ -115,7 +114,7 @@ impl TransactionPipeline {
                     };
                     place.fill(Commit { record: NumberedRecord::Deferred(record), announcement, completion });
                 }
-                // The place, dropped, takes the number back.
+                // Dropping `place` takes the number back.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
             }
         });

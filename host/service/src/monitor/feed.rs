@@ -1,8 +1,7 @@
-//! What a ledger feeds: transactions that happened, as history, in the order in which the ledger has them.
+//! Feeds past transactions of a ledger into the history, in the ledger's order.
 //!
-//! Each has a number and is durable as everything else; nobody waits for a verdict on it, so it gets none unless that was
-//! asked for. Ids that are known are recognised, and their status goes on. How far the ledger is read is kept in
-//! the commit of the last row, never before.
+//! Each gets a sequence number and is made durable like any other, but is judged only if the settings say so. For known
+//! ids only the status is updated. The progress in the ledger is stored in the commit of the last row, never earlier.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,53 +15,53 @@ use crate::monitor::reported::{ReportOutcome, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable};
 
-/// The event of a status that a ledger's row brought.
+/// The event recorded for a status from a row of the ledger.
 const EVENT: &str = "ledger.row";
-/// Rows evaluated at once where a verdict is asked for: few, because callers wait behind them.
+/// Rows evaluated at once if verdicts are requested; few, because callers wait behind them.
 const EVALUATED_AT_ONCE: usize = 16;
 
 /// A row of a ledger.
 #[derive(Debug)]
 pub struct LedgerFeedRow {
-    /// What it says.
+    /// The transaction it describes.
     pub transaction: Transaction,
-    /// Of what it says.
+    /// The fingerprint of the transaction.
     pub fingerprint: Fingerprint,
-    /// What is to be kept of it when its id is known as another transaction.
+    /// The dead letter to keep if its id belongs to another transaction.
     pub if_it_differs: DeadLetter,
 }
 
-/// What is wanted of rows that are new.
+/// Treatment of new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedMode {
-    /// That the history knows them.
+    /// Add them to the history.
     History,
-    /// A verdict on each as well, as if it had been injected.
+    /// Also judge each, as if it had been injected.
     Judge,
 }
 
-/// What became of the rows of one call.
+/// The results for the rows of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FeedReport {
-    /// New, and durable.
+    /// New rows, now durable.
     pub n_taken: usize,
-    /// Known; their status went on.
+    /// Known rows whose status advanced.
     pub n_updated: usize,
-    /// Known, and nothing new in them.
+    /// Known rows with nothing new.
     pub n_known: usize,
-    /// Known as other transactions: dead letters.
+    /// Rows whose id belongs to another transaction; each became a dead letter.
     pub n_differing: usize,
 }
 
-/// Rows that are this call's alone for as long as it has their tickets.
+/// Rows with the pending entries that this call owns.
 type OwnedRows = Vec<(LedgerFeedRow, PendingEntry)>;
 
 impl Monitor {
-    /// Takes rows of a ledger into the history, and notes the progress in the commit of the last of them, or behind it.
-    /// Returns when all of that is durable. The same rows again change nothing.
+    /// Takes rows of a ledger into the history, and stores the progress with or after the last of them. Returns when
+    /// all is durable. Repeating a call has no effect.
     ///
     /// # Errors
-    /// See [`MonitorError`]. Some rows may be taken then; the progress is not noted.
+    /// See [`MonitorError`]. Some rows may have been taken; the progress is not stored.
     pub async fn feed(
         &self,
         rows: Vec<LedgerFeedRow>,
@@ -83,7 +82,7 @@ impl Monitor {
             pipeline.take_in(new, manner, None).await?;
             rows = Vec::with_capacity(busy.len());
             for (row, other) in busy {
-                // Whatever it came to, this row is looked at again.
+                // The row is processed again, whatever the result.
                 other.wait().await.ok();
                 rows.push(row);
             }
@@ -92,7 +91,7 @@ impl Monitor {
 }
 
 impl TransactionPipeline {
-    /// The rows whose ids nobody else is busy with, and the rest.
+    /// Splits rows into those that this call owns and those whose ids are busy.
     fn enter(&self, rows: Vec<LedgerFeedRow>) -> (OwnedRows, Vec<(LedgerFeedRow, Completion)>) {
         let (mut mine, mut busy) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
@@ -104,7 +103,7 @@ impl TransactionPipeline {
         (mine, busy)
     }
 
-    /// Brings those that are known to their end; the others are left.
+    /// Completes the known rows and returns the new ones.
     async fn sort_out(
         &self,
         mine: OwnedRows,
@@ -154,7 +153,6 @@ impl TransactionPipeline {
         Ok(new)
     }
 
-    /// Takes new ones in, and notes the progress.
     async fn take_in(
         self: &Arc<Self>,
         new: OwnedRows,
@@ -165,7 +163,7 @@ impl TransactionPipeline {
             FeedMode::History if !new.is_empty() => {
                 let durable = new.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
                 let pipeline = Arc::clone(self);
-                // As many inserts as there are rows and series.
+                // Blocking, because it makes one insert per row and series.
                 let admitting = tokio::task::spawn_blocking(move || pipeline.admit_fed(new, progress));
                 admitting.await.map_err(|_| MonitorError::Unavailable)?;
                 return all_durable(durable).await;
@@ -201,7 +199,8 @@ impl TransactionPipeline {
                 body: transaction.to_stored(),
                 assessment: None,
             };
-            // INVARIANT: the last row carries it, and the store holds a prefix: it is noted with or after every row.
+            // INVARIANT: the last row carries the progress, and the store holds a prefix, so it is stored with or after
+            // every row.
             let progress = if index == n_behind { progress.take() } else { None };
             let caller = Caller::Waiting(CommitWaiter { pending_entry, _in_flight: None });
             let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
@@ -227,8 +226,7 @@ impl TransactionPipeline {
     }
 }
 
-/// Waits for all, also when one of them went wrong: nothing is under way any more when who fed them hears of it. Whether each went
-/// well, or what came of the first that did not.
+/// Waits for all, even after a failure, so that nothing is under way when it returns. Returns the first error.
 async fn all_durable(answers: Vec<Completion>) -> Result<(), MonitorError> {
     let mut outcome = Ok(());
     for answer in answers {

@@ -1,43 +1,40 @@
-//! Evaluations go on together, status updates alone.
+//! Mutual exclusion between evaluations and status updates; evaluations run concurrently.
 //!
-//! An update changes entries in place, where every evaluation sees it at once, whatever its number. So that a verdict
-//! has seen exactly the updates with lower numbers, whoever updates waits until the evaluations admitted before are
-//! over, and lets nobody in until it is done. Waiting is fair: neither side can keep the other out.
+//! An update changes entries in place and is visible to every evaluation at once, whatever its sequence number. A
+//! verdict must see exactly the updates with lower numbers. An update therefore waits for the evaluations admitted
+//! before it, and blocks new ones until it is done. The lock is fair, so neither side starves.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// The gate of one river.
 #[derive(Debug, Default)]
 pub(super) struct UpdateGate {
     lock: Arc<RwLock<()>>,
 }
 
-/// Held from before the number is taken until the evaluation is over.
+/// Held from before the number is assigned until the evaluation ends.
 #[derive(Debug)]
 pub(super) struct EvaluationGuard {
     _shared: OwnedRwLockReadGuard<()>,
 }
 
-/// Held while updates take their numbers and their effect.
+/// Held while updates get their numbers and take effect.
 #[derive(Debug)]
 pub(super) struct UpdateGuard {
     _exclusive: OwnedRwLockWriteGuard<()>,
 }
 
 impl UpdateGate {
-    /// Waits while somebody updates.
     pub(super) async fn evaluate(&self) -> EvaluationGuard {
         EvaluationGuard { _shared: Arc::clone(&self.lock).read_owned().await }
     }
 
-    /// Waits until everybody who evaluates is done.
     pub(super) async fn update(&self) -> UpdateGuard {
         UpdateGuard { _exclusive: Arc::clone(&self.lock).write_owned().await }
     }
 
-    /// Whether somebody waits, or is there, to update.
+    /// Returns whether an update runs or waits.
     #[cfg(test)]
     pub(super) fn is_wanted(&self) -> bool {
         self.lock.try_read().is_err()

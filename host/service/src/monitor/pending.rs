@@ -1,4 +1,4 @@
-//! Ids under way: who is first carries the transaction, who comes meanwhile waits for the same answer.
+//! Ids under way: the first caller carries the transaction, later ones wait for the same answer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,34 +12,32 @@ use crate::monitor::{MonitorAnswer, MonitorError};
 
 type Ids = HashMap<Arc<str>, (Operation, Completion)>;
 
-/// What somebody wants of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// The verdict on this transaction.
     Judge(Fingerprint),
-    /// That this is known of it.
     Report(Fingerprint),
-    /// That it is part of the history, as a ledger feeds it.
+    /// A row that a ledger feeds into the history.
     Feed(Fingerprint),
 }
 
-/// Every id between its arrival and its answer.
+/// All ids between arrival and answer.
 #[derive(Debug, Default)]
 pub(super) struct PendingIds {
     ids: Arc<Mutex<Ids>>,
 }
 
-/// What a caller finds when it arrives.
+/// The state of an id when a caller arrives.
 pub(super) enum EntryState {
-    /// Nobody has this id: carry it and settle the ticket.
+    /// The id is free: the caller must carry it and settle the entry.
     First(PendingEntry),
-    /// The same is under way.
+    /// The same operation is under way.
     Same(Completion),
-    /// Something else is under way for this id.
+    /// Another operation is under way for this id.
     Other(Completion),
 }
 
-/// The right, and the duty, to settle an id. Dropped without that, everybody who waits is told to try again.
+/// The sole right, and the duty, to settle an id. If dropped unsettled, all waiters are answered that they should
+/// retry.
 #[derive(Debug)]
 pub(super) struct PendingEntry {
     id: Arc<str>,
@@ -48,7 +46,7 @@ pub(super) struct PendingEntry {
     completion: Completion,
 }
 
-/// An answer to come. Whoever holds the ticket sees to it that it does.
+/// A future answer; the owner of the [`PendingEntry`] guarantees that it comes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Completion(Arc<SetOnce<MonitorAnswer>>);
 
@@ -78,7 +76,6 @@ impl PendingIds {
 }
 
 impl PendingEntry {
-    /// That of the transaction it is about.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
         match self.operation {
             Operation::Judge(fingerprint) | Operation::Report(fingerprint) | Operation::Feed(fingerprint) => {
@@ -87,7 +84,6 @@ impl PendingEntry {
         }
     }
 
-    /// The id of the transaction.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -96,9 +92,9 @@ impl PendingEntry {
         self.completion.clone()
     }
 
-    /// Gives everybody who waits the answer, and gives it back.
+    /// Gives the answer to all waiters, and returns it.
     pub(super) fn settle(self, answer: MonitorAnswer) -> MonitorAnswer {
-        // Whoever comes from here on finds the answer in the store.
+        // Later callers find the answer in the store.
         self.ids.lock().remove(&self.id);
         self.completion.give(answer.clone());
         answer
@@ -115,7 +111,7 @@ impl Drop for PendingEntry {
 }
 
 impl Completion {
-    /// The first one counts.
+    /// Sets the answer; the first one counts.
     fn give(&self, answer: MonitorAnswer) {
         self.0.set(answer).ok();
     }

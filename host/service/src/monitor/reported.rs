@@ -1,4 +1,4 @@
-//! What a ledger reports: a transaction nobody knows is judged, the status of a known one goes on.
+//! Reports of a ledger: an unknown transaction is judged, the status of a known one is updated.
 
 use std::sync::Arc;
 
@@ -12,17 +12,16 @@ use crate::monitor::updater::Update;
 use crate::monitor::{MonitorError, TransactionPipeline, unreadable, with_update};
 use crate::telemetry::logs::ErrorChain;
 
-/// The outcome of news about the status of a known transaction.
 #[derive(Debug)]
 pub(super) struct ReportOutcome {
-    /// `None` where the status that stands is the one that stood.
+    /// `None` if the current status does not change.
     pub(super) change: Option<StatusChange>,
-    /// Everything told of the status by now, where that is more than before and has to be kept.
+    /// All statuses reported so far, if they must be stored because this report adds to them.
     pub(super) standing: Option<ReportedStatus>,
 }
 
 impl TransactionPipeline {
-    /// Brings one report, the only business of its id at this moment, to its end.
+    /// Completes one report; no other operation on its id is under way.
     pub(super) async fn carry_report(
         self: Arc<Self>,
         report: TransactionReport,
@@ -45,7 +44,7 @@ impl TransactionPipeline {
         }
     }
 
-    /// Brings a status alone, the only business of its id at this moment, to its end.
+    /// Completes a status alone; no other operation on its id is under way.
     pub(super) async fn carry_status(
         self: Arc<Self>,
         status: Arc<str>,
@@ -69,7 +68,6 @@ impl TransactionPipeline {
         }
     }
 
-    /// Brings what was heard of a known transaction to its end.
     async fn carry_heard(
         &self,
         known: &CurrentRecord,
@@ -92,7 +90,7 @@ impl TransactionPipeline {
         waiting.pending_entry.settle(answer).ok();
     }
 
-    /// Keeps what was told of a status that stands as it stood.
+    /// Stores the reported statuses when the current status does not change.
     pub(super) async fn keep_standing(
         &self,
         known: &CurrentRecord,
@@ -104,7 +102,7 @@ impl TransactionPipeline {
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 
-    /// Compares a report with a known transaction. Only what is moved has to be the same.
+    /// Compares a report with a known transaction. Only amount, currency and accounts must agree.
     async fn hear(
         &self,
         known: &CurrentRecord,
@@ -118,12 +116,11 @@ impl TransactionPipeline {
             self.describe(&known.record.transaction_id, report.transaction()).await?;
         }
         let told = report.transaction();
-        // A late verdict may have been asked for in other words than the transaction was accepted in.
+        // A deferred verdict may have been requested with a different description than the feed had.
         let accepted = if known.late.is_none() { first } else { accepted_of(known)? };
         Ok(ReportOutcome::of(known, accepted, told.status.as_deref(), told.changed()))
     }
 
-    /// Keeps what is told of a known transaction in other words than before.
     async fn describe(&self, id: &str, told: &Transaction) -> Result<(), MonitorError> {
         let (store, body) = (&self.deps.store, told.to_wire());
         let kept = store.later_description(id).await.map_err(|error| unreadable(&error))?;
@@ -135,7 +132,7 @@ impl TransactionPipeline {
         store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 
-    /// Lets a change take its effect; who waits hears this answer when it is durable.
+    /// Applies a change; the waiter gets this answer when it is durable.
     pub(super) fn update(
         &self,
         change: StatusChange,
@@ -152,13 +149,14 @@ impl TransactionPipeline {
             event,
             accepted_micros: self.deps.clock.now().timestamp_micros(),
         };
-        // An updater that is gone has nobody to answer: the ticket tells them when it is dropped.
+        // If the updater is gone, dropping the waiter notifies the callers.
         drop(self.updater.send(Update { change, record, standing, assessment, waiting }));
     }
 }
 
 impl ReportOutcome {
-    /// When this status is told of a known transaction, here as it was accepted, which changed then, if that is told as well.
+    /// Returns the effect of a status reported for a known transaction. `changed` is the time of the status change, if
+    /// given.
     pub(super) fn of(
         known: &CurrentRecord,
         accepted: Transaction,
@@ -179,12 +177,10 @@ impl ReportOutcome {
     }
 }
 
-/// A known transaction as it was accepted.
 pub(super) fn accepted_of(known: &CurrentRecord) -> Result<Transaction, MonitorError> {
     Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))
 }
 
-/// What was told so far of the status of a known transaction.
 fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> ReportedStatus {
     match (&known.standing, &known.status) {
         (Some(standing), _) => standing.clone(),

@@ -1,4 +1,4 @@
-//! The history is brought back from the store: how far that has come, and an end to it when the service stops.
+//! Progress and cancellation of restoring the history from the store.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use tollgate_history::{History, Past, PastError, RestorationObserver, Restored};
 use tollgate_model::sequence::Sequence;
 
-/// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
+/// The state of one restoration. One thread writes it; any thread may read it.
 #[derive(Debug, Default)]
 pub struct Restoring {
     reached: AtomicU64,
@@ -18,34 +18,34 @@ pub struct Restoring {
 }
 
 impl Restoring {
-    /// Nothing was stored, so there is nothing to bring back.
+    /// Returns the state for an empty store, which needs no restoration.
     #[must_use]
     pub fn done() -> Self {
         Self { is_done: true.into(), ..Self::default() }
     }
 
-    /// Everything up to this number is to be brought back.
+    /// Returns the state for a store whose last number is `last`.
     #[must_use]
     pub fn up_to(last: Sequence) -> Self {
         Self { last: last.0.into(), ..Self::default() }
     }
 
-    /// Whether the history is exact.
+    /// Returns whether the history is complete.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// Ends it early: the service stops.
+    /// Cancels the restoration, because the service stops.
     pub fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Brings everything back, from this snapshot as far as it can be believed; takes long, and must not be run on the
-    /// executor. `None` when it was ended early: the history is not exact then.
+    /// Restores the history, using as much of the snapshot as is valid. Takes long and blocks, so it must not run on
+    /// the async runtime. Returns `None` if it was cancelled; the history is then incomplete.
     ///
     /// # Errors
-    /// When something cannot be read. The history is not exact then, and says so for ever.
+    /// When something cannot be read. The history then stays incomplete.
     pub fn run(
         &self,
         history: &History,
@@ -75,7 +75,7 @@ impl RestorationObserver for Restoring {
     }
 }
 
-/// As `/readyz` puts it.
+/// The status shown by `/readyz`.
 impl fmt::Display for Restoring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_done() {
@@ -92,10 +92,10 @@ mod tests {
     use tollgate_history::PastItem;
     use tollgate_model::transaction::Transaction;
 
-    /// More than are read at once.
+    /// More rows than are read at once.
     const STEP: u64 = 16_384;
 
-    /// So many transactions; reading the one with this number fails.
+    /// A past of `n_rows` transactions; reading the one with the number `unreadable` fails.
     #[derive(Debug)]
     struct FailingPast {
         n_rows: u64,

@@ -1,24 +1,25 @@
-//! A number given away, until the committer has heard what became of it.
+//! A sequence number from its assignment until the committer receives its commit.
 
 use tokio::sync::mpsc;
 use tollgate_model::sequence::Sequence;
 
 use crate::monitor::group::Commit;
 
-/// What the committer hears of a number.
+/// A message to the committer about one number.
 #[derive(Debug)]
 pub(super) enum CommitMessage {
-    /// Its transaction was judged, or its update took effect.
+    /// The transaction was judged, or the update took effect.
     Ready(Box<Commit>),
-    /// That will never be: whoever had it went down.
+    /// The number was dropped, because its owner failed.
     Lost(Sequence),
 }
 
-/// A place in the sequence. The committer waits for every number, so it is told even when this is dropped on the way.
+/// An assigned sequence number. The committer waits for every number, so dropping this unfilled reports the number as
+/// lost.
 #[derive(Debug)]
 pub(super) struct SequenceSlot {
     sequence: Sequence,
-    /// Taken when the news is sent.
+    /// Taken when the message is sent.
     committer: Option<mpsc::UnboundedSender<CommitMessage>>,
 }
 
@@ -30,7 +31,7 @@ impl CommitMessage {
         }
     }
 
-    /// Tells whoever waits for it to try again.
+    /// Answers that the callers should retry.
     pub(super) fn refuse(self) {
         match self {
             CommitMessage::Ready(commit) => commit.refuse(),
@@ -50,7 +51,7 @@ impl SequenceSlot {
 
     pub(super) fn fill(mut self, commit: Commit) {
         if let Some(committer) = self.committer.take() {
-            // A committer that is gone has nobody to answer: the ticket tells them when it is dropped.
+            // If the committer is gone, dropping the waiter notifies the callers.
             drop(committer.send(CommitMessage::Ready(Box::new(commit))));
         }
     }

@@ -1,4 +1,4 @@
-//! The river when something goes wrong in it.
+//! Failures in the transaction pipeline.
 
 mod feed;
 mod reports;
@@ -23,7 +23,7 @@ const SECOND_OF_SOURCE: &str = r#"rule second {
     then review score 0.5 reason "second"
 }"#;
 
-/// A monitor with one rule: of each source, all but the first transaction are held.
+/// A monitor with one rule, which holds all but the first transaction of each source.
 struct Fixture {
     directory: TempDir,
     monitor: Monitor,
@@ -109,7 +109,7 @@ async fn a_transaction_lost_on_the_way_holds_nobody_up() {
             .history
             .admit_as(|sequence| (Arc::new(lost), SequenceSlot::new(sequence, pipeline.committer.clone()))),
     );
-    // It may be taken back together with the lost one, and is then to be sent again.
+    // It may be taken back together with the lost one, and must then be sent again.
     let answer = match bank.judge("b").await {
         Err(MonitorError::Unavailable) => bank.judge("b").await,
         answer => answer,

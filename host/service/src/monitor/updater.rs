@@ -1,4 +1,4 @@
-//! Status updates take effect: everything that waits, in one pause of the evaluations.
+//! Applies status updates to the history: all waiting ones during one pause of the evaluations.
 
 use std::sync::Arc;
 
@@ -11,23 +11,19 @@ use crate::monitor::gate::UpdateGate;
 use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
 use crate::monitor::sequence_slot::{CommitMessage, SequenceSlot};
 
-/// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
+/// Maximum number of updates in one pause; keeps it short even if entries must be read from the spill file.
 const BATCH_MAX: usize = 64;
 
-/// An update on its way: its transaction is stored, and nobody else changes it meanwhile.
+/// An update under way: its transaction is stored, and no other operation changes it.
 #[derive(Debug)]
 pub(super) struct Update {
     pub(super) change: StatusChange,
-    /// What is kept of it; its number is still to come.
     pub(super) record: StatusUpdateRecord,
-    /// What was told of the status by now, where that has to be kept.
     pub(super) standing: Option<ReportedStatus>,
-    /// The answer the transaction got.
     pub(super) assessment: Arc<str>,
     pub(super) waiting: CommitWaiter,
 }
 
-/// The one who updates.
 pub(super) struct Updater {
     pub(super) gate: Arc<UpdateGate>,
     pub(super) history: Arc<History>,
@@ -35,8 +31,8 @@ pub(super) struct Updater {
 }
 
 impl Updater {
-    /// Updates until nobody can send any more. The next pause comes when the last batch is durable, so there are no more
-    /// pauses than commits, however many updates arrive.
+    /// Runs until all senders are gone. The next pause begins when the last batch is durable, so there are never more
+    /// pauses than commits.
     pub(super) async fn run(self, mut arriving: mpsc::UnboundedReceiver<Update>) {
         let updater = Arc::new(self);
         let mut batch = Vec::with_capacity(BATCH_MAX);
@@ -50,7 +46,7 @@ impl Updater {
             let last = batch.last().map(|update| update.waiting.pending_entry.completion());
             let updates = std::mem::take(&mut batch);
             let same = Arc::clone(&updater);
-            // It may take as long as the series are many.
+            // Blocking: takes longer the more series there are.
             let applied = tokio::task::spawn_blocking(move || {
                 same.apply(updates);
                 drop(alone);
@@ -64,7 +60,6 @@ impl Updater {
         }
     }
 
-    /// Lets them take effect, and hands them to the committer.
     fn apply(&self, updates: Vec<Update>) {
         let split = |Update { change, record, standing, assessment, waiting }| {
             (change, (record, standing, assessment, waiting))

@@ -1,4 +1,4 @@
-//! How the events of a ledger fare, for `/readyz` and the log.
+//! The state of a ledger's events, for `/readyz` and the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,9 @@ use parking_lot::Mutex;
 
 use tollgate_model::ledger_kind::LedgerKind;
 
-/// The log tells of refusals as often as this at most.
 const SAY_EVERY: Duration = Duration::from_secs(1);
 
-/// What became of the events of a ledger. Cheap to clone.
+/// The last event and the last refusal of a ledger. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct LedgerEvents {
     kind: LedgerKind,
@@ -31,18 +30,19 @@ struct EventState {
 }
 
 impl LedgerEvents {
-    /// Nothing was told yet.
+    /// Creates the state before the first event.
     #[must_use]
     pub fn of(kind: LedgerKind) -> Self {
         Self { kind, state: Arc::default() }
     }
 
-    /// An event was taken.
+    /// Records that an event was taken.
     pub fn took(&self, now: DateTime<Utc>) {
         self.state.lock().last_event = Some(now);
     }
 
-    /// An event was refused, for this reason. The log counts those of a second, and shows the first reason.
+    /// Records that an event was refused for this reason. Log lines are rate-limited; each shows a count and the first
+    /// reason.
     pub fn refused(&self, now: DateTime<Utc>, why: &str) {
         let mut state = self.state.lock();
         state.last_refusal = Some((now, why.to_owned()));
@@ -53,7 +53,7 @@ impl LedgerEvents {
         state.say();
     }
 
-    /// An event of the generic kind looks like one of Blnk.
+    /// Records that an event of the generic kind looks like one of Blnk.
     pub fn looks_like_blnk(&self) {
         let mut state = self.state.lock();
         if !state.looks_like_blnk {
@@ -62,7 +62,7 @@ impl LedgerEvents {
         }
     }
 
-    /// Tells the log what it was not told yet, if it is time.
+    /// Logs pending refusals if the interval has passed.
     pub fn say(&self) {
         self.state.lock().say();
     }
@@ -79,7 +79,7 @@ impl EventState {
     }
 }
 
-/// As `/readyz` puts it; nothing as long as there is nothing to say.
+/// The status shown by `/readyz`; empty for a generic ledger that has sent no event.
 impl fmt::Display for LedgerEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.lock();

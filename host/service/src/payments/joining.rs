@@ -1,4 +1,4 @@
-//! Entries that do something to another one.
+//! Joins entries that settle or reverse another one with their parent.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,50 +18,50 @@ use super::{
     ReportChannel, ReportedEntry, WAITING_MAX, WaitingEntry, known,
 };
 
-/// The status of a payment that was given back.
 const REVERSED: &str = "REVERSED";
-/// The status of a hold of which parts were settled, and of what was taken as a payment of its own and is part of another one.
+/// The status of a hold that was settled in parts, and of a payment that turned out to be part of another one.
 const VOID: &str = "VOID";
 
-/// Entries of one parent that are joined side by side.
+/// Maximum number of entries of one parent that are joined concurrently.
 const SIDE_BY_SIDE: usize = 64;
-/// How an entry was told, on the line before what was told; behind the first of them stands the word of the event.
+/// First line of a stored report: the channel, followed by the event name for `EVENT`. The report follows on the next
+/// line.
 const EVENT: &str = "event ";
 const HOOK: &str = "hook";
 const ROW: &str = "row";
 
 pub(super) type Result<T> = std::result::Result<T, PaymentError>;
 
-/// An entry that does something to another one, and how it was told.
+/// An entry that settles or reverses another one, and how it was sent.
 pub(super) struct ChildEntry<'a> {
     pub(super) entry: &'a ReportedEntry,
     pub(super) telling: ReportChannel<'a>,
     pub(super) event: &'a Arc<str>,
-    /// As [`text_of`] writes it.
+    /// The text written by [`text_of`].
     pub(super) told: &'a str,
-    /// The same as it waits, if it does.
+    /// The stored waiting entry, if it waited.
     pub(super) waiting: Option<&'a WaitingEntry>,
 }
 
-/// What an entry does to its parent.
+/// The effect of an entry on its parent.
 enum ParentAction {
-    /// It gives it back.
+    /// Reverses the parent.
     Reverse,
-    /// It settles a part of it, as a payment of its own, or ends it.
+    /// Settles a part of the parent, as a separate payment, or ends the hold.
     Settle { is_part: bool },
-    /// It cannot do that.
+    /// The effect is impossible.
     Refuse(Contradiction),
 }
 
 impl ChildEntry<'_> {
-    /// Whether it waited too long, and was taken as a payment of its own.
+    /// Returns whether it waited too long and was taken as a separate payment.
     fn is_taken(&self) -> bool {
         self.waiting.is_some_and(|waiting| waiting.is_taken)
     }
 }
 
 impl PaymentsInner {
-    /// Takes a payment of its own, and joins what waited for it.
+    /// Takes a separate payment, and joins the entries that wait for it.
     pub(super) async fn take_own(&self, entry: &ReportedEntry, event: &Arc<str>) -> Result<()> {
         self.deps.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
         self.commit(&self.known_by(entry).await?).await?;
@@ -69,7 +69,7 @@ impl PaymentsInner {
         self.join_those_that_wait(told).await
     }
 
-    /// What is known by a payment of its own, or by book-keeping, that was not known before.
+    /// Returns the changes that make an entry known, without those already stored.
     pub(super) async fn known_by(&self, entry: &ReportedEntry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
         let (of, standing) = match &entry.happened {
@@ -93,13 +93,13 @@ impl PaymentsInner {
             PaymentState::Moved => Some(None),
             PaymentState::Held(hold) => Some(Some(hold)),
         };
-        // What was settled of a hold stays so when the hold is told again.
+        // A repeated report of a hold must not reset its settled amount.
         let moved = moved.filter(|_| before == PaymentState::Awaited);
         changes.extend(moved.map(|hold| EntryChange::Moved((**of).into(), hold)));
         Ok(changes)
     }
 
-    /// Does to another entry what this one does; or lets it wait, where the other one was not told yet.
+    /// Applies an entry to its parent, or stores it as waiting if the parent is unknown.
     pub(super) async fn join_or_wait(
         &self,
         entry: &ReportedEntry,
@@ -116,7 +116,7 @@ impl PaymentsInner {
             }
             return Ok(EntryOutcome::Waits(parent.into()));
         };
-        // It is known, and waits no longer: it was told before.
+        // Known and not waiting: it was applied before.
         if matches!(entry.happened, PaymentEvent::Settled { .. })
             && waiting.is_none()
             && let Some(before) = self.deps.store.ledger_entry(&entry.id).await?
@@ -130,7 +130,7 @@ impl PaymentsInner {
         taken.ok_or_else(|| MonitorError::Unavailable.into())
     }
 
-    /// An entry of a payment that is known and has moved.
+    /// Returns an entry if its payment is known and has moved.
     async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
         let known = self.deps.store.ledger_entry(entry).await?;
         Ok(known.filter(|known| known.standing != PaymentState::Awaited))
@@ -157,8 +157,8 @@ impl PaymentsInner {
         self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
     }
 
-    /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
-    /// [`PaymentsInner::join_what_can_be`].
+    /// Joins the entries that wait for these, and in turn those that wait for the joined ones. Work beyond the limit of
+    /// one call is left to [`PaymentsInner::join_what_can_be`].
     async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
@@ -176,7 +176,7 @@ impl PaymentsInner {
         Ok(())
     }
 
-    /// The lock of the parent is held.
+    /// The caller holds the lock of the parent.
     async fn join_waiting(&self, waiting: &[WaitingEntry], parent: LedgerEntry) -> Result<()> {
         let mut read = Vec::with_capacity(waiting.len());
         for waiting in waiting {
@@ -198,10 +198,11 @@ impl PaymentsInner {
         self.join(&joinings, parent).await.map(drop)
     }
 
-    /// Does to a known entry, whose lock is held, what these do: side by side, and noted in one commit.
+    /// Applies entries to their parent concurrently, and stores the result in one commit. The caller holds the parent's
+    /// lock.
     async fn join(&self, joinings: &[ChildEntry<'_>], known: LedgerEntry) -> Result<Vec<EntryOutcome>> {
         let _locked = self.lock(&self.payments, &known.transaction_id).await;
-        // Another entry of the same payment may have been settled meanwhile.
+        // Another entry of the same payment may have been settled before the lock was acquired.
         let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
         let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent)).collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
@@ -226,7 +227,7 @@ impl PaymentsInner {
         Ok(taken)
     }
 
-    /// What an entry does to its parent; of a hold so much more is settled from then on.
+    /// Determines the effect of an entry, and adds its amount to the settled part of the hold.
     fn plan(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry) -> ParentAction {
         let PaymentEvent::Settled { is_released, .. } = joining.entry.happened else {
             return ParentAction::Reverse;
@@ -243,7 +244,7 @@ impl PaymentsInner {
         }
     }
 
-    /// Does it; the payment that the entry is part of, and what is known by that.
+    /// Carries out an effect. Returns the outcome for the entry, and the changes to store.
     async fn carry_out(
         &self,
         joining: &ChildEntry<'_>,
@@ -266,7 +267,7 @@ impl PaymentsInner {
         };
         if is_part && !joining.is_taken() {
             match self.take_alone(joining).await {
-                // Nobody is there to be told: it would stand in the way of all that waits.
+                // No sender waits for an answer, and a conflict that stays would block every other waiting entry.
                 Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
                     return self.bury_conflict(joining, &field).await;
                 }
@@ -286,7 +287,7 @@ impl PaymentsInner {
         Ok((EntryOutcome::Payment(Arc::clone(of)), changes))
     }
 
-    /// Keeps an entry that waited, and whose id is known as another payment.
+    /// Keeps a waiting entry whose id belongs to another payment as a dead letter.
     async fn bury_conflict(
         &self,
         joining: &ChildEntry<'_>,
@@ -298,7 +299,6 @@ impl PaymentsInner {
         Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()))
     }
 
-    /// Takes an entry that settles a hold as a payment of its own.
     async fn take_alone(&self, joining: &ChildEntry<'_>) -> Result<()> {
         if joining.telling == ReportChannel::Row {
             return self.take_part_of_row(joining).await;
@@ -307,7 +307,7 @@ impl PaymentsInner {
         Ok(self.deps.monitor.report(report, Arc::clone(joining.event)).await?)
     }
 
-    /// A hold of which so much more is settled, if it holds as much.
+    /// Returns the hold with `amount` added to its settled part, if the held amount suffices.
     fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
         let PaymentState::Held(hold) = parent.standing else {
             let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
@@ -329,7 +329,6 @@ impl PaymentsInner {
         }
     }
 
-    /// Joins what waits for entries that are known.
     pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
             let joinable = self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
@@ -347,7 +346,6 @@ impl PaymentsInner {
         }
     }
 
-    /// Takes what waited too long as payments of their own.
     pub(super) async fn take_what_waited(&self) -> Result<()> {
         let wait = i64::try_from(self.deps.parent_wait.as_micros()).unwrap_or(i64::MAX);
         let before = self.deps.clock.now().timestamp_micros().saturating_sub(wait);
@@ -367,10 +365,10 @@ impl PaymentsInner {
         }
     }
 
-    /// Takes an entry that waited too long as a payment of its own. It goes on waiting, to be joined.
+    /// Takes an overdue entry as a separate payment. It stays stored as waiting, so that it can still be joined.
     async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
         let locked = self.lock(&self.entries, &waiting.parent).await;
-        // Meanwhile the parent may have come.
+        // The parent may have arrived before the lock was acquired.
         if self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.is_empty() {
             return Ok(());
         }
@@ -408,7 +406,8 @@ impl PaymentsInner {
         self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
     }
 
-    /// As it was told when it began to wait; `None` of what another version took and this one does not.
+    /// Parses a waiting entry from its stored report. Returns `None` if this version does not accept what another one
+    /// stored.
     fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(ReportedEntry, ReportChannel<'w>)> {
         let (telling, text) = waiting.told.split_once('\n')?;
         let telling = match telling {
@@ -422,7 +421,7 @@ impl PaymentsInner {
         Some((self.deps.kind.read(told, self.deps.identity).ok()?, telling))
     }
 
-    /// Keeps an entry that waited and cannot be read again as a dead letter: it would stand in the way of all that waits.
+    /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.
     async fn give_up(&self, waiting: &WaitingEntry) -> Result<()> {
         let told = waiting.told.split_once('\n').unwrap_or_default().1;
         let letter = DeadLetter {
@@ -462,12 +461,12 @@ impl PaymentsInner {
     }
 }
 
-/// What was sent: this member with the name of the event, and the data.
+/// Rebuilds the message: this member with the event name, and the data.
 pub fn envelope(member: &str, event: &str, data: &str) -> String {
     format!(r#"{{"{member}":{},"data":{data}}}"#, Json::Text(event.into()))
 }
 
-/// How it was told, and what.
+/// Returns the stored form of a report: the channel and the data.
 pub(super) fn text_of(telling: ReportChannel<'_>, told: &Json) -> String {
     match telling {
         ReportChannel::Event(word) => format!("{EVENT}{word}\n{told}"),

@@ -1,4 +1,4 @@
-//! Rows of a ledger that has several for one payment.
+//! Rows of a ledger that keeps several entries for one payment.
 
 use std::sync::Arc;
 
@@ -9,25 +9,24 @@ use super::{
 };
 use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
-/// The event of what a row says.
 const EVENT: &str = "ledger.row";
 
-/// An entry that a row tells.
+/// An entry read from a row.
 #[derive(Debug)]
 pub struct RowEntry {
-    /// What it says.
+    /// The entry.
     pub entry: ReportedEntry,
-    /// The row, as one object.
+    /// The row as a JSON object.
     pub told: Json,
-    /// What is to be kept of it when its payment is known as another one.
+    /// The dead letter to keep if its id belongs to another payment.
     pub if_it_differs: DeadLetter,
 }
 
 impl Payments {
-    /// Takes rows, and notes the progress behind them. Returns when all of that is durable. The same rows again change nothing.
+    /// Takes rows, and then stores the progress. Returns when all is durable. Repeating a call has no effect.
     ///
     /// # Errors
-    /// See [`PaymentError`](super::PaymentError). Some rows may be taken then; the progress is not noted.
+    /// See [`PaymentError`](super::PaymentError). Some rows may have been taken; the progress is not stored.
     pub async fn take_rows(&self, rows: Vec<RowEntry>, progress: LedgerProgress) -> Result<FeedReport> {
         let inner = &self.inner;
         inner.note_kind().await?;
@@ -57,7 +56,7 @@ impl Payments {
 }
 
 impl PaymentsInner {
-    /// Takes rows that are payments of their own, all at once.
+    /// Takes all rows that do not settle a hold.
     async fn take_own_rows(&self, rows: &[RowEntry]) -> Result<FeedReport> {
         let is_payment = |row: &&RowEntry| !matches!(row.entry.happened, PaymentEvent::Nothing { .. });
         let fed =
@@ -71,7 +70,7 @@ impl PaymentsInner {
         Ok(report)
     }
 
-    /// Takes a part of a hold that a row told, as a payment of its own.
+    /// Takes a row that settles part of a hold as a separate payment.
     pub(super) async fn take_part_of_row(&self, joining: &ChildEntry<'_>) -> Result<()> {
         let detail = "its id is known with another amount, currency, source or destination".to_owned();
         let differs = Contradiction { reason: "transaction_conflict", detail };
@@ -90,7 +89,7 @@ fn fed(entry: &ReportedEntry, if_it_differs: DeadLetter) -> LedgerFeedRow {
     LedgerFeedRow { transaction, fingerprint, if_it_differs }
 }
 
-/// The progress is noted behind all that the rows do.
+/// Returns an empty progress: the real one is stored after all effects of the rows.
 fn nothing_yet() -> LedgerProgress {
     LedgerProgress { feed: ROWS.into(), mark: None, dead_letters: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! The ledger that feeds the history, where one is configured.
+//! The ledger that feeds the history, if one is configured.
 
 use std::sync::Arc;
 
@@ -14,12 +14,11 @@ use crate::payments::{self, OpenError, Payments};
 use crate::readiness::ReadinessChecks;
 use crate::telemetry::metrics::Metrics;
 
-/// The ledger of the settings, not yet spoken to.
+/// Returns the configured ledger, not yet connected.
 pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
     settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
 }
 
-/// The payments that it tells of.
 pub(super) async fn payments(
     settings: &Settings,
     monitor: &Monitor,
@@ -41,7 +40,7 @@ pub(super) async fn payments(
     Payments::open(deps).await
 }
 
-/// Begins to follow it, if there is one.
+/// Starts to follow the ledger, if there is one.
 pub(super) fn follow(
     ledger: Option<Ledger>,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! The links to other systems, opened as the settings say.
+//! Opens the links to other systems according to the settings.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::alerting::{self, Alerting, AlertingError, Delivery};
 use crate::config::Settings;
 use crate::telemetry::metrics::Metrics;
 
-/// Whom the service believes, and whom it tells.
+/// Links for alerts and ledger webhooks.
 pub(super) struct Links {
     pub(super) alerting: Alerting,
     pub(super) delivery: Delivery,
-    /// What a ledger signs with; `None` when it does not have to.
+    /// Keys of ledger webhooks; `None` if signatures are not required.
     pub(super) ledger_keys: Option<Arc<SigningKeys>>,
 }
 

@@ -1,11 +1,11 @@
-//! The service as a process: settings, logs, runtime, signals, and an end when asked for one.
+//! The service process: settings, logs, runtime, signals and shutdown.
 //!
-//! | Signal | What it does |
+//! | Signal | Effect |
 //! |---|---|
-//! | SIGTERM, SIGINT | the service answers what it accepted, and ends; one that comes early waits until somebody listens |
-//! | SIGHUP | the rules directory is read anew and the repository asked, at once; nothing else |
-//! | SIGUSR1, SIGUSR2 | nothing |
-//! | SIGPIPE | nothing: Rust's runtime ignores it, and writing to who is gone is an error |
+//! | SIGTERM, SIGINT | the service answers accepted requests and exits; an early signal stays pending |
+//! | SIGHUP | rereads the rules directory and fetches the repository at once; nothing else |
+//! | SIGUSR1, SIGUSR2 | ignored |
+//! | SIGPIPE | ignored by Rust's runtime; writing to a closed pipe returns an error |
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -19,12 +19,11 @@ use crate::config::{Settings, load_dotenv, process_environment};
 use crate::service::{Reload, Service, supervisor};
 use crate::telemetry::logs::{self, ErrorChain, LogsError};
 
-/// Exit code for settings that cannot be used.
 const UNUSABLE_SETTINGS: u8 = 2;
-/// What to do about a store that cannot be used.
+/// Advice for an unusable store.
 const WHERE_TO_LOOK: &str = "`tollgate doctor` examines the data directory and says what to do";
 
-/// Runs the service until it is asked to stop. Exit codes: 0 stopped, 1 it failed, 2 the settings cannot be used.
+/// Runs the service until it is asked to stop. Returns exit code 0 when stopped, 1 on failure, 2 for invalid settings.
 pub fn serve() -> ExitCode {
     let code = serve_until_stopped();
     logs::flush();
@@ -32,10 +31,11 @@ pub fn serve() -> ExitCode {
 }
 
 fn serve_until_stopped() -> ExitCode {
-    // Until somebody listens they are kept: the first process of a container would never get them, any other would end.
+    // Blocked until the handlers exist: the first process of a container would otherwise ignore early signals, and any
+    // other process would die.
     let early = early_signals();
     early.thread_block().ok();
-    // Before any thread starts: `.env` changes the environment.
+    // Before any thread starts, because `.env` changes the environment.
     let settings = match load_dotenv().and_then(|()| Settings::read(process_environment)) {
         Ok(settings) => settings,
         Err(error) => {
@@ -50,12 +50,12 @@ fn serve_until_stopped() -> ExitCode {
             _ => ExitCode::from(UNUSABLE_SETTINGS),
         };
     }
-    // The builder panics where the system gives no thread.
+    // The builder panics if the system provides no thread.
     let built = std::panic::catch_unwind(|| tokio::runtime::Builder::new_multi_thread().enable_all().build());
     match built.unwrap_or_else(|_| Err(std::io::Error::other(logs::NO_THREADS))) {
         Ok(runtime) => {
             let code = runtime.block_on(run(&settings, early));
-            // A fetch from a slow remote is nothing to wait for: what it brings is taken at the next start.
+            // A fetch from a slow remote is not awaited; the next start fetches again.
             runtime.shutdown_background();
             code
         }
@@ -94,7 +94,7 @@ async fn run(settings: &Settings, early: SigSet) -> ExitCode {
     }
 }
 
-/// Sent on SIGTERM or SIGINT.
+/// Returns a receiver that completes on SIGTERM or SIGINT.
 fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -111,7 +111,7 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
     Ok(stop)
 }
 
-/// Reloads at each SIGHUP. One that comes during the start has its turn after it.
+/// Reloads at each SIGHUP. A signal during startup is handled afterwards.
 async fn reload_when_asked(mut asked: Signal, reload: Reload) {
     while asked.recv().await.is_some() {
         tracing::info!(
@@ -128,7 +128,8 @@ fn failed(error: &(dyn Error + 'static), help: Option<&str>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// At a start nothing else is tried that has this number.
+/// Returns whether an error means that the system provides no threads. During startup, no other operation fails with
+/// this error kind.
 fn is_without_threads(error: &(dyn Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
     causes.any(|cause| {

@@ -1,4 +1,4 @@
-//! What `/readyz` answers, put together from every part of the service.
+//! The response of `/readyz`, collected from all parts of the service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,6 @@ use crate::readiness::{CheckLevel, ReadinessChecks};
 use crate::service::snapshots::Snapshots;
 use crate::telemetry::logs::ErrorChain;
 
-/// What is asked.
 #[derive(Clone)]
 struct ReadinessSources {
     store: Store,
@@ -24,18 +23,19 @@ struct ReadinessSources {
     restoring: Arc<Restoring>,
     ledger: LedgerSources,
     is_stopping: Arc<AtomicBool>,
-    /// The time zone data, which is read at the start alone.
+    /// Time zone data, which is read only at startup.
     zones: String,
 }
 
-/// How a ledger is followed, and how its events fare.
+/// State of the ledger: followed rows and received events.
 #[derive(Clone)]
 pub(super) struct LedgerSources {
     rows: Option<LedgerStatus>,
     news: LedgerEvents,
 }
 
-/// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
+/// Returns the readiness probe. The service is ready if the store is readable, the history is complete, no check fails
+/// and no stop was requested.
 pub(super) fn of(
     store: &Store,
     checks: ReadinessChecks,
@@ -68,7 +68,7 @@ impl LedgerSources {
         Self { rows: followed.as_ref().map(|ledger| ledger.status().clone()), news: news.clone() }
     }
 
-    /// Of the rows first, of the events behind; `None` where there is neither.
+    /// Describes the rows, then the events; returns `None` if there is nothing to report.
     fn describe(&self) -> Option<String> {
         let rows = self.rows.as_ref().map(ToString::to_string);
         let events = Some(self.news.to_string()).filter(|words| !words.is_empty());
@@ -105,7 +105,7 @@ impl ReadinessSources {
             ("zones", self.zones.clone()),
         ];
         let reported = summaries.into_iter().map(|(name, check)| (name, check.text));
-        // A ledger that is away, or a link that is down, keeps no transaction from being judged.
+        // An unreachable ledger or link does not stop transactions from being evaluated.
         let ledger = self.ledger.describe().map(|words| ("ledger", words));
         let checks = own.into_iter().chain(reported).chain(ledger).chain(self.alerting.status());
         Readiness { status, checks: checks.collect() }

@@ -1,10 +1,10 @@
-//! What an operator can have looked at anew while the service runs.
+//! Reloads rule sources while the service runs.
 
 use crate::git_sync::{GitSync, GitSyncError};
 use crate::intake::Recheck;
 use crate::telemetry::logs::ErrorChain;
 
-/// Has the sources of rules looked at anew: the rules directory, and the repository if there is one.
+/// Rechecks the sources of rules: the rules directory, and the repository if there is one.
 pub(super) struct Reload {
     directory: Recheck,
     git: GitSync,
@@ -15,8 +15,8 @@ impl Reload {
         Self { directory, git }
     }
 
-    /// Has every file of the directory read, whatever it looks like, and asks the repository, also where it was just asked in vain.
-    /// What changed is in force soon after; what is wrong stays as it was, and is logged.
+    /// Rereads every file of the directory, even if it looks unchanged, and fetches the repository, even after a recent
+    /// failure. Valid changes come into force soon after; errors are logged, and the previous version stays in force.
     pub(super) async fn reload(&self) {
         self.directory.ask();
         match self.git.sync(false).await {

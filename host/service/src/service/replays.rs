@@ -1,4 +1,4 @@
-//! Who derives verdicts again while the service runs.
+//! Derives verdicts again while the service runs.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use tollgate_store::{Store, spill_directory};
 use crate::audit::{Audit, AuditDeps, Replays};
 use crate::config::Settings;
 
-/// Memory for the history of one replay, in bytes; what is over it goes to a file.
+/// Memory of the history of one replay, in bytes; more is spilled to a file.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// Needs a tokio runtime: that on which the store's connections live.
+/// Creates the replays. Requires the tokio runtime that owns the store's connections.
 pub(super) fn of(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Replays {
     Replays::of(Audit::new(AuditDeps {
         store: store.clone(),

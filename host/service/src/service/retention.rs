@@ -1,4 +1,4 @@
-//! What no rule can ask about any more leaves the history; the store keeps it.
+//! Removes from the history what no rule can query any more; the store keeps it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use tollgate_model::clock::Clock;
 use crate::config::Settings;
 use crate::monitor::{Monitor, Restoring};
 
-/// How often the history is gone through.
+/// Interval between passes over the history.
 const PAUSE: Duration = Duration::from_secs(5);
-/// What was let go by a clock that was ahead by more than this, in microseconds, is read again.
+/// Clock error, in microseconds, above which wrongly dropped entries are read from the store again.
 const CLOCK_ERROR_MAX: i64 = 3_600_000_000;
 
-/// Lets the history, again and again, let go of what lies further back than the longest window plus the margin of the
-/// settings, seen from the latest transaction; for as long as the task is not aborted.
+/// Starts a task that repeatedly drops old entries from the history. An entry is old if it is further from the latest
+/// transaction than the longest window plus the configured margin.
 pub(super) fn start(
     history: &Arc<History>,
     monitor: &Monitor,

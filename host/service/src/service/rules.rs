@@ -1,4 +1,4 @@
-//! Where rules come from: the rules directory, the API, a repository.
+//! Loads rules from the rules directory, the API and a repository.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::git_sync::{self, GitSync, PendingEdits, Polling};
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::service::ServiceError;
 
-/// All rules of a run in force, and those who keep them in step.
+/// The rules in force, and the tasks that update them.
 pub(super) struct Rules {
     pub(super) directory: RulesDirectory,
     pub(super) intake: Intake,
@@ -18,7 +18,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Brings what is stored, what lies in the directory and what the repository holds into force, in this order.
+    /// Puts the stored rules, the directory and the repository in force, in this order.
     pub(super) async fn start(settings: &Settings, deps: intake::IntakeDeps) -> Result<Self, ServiceError> {
         let edits = Arc::new(PendingEdits::default());
         let directory = RulesDirectory {

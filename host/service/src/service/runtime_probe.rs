@@ -1,4 +1,4 @@
-//! What the machine gives the service: looked at at the start, and what can change, every second.
+//! Resources of the machine: checked at startup, and every second where they can change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use tollgate_store::DiskSpace;
 use crate::config::{authorities_named, proxies_set};
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
-/// How often it is looked at.
+/// Interval between checks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// After so many looks at a commit that failed, a payment may try again.
+/// Number of checks after a failed commit until a payment may try again.
 const LOOKS_BEFORE_RETRY: u32 = 5;
-/// Most rules in quarantine that are named.
+/// Maximum number of quarantined rules that are named.
 const NAMES_MAX: usize = 5;
 
-/// The walls around processes that work on what strangers send, as such a process finds them.
+/// Reports the confinement of processes that handle untrusted input, as such a process measures it.
 pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
     let check = checks.add("confinement");
     let looked = move || Compiler::of_this_program(are_needed).walls();
@@ -41,7 +41,7 @@ pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
     }
 }
 
-/// Warns of variables for connections that are not heeded, and of missing certificates.
+/// Warns of proxy variables that are ignored, and of missing certificates.
 pub(super) fn report_connections() {
     let set = proxies_set();
     if !set.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn report_connections() {
     }
 }
 
-/// What can change while the service runs.
+/// Resources that can change while the service runs.
 pub(super) struct RuntimeProbe {
     pub(super) data_dir: PathBuf,
     pub(super) history: Arc<History>,
@@ -65,7 +65,6 @@ pub(super) struct RuntimeProbe {
     pub(super) commits: ReadinessCheck,
 }
 
-/// Where it is reported.
 struct RuntimeChecks {
     memory: ReadinessCheck,
     disk: ReadinessCheck,
@@ -73,7 +72,7 @@ struct RuntimeChecks {
 }
 
 impl RuntimeProbe {
-    /// Reports at once, and every second until the task is aborted.
+    /// Reports immediately, and then every second until the task is aborted.
     pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let reports = RuntimeChecks { memory, disk, quarantine };
@@ -135,7 +134,8 @@ impl RuntimeProbe {
         ));
     }
 
-    /// After a commit failed, payments are kept away for a while; then the next one finds out whether the disk takes it.
+    /// After a failed commit, payments are refused for a while. Then the next payment is let through, to test whether
+    /// the disk accepts it.
     fn let_one_try(&self, n_failing: &mut u32) {
         if self.commits.level() != CheckLevel::Failing {
             *n_failing = 0;

@@ -1,4 +1,4 @@
-//! What every flow of the service stands on.
+//! Components that all flows of the service share.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::service::ServiceError;
 use crate::service::runtime_probe::{self, RuntimeProbe};
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
-/// Opened once, and shared by all.
+/// Shared components, opened once.
 pub(super) struct SharedParts {
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
@@ -31,18 +31,18 @@ pub(super) struct SharedParts {
     pub(super) sandbox: Sandbox,
     pub(super) breakers: Arc<Breakers>,
     pub(super) checks: ReadinessChecks,
-    /// What the history may take.
+    /// Memory budget of the history.
     memory: HistoryMemory,
-    /// Whether the last commit went well.
+    /// Result of the last commit.
     commits: ReadinessCheck,
 }
 
 impl SharedParts {
-    /// Opens the store and all that is empty yet; with it comes who hears of rules that keep failing.
+    /// Opens the store and creates the other components. Also returns the receiver of rules that keep failing.
     pub(super) async fn open(
         settings: &Settings,
     ) -> Result<(Self, UnboundedReceiver<FailingRule>), ServiceError> {
-        // Before anything is made: where no rule can run, nothing is begun.
+        // Checked before anything is created: without a sandbox, no rule can run.
         let sandbox = Sandbox::executing(settings.execution)?;
         let store = Store::open(&settings.data_dir).await?;
         let history = History::over(Arc::new(StoredPast::of(&store)));
@@ -80,7 +80,7 @@ impl SharedParts {
         Ok((ground, failing))
     }
 
-    /// What can change around the service while it runs.
+    /// Returns the probe for resources that can change while the service runs.
     pub(super) fn surroundings(&self, settings: &Settings) -> RuntimeProbe {
         RuntimeProbe {
             data_dir: settings.data_dir.clone(),
@@ -91,7 +91,6 @@ impl SharedParts {
         }
     }
 
-    /// What brings rules into force.
     pub(super) fn intake(&self, settings: &Settings) -> Result<intake::IntakeDeps, ServiceError> {
         Ok(intake::IntakeDeps {
             clock: Arc::clone(&self.clock),
@@ -115,7 +114,7 @@ impl SharedParts {
     }
 }
 
-/// The history and the rules are measured whenever somebody reads the metrics.
+/// Registers the history and the rules with the metrics, which measure them at each scrape.
 fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
     let registry = Arc::clone(registry);
     metrics.watch_rules(move || registry.current());

@@ -1,4 +1,4 @@
-//! Snapshots of the history while the service runs, and the last one when it stops.
+//! Snapshots of the history while the service runs, and the last one at shutdown.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,31 +17,29 @@ use crate::monitor::Restoring;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
-/// While transactions come, whoever writes a snapshot rests after every step for as long as that took, but no longer than
-/// this: it is there for a restart that may never come.
+/// Maximum pause between steps of a snapshot. While transactions arrive, the writer pauses after each step for the
+/// duration of that step: the snapshot is not urgent.
 const REST_MAX: Duration = Duration::from_millis(50);
 
-/// Who writes snapshots.
+/// Writes and restores snapshots.
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    /// What of.
     history: Arc<History>,
-    /// Before it is done there is nothing worth writing.
+    /// Progress of the restore; no snapshot is written before it completes.
     pub(super) restoring: Arc<Restoring>,
-    /// Where.
     file: PathBuf,
-    /// How often; `None`: not before the end.
+    /// Interval between snapshots; `None`: only at shutdown.
     interval: Option<Duration>,
-    /// Who counts.
     metrics: Arc<Metrics>,
-    /// What the file is of, as far as that is known. Held while one is written, so that nobody writes another.
+    /// State that the file contains, if known. Locked while a snapshot is written, so that only one is written at a
+    /// time.
     mark: Mutex<Option<SnapshotMark>>,
-    /// What goes on is to end.
+    /// Whether a snapshot in progress must stop.
     is_stopping: AtomicBool,
 }
 
 impl Snapshots {
-    /// Of a history to which everything up to `last` is still to be brought back.
+    /// Creates the snapshots of a history in which everything up to `last` still has to be restored.
     pub(super) fn of(
         history: &Arc<History>,
         last: Sequence,
@@ -60,10 +58,10 @@ impl Snapshots {
         })
     }
 
-    /// Brings the history back, from the file as far as it can be believed; takes long.
+    /// Restores the history, from the file as far as it is valid. Takes long.
     ///
     /// # Errors
-    /// When something cannot be read.
+    /// Returns an error if the store cannot be read.
     pub(super) fn restore(&self, past: &dyn Past) -> Result<(), PastError> {
         let mut mark = self.mark.lock();
         if let Some(restored) = self.restoring.run(&self.history, past, Some(&self.file))? {
@@ -79,7 +77,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Writes one as often as it should be; never ends by itself.
+    /// Writes snapshots at the configured interval; never returns.
     pub(super) async fn write_now_and_then(self: Arc<Self>) {
         let Some(interval) = self.interval else { return std::future::pending().await };
         loop {
@@ -89,7 +87,7 @@ impl Snapshots {
         }
     }
 
-    /// Writes what nobody changes any more, unless the file is of that already.
+    /// Writes the final snapshot, unless the file is already current.
     pub(super) async fn write_last(self: Arc<Self>) {
         self.is_stopping.store(true, Ordering::Relaxed);
         tokio::task::spawn_blocking(move || self.write(&|| true)).await.ok();

@@ -1,4 +1,4 @@
-//! What whoever started the service hears of it, and what the first process of a container does for others.
+//! Notifications to the service manager, and the duties of the first process of a container.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tollgate_git::confinement::reap_orphans;
 use crate::api::{ReadinessProbe, ReadyStatus};
 use crate::config::is_supervised;
 
-/// How often a start looks whether it is ready.
+/// Interval of readiness checks during startup.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// By how much a start that goes on asks for more time, each time it looks, in microseconds.
+/// Additional time requested at each check during startup, in microseconds.
 const MORE_TIME_MICROS: u32 = 30_000_000;
 
-/// Tells systemd (`Type=notify`) when the service is ready, and where it watches (`WatchdogSec=`) that it is alive: that the store
-/// can be read and the executor has its turn. Without systemd it ends at once.
+/// Notifies systemd (`Type=notify`) when the service is ready. With `WatchdogSec=`, it also reports regularly that the
+/// store is readable and the executor runs. Without systemd it returns immediately.
 pub(super) async fn tell(probe: ReadinessProbe) {
     if !is_supervised() {
         return;
@@ -42,7 +42,7 @@ pub(super) async fn tell(probe: ReadinessProbe) {
     }
 }
 
-/// The service was asked to stop.
+/// Notifies systemd that the service is stopping.
 pub(super) fn stopping() {
     say(&[NotifyState::Stopping]);
 }
@@ -57,14 +57,14 @@ fn words(checks: &std::collections::BTreeMap<&'static str, String>) -> String {
     checks.iter().map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join("; ")
 }
 
-/// Waits for the processes that a container's first one inherits, if this is one; never ends.
+/// Reaps processes that the first process of a container inherits; never returns in such a process.
 pub(super) async fn adopt(mut ended: Signal) {
     while ended.recv().await.is_some() {
         reap_orphans();
     }
 }
 
-/// Tells of ends of processes, in the first process of a container alone.
+/// Returns the signal for ended child processes, in the first process of a container only.
 pub(super) fn ends_of_processes() -> std::io::Result<Option<Signal>> {
     (std::process::id() == 1).then(|| signal(SignalKind::child())).transpose()
 }

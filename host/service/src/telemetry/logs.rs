@@ -1,12 +1,12 @@
-//! Log lines on standard error: one event, one line, no control character in it whatever a caller sent.
+//! Log lines on standard error: one line per event, without control characters from any input.
 //!
 //! ```text
 //!  event ──format──▶ escaped line ──▶ queue, bounded ──▶ writer thread ──▶ standard error
 //! ```
 //!
-//! Nobody waits for a line. What cannot be written, because standard error is full, closed or on a full disk, is counted
-//! ([`lines_lost`]), and the first line that can be written again says how many were lost. Standard error belongs to the
-//! process, and so does all this.
+//! No caller waits for a line to be written. Lines that cannot be written, because standard error is full, closed or on
+//! a full disk, are counted ([`lines_lost`]). The first line that can be written again reports how many were lost.
+//! Standard error belongs to the process, and so do the queue and its counters.
 
 mod escaped_line;
 mod queue;
@@ -31,35 +31,35 @@ use crate::config::LogFormat;
 use escaped_line::EscapedLine;
 use queue::LogQueue;
 
-/// How long the end of the process waits for lines that are not written yet.
+/// Maximum time that the exit of the process waits for unwritten lines.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
-/// How long a thread that panicked does: the panic may be about to end the process, as one of a thread of the store is.
+/// Maximum time that a panicking thread waits; the panic may be about to end the process, as in a thread of the store.
 const PANIC_FLUSH_MAX: Duration = Duration::from_millis(100);
 
-/// The lines of this process, once it logs.
+/// Log queue of this process, once logging has started.
 static LINES: OnceLock<Arc<LogQueue>> = OnceLock::new();
 
-/// Why logging could not be set up.
+/// The reason why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
-    /// The filter cannot be read.
+    /// The filter is invalid.
     #[error("the log filter `{filter}` cannot be read")]
     Filter {
-        /// As it was given.
+        /// The filter.
         filter: String,
-        /// What is wrong with it.
+        /// The parse error.
         #[source]
         source: ParseError,
     },
-    /// Somebody in this process set up logging before.
+    /// Logging was set up before in this process.
     #[error("logging is set up already")]
     AlreadySet,
-    /// The system gives no thread.
+    /// The system provides no thread.
     #[error("the thread that writes the log cannot be started; {NO_THREADS}")]
     Thread(#[source] io::Error),
 }
 
-/// An error and what caused it, in one line: `cannot use the file: permission denied`.
+/// An error and its causes in one line: `cannot use the file: permission denied`.
 #[derive(Debug)]
 pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
@@ -77,10 +77,10 @@ impl fmt::Display for ErrorChain<'_> {
     }
 }
 
-/// What to do where the system gives no thread or process.
+/// Advice if the system provides no more threads or processes.
 pub const NO_THREADS: &str = "the system gives no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
 
-/// What to do about an error of the system, where its number says so.
+/// Returns advice for an error of the system, if its kind suggests any.
 fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let error = error.downcast_ref::<io::Error>()?;
     Some(match error.kind() {
@@ -91,8 +91,8 @@ fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
     })
 }
 
-/// Sends the events of this process that pass `filter` (`info`, `warn,tollgate=debug`, …) to standard error, panics
-/// among them. Once per process.
+/// Sends the events that pass `filter` (`info`, `warn,tollgate=debug`, …) to standard error, including panics. Call it
+/// once per process.
 ///
 /// # Errors
 /// See [`LogsError`].
@@ -107,8 +107,8 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
     Ok(())
 }
 
-/// Puts a line of its own on standard error, for who cannot start the service: before [`init`], whatever the filter is. Like every
-/// other line it is not waited for.
+/// Writes a plain line to standard error if the service cannot start: before [`init`], independent of any filter. It
+/// does not wait for the write.
 pub fn complain(line: &str) {
     let line = format!("{line}\n");
     let lines = LINES.get_or_init(|| {
@@ -121,7 +121,7 @@ pub fn complain(line: &str) {
     lines.push(line.as_bytes());
 }
 
-/// Waits until what was logged is written or lost, no longer than a second: the last step of the process.
+/// Waits at most one second until all logged lines are written or lost; the last step of the process.
 pub fn flush() {
     flush_within(FLUSH_MAX);
 }
@@ -132,7 +132,7 @@ fn flush_within(time_max: Duration) {
     }
 }
 
-/// How many lines this process could not write.
+/// Returns the number of lines that this process could not write.
 #[must_use]
 pub fn lines_lost() -> u64 {
     LINES.get().map_or(0, |lines| lines.n_lost())
@@ -151,7 +151,7 @@ where
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // Its complaints would go to standard error by themselves, and panic where that is closed.
+        // Internal errors would be printed to standard error directly, and panic if it is closed.
         .log_internal_errors(false)
         .with_writer(EscapingWriter(writer));
     Ok(match format {
@@ -162,7 +162,7 @@ where
     })
 }
 
-/// A panic is one line like any other event, its place beside its words.
+/// Logs a panic as an event with its message and location.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let words = panic.payload_as_str().unwrap_or("without words");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -170,8 +170,8 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     flush_within(PANIC_FLUSH_MAX);
 }
 
-/// How a line looks that says how many were lost. It is no event: a filter must not keep it back, and it has no room in a queue
-/// that is full.
+/// Returns the formatter of the line that reports lost lines. It is not an event: a filter must not drop it, and a full
+/// queue has no space for it.
 fn lost_line(format: LogFormat) -> writer::LostLine {
     fn now() -> String {
         Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true)
@@ -187,7 +187,7 @@ fn lost_line(format: LogFormat) -> writer::LostLine {
     }
 }
 
-/// Puts each line into the queue.
+/// Adds each line to the queue.
 #[derive(Clone)]
 struct QueuedLine(Arc<LogQueue>);
 
@@ -202,7 +202,6 @@ impl Write for QueuedLine {
     }
 }
 
-/// Hands out writers that escape.
 struct EscapingWriter<W>(W);
 
 impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for EscapingWriter<W> {

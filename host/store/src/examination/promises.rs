@@ -1,4 +1,4 @@
-//! What the service promises of its store, as questions to it: each answers a line for everything that breaks a promise.
+//! The guarantees of the service about its store, as queries: each returns one line for every violation.
 
 use futures_util::TryStreamExt as _;
 use sqlx::{Row as _, SqliteConnection};
@@ -8,7 +8,7 @@ use super::{FAULTS_MAX, StoreError, StoreFinding};
 
 struct Promise {
     what: &'static str,
-    /// What holds when nothing is answered.
+    /// The remark if the query returns no rows.
     fine: &'static str,
     question: &'static str,
 }
@@ -40,7 +40,7 @@ const PROMISES: [Promise; 7] = [
     Promise {
         what: "verdicts",
         fine: "each is of its transaction",
-        // A text with a zero in it ends there for SQLite.
+        // SQLite cuts a text off at a zero character.
         question: "SELECT 'the verdict of number ' || sequence || ' is none, or of another' FROM transactions \
                    WHERE assessment <> '' AND CASE WHEN json_valid(assessment) AND json_valid(body) \
                    THEN json_extract(assessment, '$.rule_set_version') IS NOT rule_set_version \
@@ -119,7 +119,7 @@ pub(super) async fn examine(
     Ok(())
 }
 
-/// The first lines of an answer; the rest is not read.
+/// Returns the first lines of a result; the rest is not read.
 async fn first_lines(
     connection: &mut SqliteConnection,
     question: &'static str,
@@ -136,7 +136,7 @@ async fn first_lines(
     Ok(lines)
 }
 
-/// Contents that their digests do not name.
+/// Returns contents that do not match their digest.
 async fn altered(
     connection: &mut SqliteConnection,
     question: &'static str,

@@ -1,7 +1,7 @@
-//! What differs between a version of the rule set and the one in force.
+//! The difference between a new version of the rule set and the one in force.
 //!
-//! Most changes are of one rule among many, and what this process stored last it still knows: what is the same there needs no
-//! look at the file. The first change of a process is compared with the rows.
+//! Most changes affect one rule of many. The new version is compared with the last one that this process stored,
+//! without reading the file. The first change of a process is compared with the stored rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::{digest_of, text_of};
 use crate::transactions::stored;
 use crate::{ListRecord, RuleSetRecord, StoreError};
 
-/// What is in force, and what is wanted, as far as the two may differ: everything that has to be known before the first write.
+/// The rows that may differ between the two versions; complete before the first write.
 pub(crate) struct RuleSetChange<'s> {
     pub(super) set: &'s RuleSetRecord,
-    /// The version in force; 0 when there is none.
+    /// The version in force; 0 if there is none.
     pub(super) since: i64,
     pub(super) wanted: BTreeMap<i64, (InstructionRow, &'s [u8])>,
     pub(super) stored: BTreeMap<i64, InstructionRow>,
@@ -25,7 +25,7 @@ pub(crate) struct RuleSetChange<'s> {
 }
 
 impl<'s> RuleSetChange<'s> {
-    /// From what this process stored last.
+    /// Compares with the version that this process stored last.
     pub(crate) async fn since(last: &RuleSetRecord, set: &'s RuleSetRecord) -> Result<Self, StoreError> {
         let mut before: BTreeMap<_, _> = last.instructions.iter().map(|one| (one.id, one)).collect();
         let (mut ids, mut changed, mut stored_rows) = (BTreeSet::new(), Vec::new(), BTreeMap::new());
@@ -55,15 +55,14 @@ impl<'s> RuleSetChange<'s> {
         })
     }
 
-    /// From what the file says. For a thousand rules that takes milliseconds, in which whoever writes transactions need not
-    /// wait.
+    /// Compares with the stored rows. This takes milliseconds for a thousand rules, and does not block the writer.
     pub(crate) async fn since_the_file(
         readers: &SqlitePool,
         set: &'s RuleSetRecord,
     ) -> Result<Self, StoreError> {
         let wanted = wanted_instructions(set.instructions.iter().map(Arc::as_ref)).await?;
         let wanted_lists = wanted_lists(&set.lists)?;
-        // In one transaction, so that all of it is of the same version.
+        // In one transaction, so that all queries see the same version.
         let mut snapshot = readers.begin().await?;
         let since = last_version(&mut snapshot).await?;
         let stored = rows_in_force(&mut snapshot).await?;
@@ -72,19 +71,18 @@ impl<'s> RuleSetChange<'s> {
     }
 }
 
-/// The same, and mostly the very same.
+/// Compares two records; most are the same allocation.
 fn is_same(left: &Arc<InstructionRecord>, right: &Arc<InstructionRecord>) -> bool {
     Arc::ptr_eq(left, right) || left == right
 }
 
-/// The last version of the file; 0 when there is none.
 pub(super) async fn last_version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
     let last: Option<i64> =
         sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(connection).await?;
     Ok(last.unwrap_or(0))
 }
 
-/// An instruction as its row has it; two that are equal need no writing.
+/// The row of an instruction; equal rows are not written again.
 #[derive(PartialEq)]
 pub(super) struct InstructionRow {
     pub(super) name: String,
@@ -93,14 +91,14 @@ pub(super) struct InstructionRow {
     pub(super) created_at: String,
     pub(super) updated_at: String,
     pub(super) module_digest: ContentDigest,
-    /// As the row of its membership has it.
+    /// Stored in the row of its membership.
     pub(super) quarantine: Option<String>,
-    /// This as well.
+    /// Stored in the row of its membership.
     pub(super) terms: Option<String>,
 }
 
 impl InstructionRow {
-    /// Whether it runs, or does not run, the same module on the same terms.
+    /// Returns whether module, quarantine and terms are equal.
     pub(super) fn is_same_member(&self, other: &Self) -> bool {
         (self.module_digest, &self.quarantine, &self.terms)
             == (other.module_digest, &other.quarantine, &other.terms)
@@ -116,7 +114,7 @@ async fn wanted_instructions<'s>(
         if wanted.insert(instruction.id.0, row).is_some() {
             return Err(there_twice(instruction));
         }
-        // Digesting a thousand modules takes long enough for others to want their turn.
+        // Digesting a thousand modules takes long enough that other tasks should run in between.
         tokio::task::yield_now().await;
     }
     Ok(wanted)
@@ -169,7 +167,7 @@ async fn rows_in_force(
     rows.iter().map(read).collect()
 }
 
-/// A list as its row has it; two that are equal need no writing.
+/// The row of a list; equal rows are not written again.
 #[derive(PartialEq)]
 pub(super) struct ListRow {
     pub(super) digest: ContentDigest,

@@ -1,4 +1,4 @@
-//! Bringing a version of the rule set into force: only what differs from the version before is written.
+//! Stores a new version of the rule set; writes only the differences from the last one.
 
 use sqlx::{Connection as _, SqliteConnection};
 use tollgate_model::instruction::ContentDigest;
@@ -52,7 +52,7 @@ async fn insert_zone_data(
     zones: &ZoneDataRecord,
 ) -> Result<(), StoreError> {
     let digest = zones.digest.0.to_vec();
-    // Hardly a version brings new data, and it is large: it is copied only where it has to be.
+    // The data is large and rarely new, so it is bound only when it must be written.
     let is_stored: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM zone_data WHERE digest = ?1)")
         .bind(&digest)
         .fetch_one(&mut *connection)
@@ -73,7 +73,7 @@ async fn install_instructions(
     version: i64,
     RuleSetChange { wanted, stored, .. }: &RuleSetChange<'_>,
 ) -> Result<(), StoreError> {
-    // All that change are removed first: so two of them may swap their names.
+    // All changed rows are removed first, so that two instructions may swap names.
     for (id, row) in stored {
         let new = wanted.get(id).map(|(new, _)| new);
         if new != Some(row) {

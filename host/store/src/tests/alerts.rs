@@ -1,4 +1,4 @@
-//! The outbox: written with its verdict, settled, dead, sent again.
+//! The outbox: alerts stored with their verdict, settled, dead, and sent again.
 
 use tollgate_model::alert::AlertId;
 
@@ -99,13 +99,13 @@ async fn no_alert_is_due_further_away_than_its_wait() {
     let failed = |sequence, due| (Sequence(sequence), AlertOutcome::Later(due, "status 500".to_owned()));
     let dead = (Sequence(5), AlertOutcome::Dead(600, "status 410".to_owned()));
     store.settle_alerts(&[failed(2, 500), failed(3, 120), failed(4, 30), dead]).await.unwrap();
-    // The first was due at 101, the second waits again, the third goes on as it was, the fourth is due already.
+    // The first was due at 101, the second gets a new wait, the third is unchanged, the fourth is already due.
     assert_eq!(store.shorten_waits(50, &[0, 100]).await.unwrap(), 2);
     assert_eq!(due(&store, 50).await, [(4, 1), (1, 0)]);
     assert_eq!(due(&store, 149).await, [(4, 1), (1, 0), (3, 1)]);
     assert_eq!(due(&store, 150).await, [(4, 1), (1, 0), (3, 1), (2, 1)]);
     assert_eq!(store.shorten_waits(50, &[0, 100]).await.unwrap(), 0);
-    // Waits were taken away by a setting.
+    // A setting removed waits.
     assert_eq!(store.shorten_waits(50, &[0]).await.unwrap(), 2);
     assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 4, n_dead: 1 });
 }

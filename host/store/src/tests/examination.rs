@@ -1,4 +1,4 @@
-//! Every promise of a store, broken by hand, is found broken; a whole one keeps them all.
+//! The examination finds every violated guarantee, and none in an intact store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use tollgate_model::alert::AlertId;
 use super::*;
 use crate::connection;
 
-/// With something of everything.
+/// A store with rows in every table.
 async fn filled(directory: &TempDir) -> Store {
     let store = open(directory).await;
     store.install(&set(6, &["a", "b"])).await.unwrap();
@@ -82,7 +82,6 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
     }
 }
 
-/// What is wrong, by what was looked at.
 async fn faults(directory: &Path) -> BTreeMap<&'static str, String> {
     let found = examine(directory).await.unwrap();
     assert!(!found.is_empty());
@@ -150,7 +149,7 @@ async fn a_broken_promise_is_found() {
     }
 }
 
-/// Nothing of what the database itself would refuse is refused.
+/// Runs SQL without the database's constraint checks.
 async fn tamper(directory: &Path, sql: &'static str) {
     let options = connection::any(&directory.join("tollgate.db")).foreign_keys(false);
     let mut connection = options.pragma("ignore_check_constraints", "ON").connect().await.unwrap();

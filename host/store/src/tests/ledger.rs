@@ -1,4 +1,4 @@
-//! What a ledger fed: rows without a verdict, verdicts that come later, marks, dead letters.
+//! Ledger data: rows without a verdict, deferred verdicts, marks and dead letters.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Coming up, going down, and what is refused.
+//! Opening and closing the store, and files that it refuses.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use tollgate_guest_abi::Semantics;
 use super::*;
 use crate::connection;
 
-/// Runs SQL on the closed database, as an operator's tool would.
+/// Runs SQL on the closed database, like an operator's tool.
 async fn tamper(directory: &TempDir, sql: &'static str) {
     let mut connection = connection::writing(&directory.path().join("tollgate.db")).connect().await.unwrap();
     sqlx::query(sql).execute(&mut connection).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_database_that_others_could_read_is_closed_to_them() {
 async fn the_writer_waits_for_the_disk_at_every_commit() {
     let directory = directory();
     let store = open(&directory).await;
-    // A failure makes the store open another connection, which must be no less careful.
+    // After a failure the store opens another connection, which must have the same options.
     store.record(&records(1..=1)).await.unwrap();
     store.record(&records(1..=1)).await.unwrap_err();
     let mut lease = store.inner.writer.lease().await.unwrap();
@@ -224,7 +224,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
     }
     let store = open(&directory).await;
     assert_eq!(store.instructions().await.unwrap(), std::slice::from_ref(&instruction));
-    // What the table promised before, it promises still.
+    // The constraints of the table still hold.
     let twin = InstructionRecord { id: InstructionId(2), script: None, ..instruction.clone() };
     assert!(store.install(&set(2, &[instruction, twin.clone()])).await.is_err());
     store.install(&set(2, std::slice::from_ref(&twin))).await.unwrap();

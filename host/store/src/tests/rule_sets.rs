@@ -46,7 +46,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
     }
 }
 
-/// The store must say of itself what the set says, also to the next process.
+/// Checks that the store returns what the set contains, also after it is opened again.
 #[track_caller]
 fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = ()> + 'a {
     let place = std::panic::Location::caller();
@@ -106,7 +106,7 @@ async fn the_last_version_is_in_force_also_after_a_restart() {
     store.close().await;
     let store = open(&directory).await;
     check(&store, &second).await;
-    // What was removed may come back, and what was never changed stays.
+    // A removed instruction may return; unchanged ones stay.
     let third = set(6, &[a, b], &[("mules", "")]);
     store.install(&third).await.unwrap();
     check(&store, &third).await;
@@ -141,7 +141,7 @@ async fn a_version_names_its_commit_and_a_list_where_it_comes_from() {
     of_git.commit = Some("0f".repeat(20).into());
     store.install(&of_git).await.unwrap();
     check(&store, &of_git).await;
-    // The same text from elsewhere is a change.
+    // The same text from another source is a change.
     let mut of_api = set(2, &[instruction(1, "a", "x")], &[("l", "1")]);
     of_api.lists[0].source = InstructionSource::Api;
     store.install(&of_api).await.unwrap();
@@ -208,7 +208,7 @@ async fn an_instruction_that_is_a_module_has_no_script() {
     let first = set(1, &[upload, instruction(2, "b", "x")], &[]);
     store.install(&first).await.unwrap();
     check(&store, &first).await;
-    // From one to the other, both ways.
+    // Changes in both directions.
     let second = set(
         2,
         &[instruction(1, "a", "y"), InstructionRecord { script: None, ..instruction(2, "b", "x") }],
@@ -278,7 +278,7 @@ async fn a_change_of_one_rule_among_many_writes_one_row() {
     assert_eq!(count("SELECT count(*) FROM rule_set_members").await.unwrap(), 319);
     assert_eq!(count("SELECT count(*) FROM rule_set_lists").await.unwrap(), 1);
     assert_eq!(count("SELECT count(*) FROM modules").await.unwrap(), 319);
-    // Any version can be told again.
+    // Every version can be reconstructed.
     let of_version_5 = "SELECT count(*) FROM rule_set_members \
                         WHERE since_version <= 5 AND (until_version IS NULL OR until_version > 5)";
     assert_eq!(count(of_version_5).await.unwrap(), 300);

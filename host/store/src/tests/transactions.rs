@@ -97,7 +97,7 @@ async fn a_group_of_any_size_is_kept_whole() {
     let directory = directory();
     let store = open(&directory).await;
     let mut last = 0;
-    // Twice: what was prepared once serves again.
+    // Twice, so that prepared statements are used again.
     for size in (1..=130).chain([256, 300]).chain(1..=130) {
         store.record(&records(last + 1..=last + size)).await.unwrap();
         last += size;
@@ -183,7 +183,7 @@ async fn a_call_that_is_dropped_leaves_no_half_of_a_group() {
     for n_polls in 1..40 {
         let mut call = Box::pin(store.record(&group));
         let mut left = n_polls;
-        // Stops waiting after so many turns of the executor.
+        // Drops the call after `n_polls` polls.
         let given_up = std::future::poll_fn(|context| {
             left -= 1;
             match call.as_mut().poll(context) {
@@ -226,7 +226,7 @@ async fn a_full_disk_refuses_the_group_and_the_store_recovers_by_itself() {
     let store = open(&directory).await;
     store.record(&records(1..=10)).await.unwrap();
     let mut lease = store.inner.writer.lease().await.unwrap();
-    // As many pages as there are: the next one is one too many.
+    // The database may not grow beyond its current size.
     sqlx::query("PRAGMA max_page_count = 1").fetch_one(lease.connection()).await.unwrap();
     lease.give_back(Ok(())).await.unwrap();
     let error = store.record(&records(11..=1_000)).await.unwrap_err();

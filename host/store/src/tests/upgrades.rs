@@ -1,4 +1,4 @@
-//! Stores of every older schema: brought up to date with all that is in them, also when an upgrade is killed half-way.
+//! Migrations from every older schema keep all data, even when a migration is killed half-way.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::*;
 use crate::connection::{self, Schema};
 use crate::migrations::MIGRATIONS;
 
-/// A store as the first so many migrations make it, with what the first of them can hold.
+/// Creates a store with the first `n_migrations` migrations, and fills the tables of the first one.
 async fn of_schema(n_migrations: usize, directory: &Path) {
     let first: Vec<Migration> = MIGRATIONS.iter().take(n_migrations).cloned().collect();
     let database = directory.join("tollgate.db");
@@ -35,7 +35,7 @@ async fn of_schema(n_migrations: usize, directory: &Path) {
     connection.close().await.unwrap();
 }
 
-/// The store opens, is up to date, and has everything it had.
+/// Checks that the store opens, has the current schema and has kept all data.
 async fn check_whole(directory: &Path, when: &str) {
     let store = Store::open(directory).await.unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let mut lease = store.inner.writer.lease().await.unwrap();
@@ -49,7 +49,7 @@ async fn check_whole(directory: &Path, when: &str) {
     store.record_with(&[record(2, "t-2")], &[update(3, 1, None, "applied")]).await.unwrap();
     store.close().await;
     let broken: Vec<StoreFinding> = examine(directory).await.unwrap();
-    // The modules and lists here are named by no true digest, and the first verdict says nothing.
+    // The modules and lists here have invalid digests, and the first verdict is empty.
     let is_meant =
         |finding: &&StoreFinding| ["modules", "lists", "verdicts", "rule sets"].contains(&finding.what);
     let broken: Vec<&StoreFinding> =
@@ -96,7 +96,7 @@ async fn an_upgrade_that_is_killed_at_any_statement_is_finished_by_the_next_star
             for statement in &statements[..n_run] {
                 run(&mut upgrade, statement).await;
             }
-            // What a killed process leaves is what lies there at this moment.
+            // A killed process leaves the files as they are at this moment.
             for file in fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap()) {
                 if !file.file_name().to_string_lossy().ends_with("-shm") {
                     fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
@@ -114,7 +114,7 @@ async fn run(connection: &mut SqliteConnection, statement: &str) {
     connection.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
 }
 
-/// What it does, one by one, and the note that it was done.
+/// Returns the statements of a migration, and the one that records it.
 fn statements(migration: &Migration) -> Vec<String> {
     let text: Vec<&str> =
         migration.sql.as_str().lines().filter(|line| !line.trim_start().starts_with("--")).collect();

@@ -1,4 +1,4 @@
-//! What was answered is kept.
+//! Checks that every acknowledged response is reflected in the store.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::durability::exchange::{Exchange, HeardAnswer};
 use crate::durability::replay::rank;
 
 impl Checker {
-    /// Every answer that came since the last time, held against what is stored now.
+    /// Compares every response since the last check with the store.
     pub(super) fn answers(&mut self) -> Vec<String> {
         let from = self.n_lines_checked;
         let is_new = |exchange: &&Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.line > from);
@@ -33,8 +33,8 @@ impl Checker {
         faults
     }
 
-    /// Who was sent away has left nothing, if something behind it was granted in the same life. Of what came last before a
-    /// disk that confirmed nothing, the next start alone can tell whether it is there.
+    /// Reports rows that are stored although every request for them was refused, if a later row was granted since the
+    /// last check. For the last rows before a fault, only the next start decides whether they are stored.
     pub(super) fn sent_away(&self, n_stored_before: u64) -> Vec<String> {
         let from = self.n_lines_checked;
         let of_this_life = |id: &str| -> Vec<&Exchange> {
@@ -76,7 +76,7 @@ impl Checker {
         }
     }
 
-    /// To the byte.
+    /// Compares the verdict byte by byte.
     fn check_verdict(&self, exchange: &Exchange, heard: &HeardAnswer) -> Result<(), String> {
         let transaction = exchange.json();
         let id = text(&transaction, "transaction_id").unwrap_or_default();
@@ -87,16 +87,16 @@ impl Checker {
         (kept.assessment == heard.text).then_some(()).ok_or_else(|| format!("stored as {}", kept.assessment))
     }
 
-    /// Somebody else has the id, with something else.
+    /// Checks that another transaction really has this id.
     fn check_conflict(&self, exchange: &Exchange) -> Result<(), String> {
         let transaction = exchange.transaction().unwrap_or_default();
         let kept = self.kept.get(&text(&transaction, "transaction_id").unwrap_or_default());
-        // What came over the webhook said more than the same transaction injected.
+        // A transaction from the webhook carries more than the same one injected.
         let is_other = kept.is_some_and(|kept| kept.eighths != eighths(&transaction) || kept.has_status);
         is_other.then_some(()).ok_or_else(|| "there is no such conflict".to_owned())
     }
 
-    /// The status has come so far at least.
+    /// Checks that the status has advanced at least this far.
     fn check_status(&self, exchange: &Exchange) -> Result<(), String> {
         let id = exchange.transaction_id().unwrap_or_default();
         let kept = self.kept.get(&id).ok_or("acknowledged, and its transaction is lost")?;
@@ -105,7 +105,7 @@ impl Checker {
         is_far.then_some(()).ok_or_else(|| format!("acknowledged, and the status is {stands:?}"))
     }
 
-    /// What was promised is shown, with the verdict that is stored and a status that has come no less far than it was told.
+    /// Checks a displayed transaction: the stored verdict, and a status no older than one acknowledged before.
     fn check_shown(&self, id: &str, exchange: &Exchange, heard: &HeardAnswer) -> Result<(), String> {
         let is_promised = self.promised.get(id).is_some_and(|line| *line < exchange.asked);
         if heard.status == 404 {
@@ -113,7 +113,7 @@ impl Checker {
         }
         let kept = self.kept.get(id).ok_or("shown, and lost")?;
         let shown: Value = serde_json::from_str(&heard.text).map_err(|error| error.to_string())?;
-        // Both end alike, behind the id and the transaction's own fields.
+        // Both texts end alike after the id and the transaction's fields.
         let verdict = kept.assessment.find(",\"verdict\":").and_then(|at| kept.assessment.get(at..));
         if text(&shown, "transaction_id").as_deref() != Some(id) || eighths(&shown) != kept.eighths {
             return Err("another transaction is shown".to_owned());
@@ -126,7 +126,7 @@ impl Checker {
         is_far.then_some(()).ok_or_else(|| "the status fell back".to_owned())
     }
 
-    /// How far the status was by the acknowledgements above a line.
+    /// Returns the furthest status acknowledged before a line.
     fn told_before(&self, id: &str, line: usize) -> u8 {
         let reports = self.by_id.get(id).into_iter().flatten().filter_map(|number| {
             let exchange = self.exchanges.get(number)?;

@@ -1,4 +1,4 @@
-//! What is stored was sent, is whole, and was judged as it had to be.
+//! Checks that every stored row was sent, is complete and has the correct verdict.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ impl Checker {
         self.check_assessment(row, &expected, rules).map_err(wrong)
     }
 
-    /// The answer that is kept says what this transaction had to be told.
+    /// Checks the stored assessment of a transaction.
     fn check_assessment(
         &self,
         row: &Row,
@@ -77,7 +77,7 @@ impl Checker {
         self.replay.update(update)
     }
 
-    /// What was sent under an id and is stored with every one of its fields.
+    /// Returns the transaction sent under this id whose fields are all stored.
     pub(in crate::durability) fn sent_as(&self, id: &str, stored: &Value) -> Option<Value> {
         let numbers = self.by_id.get(id)?;
         let brought = numbers.iter().filter_map(|number| self.exchanges.get(number)?.transaction());
@@ -86,7 +86,7 @@ impl Checker {
 }
 
 impl Exchange {
-    /// The transaction it brings, with the status that its event means.
+    /// Returns the transaction in the request, with the status that its event implies.
     pub(super) fn transaction(&self) -> Option<Value> {
         match self.path.as_str() {
             "/inject" => Some(self.json()),
@@ -101,7 +101,7 @@ impl Exchange {
         }
     }
 
-    /// `applied` of an event `transaction.applied`.
+    /// Returns `applied` for an event `transaction.applied`.
     pub(super) fn event_word(&self) -> Option<String> {
         let envelope = (self.path == "/ledgerwebhook").then(|| self.json())?;
         envelope.get("event")?.as_str()?.strip_prefix("transaction.").map(str::to_owned)
@@ -112,20 +112,20 @@ impl Exchange {
     }
 }
 
-/// Every field that was sent is there; and a status only when one was sent.
+/// Whether every field that was sent is stored, and a status only if one was sent.
 fn holds(stored: &Value, sent: &Value) -> bool {
     let Some(fields) = sent.as_object() else { return false };
     fields.iter().all(|(name, value)| stored.get(name) == Some(value))
         && stored.get("status").is_some_and(|status| !status.is_null()) == fields.contains_key("status")
 }
 
-/// The names of the rules in one of the lists of an assessment.
+/// Returns the rule names in one list of an assessment.
 fn names(said: &Value, member: &str) -> BTreeSet<String> {
     let list = said.get(member).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|rule| text(rule, "name")).collect()
 }
 
-/// What these rules mean together: one that failed never means that all is well.
+/// Returns the combined verdict of these rules. A failed rule never yields `approve`.
 fn verdict_of(triggered: &BTreeSet<String>, failed: &BTreeSet<String>) -> (&'static str, f64) {
     let is_only_marked = triggered.iter().all(|name| crate::durability::rules::is_marker(name));
     match (triggered.is_empty(), is_only_marked) {
@@ -144,7 +144,7 @@ pub(super) fn text(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
 }
 
-/// Amounts of the traffic are whole eighths.
+/// Returns the amount in eighths; the traffic uses only multiples of one eighth.
 #[expect(clippy::cast_possible_truncation, reason = "amounts of the traffic are small")]
 pub(super) fn eighths(transaction: &Value) -> i64 {
     (transaction.get("amount").and_then(Value::as_f64).unwrap_or(f64::NAN) * 8.0) as i64

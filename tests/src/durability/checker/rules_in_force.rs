@@ -1,4 +1,4 @@
-//! Which rules were in force in which version, and that what was said about rules holds.
+//! Determines which rules were in force in each version, and checks the acknowledged rule changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl RulesInForce {
         self.versions.contains(&version)
     }
 
-    /// The names of the rules of a version that match whatever comes.
+    /// Returns the names of the always-matching rules of a version.
     pub(super) fn markers_at(&self, version: u64) -> impl Iterator<Item = String> {
         let is_in_force = move |member: &&Member| {
             member.since <= version && member.until.is_none_or(|until| version < until)
@@ -39,7 +39,7 @@ impl RulesInForce {
         names.filter(|name| is_marker(name))
     }
 
-    /// What was saved is there, what was removed is gone, and nothing else happened.
+    /// Checks that saved rules are present, removed rules are gone, and nothing else changed.
     pub(super) fn faults<'e>(&self, exchanges: impl Iterator<Item = &'e Exchange>) -> Vec<String> {
         let mut faults = Vec::new();
         let mut names: BTreeSet<String> = THRESHOLDS.iter().map(|rule| rule.name()).collect();

@@ -1,23 +1,23 @@
-//! The body of one function, instruction by instruction.
+//! Checks the body of one function, instruction by instruction.
 
 use super::Violation;
 use super::cursor::{Cursor, Stop};
 use super::limits::{BLOCK_DEPTH_MAX, BLOCKS_MAX, BODY_BYTES_MAX, LOCALS_MAX};
 use super::module::Module;
 
-/// What one body may refer to, and what was counted in it.
+/// The context of one body, and its counts.
 pub(super) struct Body<'m> {
     module: &'m Module,
     n_locals: u64,
     n_blocks: usize,
-    /// Whether each open block is an `if` that may still have an `else`; the function itself lies at the bottom.
+    /// Whether each open block is an `if` that may still have an `else`; the function itself comes first.
     open: Vec<bool>,
     deepest: usize,
     n_targets: usize,
 }
 
 impl<'m> Body<'m> {
-    /// Reads one body. How many targets its branch tables have.
+    /// Reads one body. Returns the number of targets in its branch tables.
     pub(super) fn check(
         module: &'m Module,
         n_params: usize,
@@ -62,7 +62,7 @@ impl<'m> Body<'m> {
         Ok(body.n_targets)
     }
 
-    /// One instruction; what is wrong with the type of a block.
+    /// Reads one instruction. Returns a problem with the type of a block, if any.
     fn instruction(&mut self, code: u8, cursor: &mut Cursor<'_>) -> Result<Option<String>, Stop> {
         match code {
             0x00 | 0x01 | 0x0f | 0x1a | 0x1b | 0x45..=0xc4 => {}
@@ -80,7 +80,7 @@ impl<'m> Body<'m> {
                 for _ in 0..=n_targets {
                     self.label(cursor)?;
                 }
-                // The one that is taken otherwise counts as well.
+                // The default target counts as well.
                 self.n_targets += n_targets + 1;
             }
             0x10 => below(cursor.index()?, self.module.functions.len(), "function")?,
@@ -102,7 +102,7 @@ impl<'m> Body<'m> {
         Ok(None)
     }
 
-    /// The second level: saturating conversions and bulk memory, and nothing behind them.
+    /// Reads a prefixed instruction: only saturating conversions and bulk memory are allowed.
     fn prefixed(&self, cursor: &mut Cursor<'_>) -> Result<(), Stop> {
         let memory =
             |cursor: &mut Cursor<'_>| below(usize::from(cursor.byte()?), self.module.n_memories, "memory");
@@ -133,7 +133,7 @@ impl<'m> Body<'m> {
         self.open.push(is_if);
         self.deepest = self.deepest.max(self.open.len() - 1);
         let index = match cursor.signed(33)? {
-            // Nothing, or one value.
+            // No result, or one value.
             -64 | -4..=-1 => return Ok(None),
             index => usize::try_from(index).map_err(|_| format!("the block type {index}"))?,
         };
@@ -155,7 +155,7 @@ impl<'m> Body<'m> {
     }
 }
 
-/// One of the four types of numbers.
+/// Checks for one of the four number types.
 pub(super) fn value_type(byte: u8) -> Result<u8, Stop> {
     if matches!(byte, 0x7c..=0x7f) { Ok(byte) } else { Err(format!("the value type {byte:#04x}")) }
 }

@@ -1,9 +1,9 @@
-//! Bytes, read from front to back.
+//! A forward reader of bytes.
 
-/// Why reading stopped.
+/// Reason for the end of reading.
 pub(super) type Stop = String;
 
-/// A place in some bytes.
+/// A position in some bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'b> {
     bytes: &'b [u8],
@@ -32,7 +32,7 @@ impl<'b> Cursor<'b> {
         Ok(taken)
     }
 
-    /// An unsigned LEB128 of 32 bits.
+    /// Reads an unsigned 32-bit LEB128 number.
     pub(super) fn number(&mut self) -> Result<u32, Stop> {
         let mut value: u64 = 0;
         for group in 0..5 {
@@ -49,7 +49,7 @@ impl<'b> Cursor<'b> {
         usize::try_from(self.number()?).map_err(|error| error.to_string())
     }
 
-    /// A signed LEB128 of so many bits: its bytes are consumed, and they are few enough. Its value.
+    /// Reads a signed LEB128 number of this many bits, in at most the necessary number of bytes.
     pub(super) fn signed(&mut self, bits: u32) -> Result<i64, Stop> {
         let mut value: i128 = 0;
         for group in 0..bits.div_ceil(7) {
@@ -67,7 +67,7 @@ impl<'b> Cursor<'b> {
         Err(format!("a number too long for {bits} bits"))
     }
 
-    /// What stands behind the instruction of a constant.
+    /// Reads the operand of a constant instruction.
     pub(super) fn literal(&mut self, code: u8) -> Result<(), Stop> {
         match code {
             0x41 => self.signed(32).map(|_| ()),

@@ -1,8 +1,8 @@
-//! The manifest as plain JSON.
+//! Checks the manifest as plain JSON.
 
 use serde_json::Value;
 
-/// The most of each list of needs.
+/// Maximum length of each list of needs.
 const NEEDS: [(&str, usize); 7] = [
     ("fields", 256),
     ("texts", 256),
@@ -15,7 +15,7 @@ const NEEDS: [(&str, usize); 7] = [
 const VERDICTS: [&str; 6] = ["allow", "approve", "alert", "review", "deny", "block"];
 const WINDOW_SECONDS_MAX: u64 = 400 * 86_400;
 
-/// Everything that is wrong with it.
+/// Returns all violations of the manifest.
 pub(super) fn violations(bytes: &[u8]) -> Vec<String> {
     let Ok(manifest) = serde_json::from_slice::<Value>(bytes) else {
         return vec!["no JSON".to_owned()];
@@ -59,7 +59,7 @@ pub(super) fn violations(bytes: &[u8]) -> Vec<String> {
     found
 }
 
-/// Of an ISO 8601 duration of days, hours, minutes and seconds, in this order.
+/// Returns the seconds of an ISO 8601 duration of days, hours, minutes and seconds, in this order.
 fn seconds(text: &str) -> Option<u64> {
     let (mut total, mut digits, mut units) = (0_u64, String::new(), "DTHMS");
     for letter in text.strip_prefix('P')?.chars() {

@@ -1,4 +1,4 @@
-//! The sections of a module, in their order, each once.
+//! Reads the sections of a module, in order and at most once each.
 
 use super::code::{Body, below, value_type};
 use super::cursor::{Cursor, Stop};
@@ -8,7 +8,7 @@ const I32: u8 = 0x7f;
 const I64: u8 = 0x7e;
 const F64: u8 = 0x7c;
 
-/// What the host offers, once more: name, parameters, results.
+/// The host functions, repeated here: name, parameters, results.
 const HOST: [(&str, &[u8], &[u8]); 20] = [
     ("number", &[I32], &[F64]),
     ("symbol", &[I32], &[I32]),
@@ -32,20 +32,20 @@ const HOST: [(&str, &[u8], &[u8]); 20] = [
     ("member_operand", &[I32, I32], &[I32]),
 ];
 
-/// What was read of a module.
+/// The contents read from a module.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// Parameters and results.
+    /// Parameters and results of each type.
     pub(super) types: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The type of each function, imported ones first.
+    /// Type of each function, imported ones first.
     pub(super) functions: Vec<usize>,
     n_imported: usize,
     pub(super) n_tables: usize,
     pub(super) n_memories: usize,
-    /// Whether each can change.
+    /// Whether each global is mutable.
     pub(super) globals: Vec<bool>,
     pub(super) n_elements: usize,
-    /// As announced.
+    /// The announced number of data segments.
     pub(super) data_count: Option<usize>,
     n_data: usize,
     n_bodies: usize,
@@ -56,7 +56,7 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// Reads every section; the error is where reading had to stop.
+    /// Reads every section. The error describes where reading had to stop.
     pub(super) fn read(&mut self, bytes: &[u8], found: &mut Vec<Violation>) -> Result<(), Stop> {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(8)? != b"\0asm\x01\0\0\0" {
@@ -90,7 +90,7 @@ impl Module {
         Ok(())
     }
 
-    /// What holds of the whole.
+    /// Checks properties of the whole module.
     pub(super) fn judge(&self, found: &mut Vec<Violation>) {
         if !self.was_read {
             return;
@@ -335,7 +335,7 @@ fn value_types(section: &mut Cursor<'_>) -> Result<Vec<u8>, Stop> {
     (0..section.number()?).map(|_| value_type(section.byte()?)).collect()
 }
 
-/// The least of some limits; the most is at least that.
+/// Returns the minimum of a limit; the maximum must not be less.
 fn limits_of(section: &mut Cursor<'_>) -> Result<u32, Stop> {
     match section.byte()? {
         0 => section.number(),
@@ -347,7 +347,7 @@ fn limits_of(section: &mut Cursor<'_>) -> Result<u32, Stop> {
     }
 }
 
-/// One constant and the end.
+/// Reads one constant and the end of the expression.
 fn constant(section: &mut Cursor<'_>) -> Result<(), Stop> {
     let code = section.byte()?;
     section.literal(code)?;

@@ -1,5 +1,5 @@
-//! Payments to an IBAN whose check digits do not hold: a typing error, or somebody who tries out accounts, which the rule
-//! thinks the likelier the more this account has paid within the hour.
+//! Matches payments to an IBAN with wrong check digits. The cause is a typing error or an attempt to probe accounts.
+//! The score rises with the number of payments this account made within the last hour.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ rule!(matches, "../manifest.json");
 const IBAN: Field = Field(0);
 const PAYMENTS_WITHIN_THE_HOUR: Aggregate = Aggregate(0);
 
-/// The longest IBAN, and blanks after every fourth character.
+/// Length of the longest IBAN, with a blank after every fourth character.
 const IBAN_BYTES_MAX: usize = 42;
 
 fn matches() -> bool {
@@ -31,7 +31,7 @@ fn matches() -> bool {
     true
 }
 
-/// Whether the number that an IBAN stands for, its first four characters moved to the end, leaves 1 when divided by 97.
+/// Checks an IBAN: with its first four characters moved to the end, its number must leave 1 when divided by 97.
 fn holds(iban: &str) -> bool {
     let symbols = || iban.bytes().filter(|byte| *byte != b' ');
     let mut rest = 0;

@@ -1,13 +1,13 @@
-//! What is kept is loaded when it is to the last bit what was written here, and otherwise made again.
+//! Tests of the cache: only files exactly as written here are loaded; all others are compiled again.
 
 use super::super::cache::Cache;
 use super::super::key::MAC_BYTES;
 use super::*;
 use tollgate_model::instruction::Grant;
 
-/// Of bytes changed one by one.
+/// Random byte changes tried by default.
 const CHANGES: usize = 300;
-/// Of bytes changed one by one, when everything is tried.
+/// Random byte changes tried in the full run.
 const CHANGES_FULL: usize = 10_000;
 
 impl Fixture {
@@ -24,14 +24,14 @@ impl Fixture {
         Cache::open(self.folder.path(), self.sandbox.fingerprint()).unwrap()
     }
 
-    /// Looks that the good module is taken from what is kept, or that it is not.
+    /// Checks whether the valid module is loaded from the cache.
     #[track_caller]
     fn check_kept(&self, is_kept: bool) {
         let admitted = self.only_keeping().admit(GOOD, Grant::default());
         assert_eq!(admitted.is_ok(), is_kept, "{:?}", admitted.map(drop));
     }
 
-    /// Has it made again, and looks that it is kept then.
+    /// Checks that the module is not cached, compiles it, and checks that it is cached.
     #[track_caller]
     fn check_made_again(&self) {
         self.check_kept(false);
@@ -68,7 +68,7 @@ fn what_differs_in_a_bit_is_never_loaded() {
     let is_full = std::env::var_os("TOLLGATE_PROOF").is_some_and(|value| value == "full");
     let n_changes = if is_full { CHANGES_FULL } else { CHANGES };
     let mut random = fastrand::Rng::with_seed(1);
-    // The MAC, and the whole header of what the engine would read.
+    // The MAC and the header that the engine would read.
     let header = 0..MAC_BYTES + 64;
     let places = header.chain(std::iter::repeat_with(|| random.usize(..whole.len())).take(n_changes));
     for place in places.collect::<Vec<_>>() {
@@ -92,14 +92,14 @@ fn what_differs_is_made_again() {
     }
     fs::write(fixture.kept(), [whole.as_slice(), b"\0"].concat()).unwrap();
     fixture.check_made_again();
-    // What was made of another module, with a MAC that is right for that one.
+    // The artifact of another module, with a valid MAC for that module.
     fixture.keeping().admit(&another(1), Grant::default()).unwrap();
     fs::copy(fixture.at(ContentDigest::of(&another(1))), fixture.kept()).unwrap();
     fixture.check_made_again();
-    // Far larger than anything that was ever written.
+    // Far larger than any artifact.
     fs::File::create(fixture.kept()).unwrap().set_len(1 << 40).unwrap();
     fixture.check_made_again();
-    // No file at all.
+    // No file, and then a symbolic link.
     fs::remove_file(fixture.kept()).unwrap();
     fixture.check_made_again();
     fs::remove_file(fixture.kept()).unwrap();
@@ -163,7 +163,7 @@ fn what_nobody_needs_is_removed() {
     assert!(digests.iter().all(|digest| fixture.at(*digest).exists()));
     fixture.keeping().retain(&digests[..1]);
     assert!(fixture.at(digests[0]).exists() && !fixture.at(digests[1]).exists());
-    // What belongs to another engine goes; what nobody here made stays.
+    // Folders of other engines are removed; unrelated folders stay.
     let others = [all.join("ab".repeat(32)), all.join("notes")];
     others.iter().for_each(|other| fs::create_dir(other).unwrap());
     fixture.check_kept(true);
@@ -178,7 +178,7 @@ fn what_is_kept_is_bounded_in_files_and_bytes() {
             let digest = ContentDigest::of(&[n]);
             cache.write(digest, &vec![n; n_bytes]);
             assert!(cache.read(digest).is_some(), "the last one is there");
-            // The file system's clock may be coarse.
+            // The clock of the file system may be coarse.
             let early = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(n));
             fs::File::options().write(true).open(fixture.at(digest)).unwrap().set_modified(early).unwrap();
         }

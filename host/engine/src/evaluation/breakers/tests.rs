@@ -1,4 +1,4 @@
-//! Rules that fail, in a row and not.
+//! Tests of failure streaks.
 
 use std::sync::Arc;
 
@@ -45,7 +45,6 @@ fn rule_set() -> RuleSet {
     RuleSet::new(1, vec![rule(1), rule(2)], lists)
 }
 
-/// What two rules say.
 fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
     let mut outcomes = RuleOutcomes::none_of(2);
     outcomes.note(0, first);
@@ -53,7 +52,7 @@ fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
     outcomes
 }
 
-/// How many failures it takes until the first rule is reported, if it ever is.
+/// Checks after how many failures the first rule is reported; `None` for never.
 #[track_caller]
 fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option<u64>) {
     let rule_set = rule_set();
@@ -66,7 +65,7 @@ fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option
         reported.map(|failing| (failing.id, failing.n_failures)),
         expected.map(|n| (InstructionId(1), n))
     );
-    // Nobody acted upon it: it is reported again, and not soon.
+    // Without a reaction it is reported again, after many more failures.
     let mut last = expected;
     while let Ok(again) = failing.try_recv() {
         assert_eq!(Some(again.n_failures), last.map(|last| last + FAILURES_MAX));

@@ -1,4 +1,4 @@
-//! The bodies of functions: what makes them dear to compile is bounded here.
+//! Limits on function bodies, which bound the cost of compiling them.
 
 use tollgate_guest_abi::limits::{
     BLOCK_DEPTH_MAX, BLOCKS_MAX, BODY_BYTES_MAX, BRANCH_TARGETS_MAX, LOCALS_MAX,
@@ -7,11 +7,11 @@ use wasmparser::{BinaryReaderError, BlockType, FuncType, FunctionBody, Operator}
 
 use super::finding::{AdmissionCheck, AdmissionFindings};
 
-/// The bodies read so far.
+/// Totals of the bodies read so far.
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
     pub(super) n_read: usize,
-    /// Of all `br_table` of the module.
+    /// Targets of all `br_table` instructions in the module.
     n_branch_targets: u64,
 }
 
@@ -21,12 +21,12 @@ struct Blocks {
     n: usize,
     depth: usize,
     deepest: usize,
-    /// The first that is not of one result at most.
+    /// Offset of the first block with parameters or more than one result.
     odd: Option<usize>,
 }
 
 impl Bodies {
-    /// Reads the next body; its function has this many parameters.
+    /// Reads the next body, whose function has `n_params` parameters.
     pub(super) fn read(
         &mut self,
         body: &FunctionBody<'_>,

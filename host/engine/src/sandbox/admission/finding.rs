@@ -1,29 +1,27 @@
-//! What a check has to say.
+//! Findings of the admission checks.
 
 use std::fmt;
 
-/// Most findings that are listed: after so many the author has enough to do.
 const FINDINGS_MAX: usize = 50;
 
-/// A check of a module that failed.
+/// A failed check of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdmissionFinding {
-    /// Which check: a stable word.
+    /// Stable name of the check.
     pub check: &'static str,
-    /// Where in the module, in bytes; `None` where no place is at fault.
+    /// Byte offset in the module; `None` if the finding has no location.
     pub offset: Option<usize>,
-    /// What is wrong, for people; one line.
+    /// Description of the problem, on one line.
     pub message: String,
 }
 
-/// Why a module is not let in: every check that failed, at least one.
+/// The reason a module is refused: every failed check, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct AdmissionRefusal {
-    /// In the order of the bytes, as far as they have a place.
+    /// Findings in order of their offsets, where they have one.
     pub findings: Vec<AdmissionFinding>,
 }
 
-/// The named checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sandbox) enum AdmissionCheck {
     Size,
@@ -75,7 +73,6 @@ impl AdmissionCheck {
     }
 }
 
-/// What the checks have found so far.
 #[derive(Debug, Default)]
 pub(super) struct AdmissionFindings {
     found: Vec<AdmissionFinding>,
@@ -98,7 +95,7 @@ impl AdmissionFindings {
         }
     }
 
-    /// One more than the limit is a finding.
+    /// Adds a finding if `n` exceeds the limit.
     pub(super) fn limit(&mut self, check: AdmissionCheck, offset: usize, what: &str, n: u64, n_max: u64) {
         if n > n_max {
             self.add(check, Some(offset), || format!("{what}: {n}, at most {n_max} are allowed"));
@@ -111,15 +108,14 @@ impl AdmissionFindings {
 }
 
 impl AdmissionRefusal {
-    /// With this one finding.
     #[must_use]
     pub(in crate::sandbox) fn of(check: AdmissionCheck, message: &str) -> Self {
-        // Whoever said it may have taken several lines for it.
+        // The message may have several lines.
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ").escape_debug().to_string();
         Self { findings: vec![AdmissionFinding { check: check.as_str(), offset: None, message }] }
     }
 
-    /// Of a module that could not be compiled; for people, one line.
+    /// Creates the refusal of a module that could not be compiled; the message is reduced to one line.
     #[must_use]
     pub fn of_compilation(message: &str) -> Self {
         Self::of(AdmissionCheck::Compilation, message)

@@ -1,4 +1,4 @@
-//! What a module says of itself: readable, and within what scripts may say.
+//! Checks that a manifest is readable and within the limits of scripts.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ use tollgate_model::pattern::CompiledPattern;
 use super::finding::{AdmissionCheck, AdmissionFindings};
 use crate::sandbox::plain_text::is_plain;
 
-/// Reads the one manifest there is.
+/// Reads the only manifest.
 pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut AdmissionFindings) -> Option<Manifest> {
     match sections {
         [] => {
@@ -40,7 +40,7 @@ pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut AdmissionFindings
     }
 }
 
-/// Everything that the compiler sees to in scripts.
+/// Checks every limit that the compiler enforces for scripts.
 pub(super) fn check(manifest: &Manifest, findings: &mut AdmissionFindings) {
     let mut checks = ManifestChecks { findings, n_nodes: 0, n_patterns: 0 };
     manifest.rules.iter().for_each(|rule| checks.rule(rule));
@@ -49,7 +49,7 @@ pub(super) fn check(manifest: &Manifest, findings: &mut AdmissionFindings) {
 
 struct ManifestChecks<'f> {
     findings: &'f mut AdmissionFindings,
-    /// Of all conditions and lists.
+    /// Nodes of all conditions and lists.
     n_nodes: usize,
     n_patterns: usize,
 }
@@ -173,7 +173,7 @@ impl ManifestChecks<'_> {
         self.path(&spec.field);
     }
 
-    /// Whether there is anything below this depth to look at.
+    /// Counts a node. Returns whether its children are within the limits.
     fn enter(&mut self, depth: usize) -> bool {
         self.n_nodes += 1;
         if depth == CONDITION_DEPTH_MAX + 1 {
@@ -230,7 +230,7 @@ impl ManifestChecks<'_> {
     }
 }
 
-/// As scripts name rules and lists.
+/// Whether a name is valid for rules and lists in scripts.
 fn is_name(name: &str) -> bool {
     let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
     !name.is_empty()

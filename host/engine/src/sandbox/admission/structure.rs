@@ -1,4 +1,4 @@
-//! The walk over the sections of a module.
+//! Reads the sections of a module.
 
 use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
 use tollgate_guest_abi::limits::{
@@ -15,10 +15,9 @@ use super::body::Bodies;
 use super::finding::{AdmissionCheck, AdmissionFindings};
 use tollgate_model::instruction::{Origin, PAGE_BYTES};
 
-/// Under this name a module exports its memory, so that texts can be copied.
+/// The export name of a module's memory, which the host uses to copy texts.
 pub(in crate::sandbox) const MEMORY_EXPORT: &str = "memory";
 
-/// What a module consists of.
 pub(super) struct Structure<'m> {
     origin: Origin,
     /// Type of each function, imported ones first.
@@ -31,11 +30,11 @@ pub(super) struct Structure<'m> {
     exports_evaluate: bool,
     exports_memory: bool,
     bodies: Bodies,
-    /// Every manifest section: where it begins and what is in it.
+    /// All manifest sections: offset and contents.
     pub(super) manifests: Vec<(usize, &'m [u8])>,
-    /// Whether something of one call could be left for the next.
+    /// Whether the module has state that could survive a call.
     pub(super) remembers: bool,
-    /// Whether it was read to its end.
+    /// Whether the module was read to its end.
     pub(super) is_whole: bool,
 }
 
@@ -139,7 +138,7 @@ impl<'m> Structure<'m> {
         Ok(())
     }
 
-    /// What a module stores, and code.
+    /// Checks storage sections and code.
     fn look_at_storage(
         &mut self,
         payload: Payload<'m>,
@@ -201,7 +200,7 @@ impl<'m> Structure<'m> {
                 let n_params = self.type_of(place).map_or(0, |function| function.params().len());
                 self.bodies.read(&body, n_params, &self.types, findings)?;
             }
-            // The validator judges the rest: headers, order, unknown sections.
+            // The validator checks the rest: headers, order and unknown sections.
             _ => {}
         }
         Ok(())
@@ -220,7 +219,7 @@ impl<'m> Structure<'m> {
         }
     }
 
-    /// What the compiler's own modules never have.
+    /// Forbids a section in modules of the compiler.
     fn forbid(&self, findings: &mut AdmissionFindings, check: AdmissionCheck, at: usize, what: &str) {
         if self.origin == Origin::Compiler {
             findings.add(check, Some(at), || format!("a compiled rule has no {what}"));
@@ -297,7 +296,7 @@ impl<'m> Structure<'m> {
                 self.exports_memory = true;
                 true
             }
-            // What linkers leave behind. It cannot change, so it says nothing.
+            // Linkers export immutable globals, which are harmless.
             (ExternalKind::Global, _) => {
                 self.origin != Origin::Compiler && self.mutable_globals.get(index) == Some(&false)
             }

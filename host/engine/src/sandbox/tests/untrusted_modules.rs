@@ -1,4 +1,4 @@
-//! Modules that can remember, that speak, and that ask too much.
+//! Tests of modules with state, with their own score and reason, and with excessive calls.
 
 use super::*;
 

@@ -1,22 +1,22 @@
-//! Addresses as attackers spell them.
+//! Addresses in the spellings that attackers use.
 
 use super::*;
 use crate::git::RepositoryAddressError;
 use crate::git::network::SystemNetwork;
 
-/// What the door takes by default: public hosts over HTTPS.
+/// The default policy for API callers: public hosts over HTTPS.
 fn by_default() -> NetworkPolicy {
     NetworkPolicy { schemes: vec![Scheme::Https], hosts: Vec::new(), allow_private: false }
 }
 
-/// How a refusal is found: by grammar, by the rules, by a name's addresses.
+/// Reports which check refuses an address: grammar or policy.
 fn judge(reach: &NetworkPolicy, text: &str) -> Result<String, String> {
     let (address, _) = RepositoryAddress::parse(text).map_err(|error| format!("grammar: {error}"))?;
     reach.admit(&address).map_err(|error| format!("rules: {error}"))?;
     Ok(address.to_string())
 }
 
-/// Hosts that mean this machine or its neighbours, whatever the scheme around them.
+/// Hosts that mean this machine or its network, whatever the scheme.
 const PRIVATE_HOSTS: [&str; 52] = [
     "127.0.0.1",
     "127.1",
@@ -72,7 +72,7 @@ const PRIVATE_HOSTS: [&str; 52] = [
     "[::1%lo]",
 ];
 
-/// Whole addresses that no parser may be talked into.
+/// Addresses that the parser must refuse.
 const HOSTILE: [&str; 54] = [
     "",
     " https://host.example/a",

@@ -1,4 +1,4 @@
-//! Every connection of a relay, so that each can be closed from outside, and none is begun once all are.
+//! All connections of a relay. They can be closed from outside; afterwards no other can begin.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,19 +7,19 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Connections that lead to the remote; libgit2 opens one or two at a time.
+/// Maximum number of connections to the remote; libgit2 opens one or two at a time.
 const ADMITTED_MAX: usize = 16;
-/// Connections that have yet to say what they want. Strangers can fill these; each that comes sends the oldest away, and
-/// the worker speaks at once.
+/// Maximum number of connections without a valid request. Other processes can fill these; each new one evicts the
+/// oldest. The worker sends its request at once.
 const WAITING_MAX: usize = 32;
 
-/// Names a connection; the later, the larger.
+/// Id of a connection; ids increase.
 pub(super) type ConnectionId = u64;
 
 #[derive(Default)]
 pub(super) struct Connections {
     open: Mutex<TrackedConnection>,
-    /// Said when all are closed for good.
+    /// Signalled when all are closed for good.
     closed: Condvar,
 }
 
@@ -27,13 +27,12 @@ pub(super) struct Connections {
 struct TrackedConnection {
     next: ConnectionId,
     waiting: BTreeMap<ConnectionId, TcpStream>,
-    /// There, and on to the remote.
+    /// Local connection, and the one to the remote.
     admitted: BTreeMap<ConnectionId, Vec<TcpStream>>,
     is_closed: bool,
 }
 
 impl Connections {
-    /// One that came.
     pub(super) fn enter(&self, client: &TcpStream) -> io::Result<ConnectionId> {
         client.set_nodelay(true)?;
         let client = client.try_clone()?;
@@ -52,7 +51,7 @@ impl Connections {
         Ok(id)
     }
 
-    /// One that has said what the worker says: no stranger sends it away any more.
+    /// Marks a connection as the worker's; from now on it cannot be evicted.
     pub(super) fn admit(&self, id: ConnectionId) -> io::Result<()> {
         let mut open = self.open.lock();
         let client = open.waiting.remove(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
@@ -63,7 +62,7 @@ impl Connections {
         Ok(())
     }
 
-    /// Where one that was admitted leads.
+    /// Registers the remote end of an admitted connection.
     pub(super) fn lead(&self, id: ConnectionId, remote: &TcpStream) -> io::Result<()> {
         remote.set_nodelay(true)?;
         let remote = remote.try_clone()?;
@@ -73,14 +72,13 @@ impl Connections {
         Ok(())
     }
 
-    /// One that is over.
     pub(super) fn leave(&self, id: ConnectionId) {
         let mut open = self.open.lock();
         open.waiting.remove(&id);
         open.admitted.remove(&id);
     }
 
-    /// All are over, and no other is begun.
+    /// Closes all connections and refuses new ones.
     pub(super) fn close(&self) {
         let mut open = self.open.lock();
         open.is_closed = true;
@@ -92,7 +90,7 @@ impl Connections {
         self.closed.notify_all();
     }
 
-    /// Waits until all are closed; `false` when they are not by then.
+    /// Waits until all are closed; returns `false` if they are not closed by the deadline.
     pub(super) fn are_closed_by(&self, deadline: Instant) -> bool {
         let mut open = self.open.lock();
         while !open.is_closed {

@@ -1,4 +1,4 @@
-//! One request and its answer: there, then back.
+//! One HTTP request and its response.
 
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -8,15 +8,14 @@ use super::head::{self, BodyFraming, RequestHead};
 use super::pump::{LOOK_EVERY, PIECE_BYTES, is_nothing_yet};
 use super::{RelayCut, RelayShared};
 
-/// Longest line that announces a chunk, in bytes.
+/// Longest size line of a chunk, in bytes.
 const CHUNK_LINE_BYTES_MAX: u64 = 64;
 
-/// A connection to a remote, with TLS or without.
 pub(super) trait RemoteStream: Read + Write {}
 impl<T: Read + Write> RemoteStream for T {}
 
-/// Sends the request on and lets the answer back. The answer is waited for even when the remote stops listening: it may
-/// have refused before it had heard everything.
+/// Forwards the request and returns the response. It reads the response even if sending fails: the remote may have
+/// refused before it read the whole request.
 pub(super) fn exchange(
     way: &RelayShared,
     client: &TcpStream,
@@ -89,13 +88,13 @@ fn answer(
         }
         bytes.extend_from_slice(new);
         if let Some((answered, rest)) = head::split(&mut bytes) {
-            // Wherever a remote would send us instead, nobody follows.
+            // Redirects are not followed.
             let Some(answered) = head::of_one_answer(&answered) else {
                 way.cut(RelayCut::Elsewhere);
                 return Ok(());
             };
             if head::is_question_for_credentials(&answered) {
-                // A second question means that the first answer was wrong: asking for ever helps nobody.
+                // A repeated challenge means that the credentials were wrong; retrying would not help.
                 if is_authorized {
                     way.cut(RelayCut::Refused);
                     return Ok(());

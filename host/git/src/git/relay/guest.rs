@@ -1,9 +1,9 @@
-//! Whose connection it is: Linux tells which process holds the other end.
+//! Finds the process at the other end of a connection, on Linux.
 
 use std::fs;
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 
-/// Whether a process holds the other end of a connection of this machine.
+/// Returns whether a process holds the other end of a local connection.
 pub(super) fn holds(process: u32, here: &TcpStream) -> bool {
     let (Ok(SocketAddr::V4(theirs)), Ok(SocketAddr::V4(ours))) = (here.peer_addr(), here.local_addr()) else {
         return false;
@@ -16,9 +16,9 @@ pub(super) fn holds(process: u32, here: &TcpStream) -> bool {
         .any(|file| fs::read_link(file.path()).is_ok_and(|target| target.as_os_str() == held.as_str()))
 }
 
-/// The number of the socket that goes from one address to the other.
+/// Returns the inode of the socket that connects these addresses.
 fn inode_of(from: SocketAddrV4, to: SocketAddrV4) -> Option<String> {
-    // This one is there also where /proc has nothing but processes.
+    // Available even where `/proc` contains only processes.
     let table = fs::read_to_string("/proc/self/net/tcp").ok()?;
     let (from, to) = (shown(from), shown(to));
     table.lines().find_map(|line| {
@@ -28,7 +28,7 @@ fn inode_of(from: SocketAddrV4, to: SocketAddrV4) -> Option<String> {
     })
 }
 
-/// As the table has it: the four bytes as one number of this machine.
+/// Formats an address like the table: the four bytes as one number in native byte order.
 fn shown(address: SocketAddrV4) -> String {
     format!("{:08X}:{:04X}", u32::from_ne_bytes(address.ip().octets()), address.port())
 }

@@ -1,4 +1,4 @@
-//! The one request of a connection: it has to know the key, and to want what the operation is about.
+//! The only request of a connection: it must contain the key and match the operation.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,31 +10,30 @@ use tollgate_model::secret::Secret;
 
 use super::{GitService, RelayShared};
 
-/// Longest head, in bytes, and how long it may take: it comes from this very machine.
+/// Maximum size of a head, in bytes, and time limit for it; clients are local.
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A request, as it goes on to the remote.
+/// A request as forwarded to the remote.
 pub(super) struct RequestHead {
     pub(super) bytes: Vec<u8>,
     pub(super) body: BodyFraming,
-    /// Whether it shows credentials.
+    /// Whether it contains credentials.
     pub(super) is_authorized: bool,
-    /// What was read of the body already.
+    /// Bytes of the body that were already read.
     pub(super) rest: Vec<u8>,
 }
 
-/// How the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyFraming {
-    /// Bytes; 0 where there is none.
+    /// Length in bytes; 0 without a body.
     Length(u64),
-    /// By an empty chunk.
+    /// Chunks, terminated by an empty one.
     Chunked,
 }
 
-/// Reads the head of a request and addresses it to the remote. An error for whoever is a stranger.
+/// Reads the head of a request and rewrites it for the remote. Fails if the request is not the worker's.
 pub(super) fn take(client: &TcpStream, way: &RelayShared) -> io::Result<RequestHead> {
     let (head, rest) = read(client)?;
     let text = String::from_utf8(head).map_err(|_| untrusted())?;
@@ -56,12 +55,12 @@ pub(super) fn take(client: &TcpStream, way: &RelayShared) -> io::Result<RequestH
     Ok(RequestHead { bytes, body, is_authorized, rest })
 }
 
-/// Answers that there is no way.
+/// Responds that the remote cannot be reached.
 pub(super) fn refuse(mut client: &TcpStream) {
     client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
 }
 
-/// The head with its empty line, and what came behind it.
+/// Reads the head including its empty line, and the bytes behind it.
 fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     client.set_read_timeout(Some(HEAD_TIMEOUT))?;
     let mut bytes = Vec::new();
@@ -81,15 +80,15 @@ fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     }
 }
 
-/// Head and rest, once the head is whole.
+/// Splits off the head once it is complete.
 pub(super) fn split(bytes: &mut Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)> {
     let end = bytes.windows(END_OF_HEAD.len()).position(|four| four == END_OF_HEAD)?;
     let rest = bytes.split_off(end + END_OF_HEAD.len());
     Some((std::mem::take(bytes), rest))
 }
 
-/// The head of an answer behind which no other comes on its connection; `None` for a redirect, for what is not final and
-/// for what is no answer.
+/// Rewrites a response head so that the connection closes afterwards. `None` for a redirect, an interim response, or
+/// invalid data.
 pub(super) fn of_one_answer(head: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(head).ok()?;
     let (line, fields) = text.split_once("\r\n")?;
@@ -100,7 +99,7 @@ pub(super) fn of_one_answer(head: &[u8]) -> Option<Vec<u8>> {
     Some(with_fields(line, &["Connection: close"], fields, &["connection", "keep-alive"]).into_bytes())
 }
 
-/// A first line, fields of ours, and those of a head but some.
+/// Builds a head from a first line, our fields, and the given fields except those in `without`.
 fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> String {
     let is_kept = |field: &&str| {
         let name = field.split(':').next().unwrap_or_default();
@@ -115,8 +114,8 @@ fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> Str
     head
 }
 
-/// The request under the remote's own name, with credentials where they are due. The connection ends with its answer, so
-/// that every request passes here.
+/// Rewrites a request for the remote, with credentials if the remote asked for them. It closes the connection after one
+/// response, so that every request passes through here.
 fn addressed_to(way: &RelayShared, head: &str, authorization: Option<&str>) -> Option<String> {
     let (line, fields) = head.split_once("\r\n")?;
     let (method, target) = line.strip_suffix(" HTTP/1.1")?.split_once(' ')?;
@@ -142,7 +141,7 @@ fn untrusted() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "the request is not the worker's")
 }
 
-/// The status of an answer.
+/// Returns whether the response asks for credentials (status 401).
 pub(super) fn is_question_for_credentials(answer: &[u8]) -> bool {
     const STATUS: &[u8] = b" 401 ";
     answer.get(b"HTTP/1.1".len()..).is_some_and(|rest| rest.starts_with(STATUS))

@@ -1,4 +1,4 @@
-//! Bytes there and back, counted and timed.
+//! Copies bytes in both directions, counted and timed.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -8,22 +8,21 @@ use std::time::Duration;
 
 use super::{RelayCut, RelayShared};
 
-/// How often a quiet connection looks at the time.
+/// Interval at which an idle connection checks the deadline.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How much is carried at a time.
 pub(super) const PIECE_BYTES: usize = 64 * 1024;
 
-/// Carries both directions until one of them ends, or the limits do.
+/// Copies both directions until one of them ends or a limit is reached.
 pub(super) fn both_ways(way: &RelayShared, client: &TcpStream, remote: &TcpStream) {
     thread::scope(|scope| {
         scope.spawn(|| one_way(way, client, remote, false));
         one_way(way, remote, client, true);
-        // Nobody answers any more: there is nothing left to ask.
+        // The remote has ended, so further requests are pointless.
         client.shutdown(Shutdown::Both).ok();
     });
 }
 
-/// Whether a read only found nothing so far.
+/// Returns whether a read failed only because no data is available yet.
 pub(super) fn is_nothing_yet(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

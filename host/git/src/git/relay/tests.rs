@@ -1,4 +1,4 @@
-//! The relay between a client and a remote of the test's own.
+//! The relay between a test client and a test remote.
 
 use std::io::{Read as _, Write as _};
 
@@ -9,7 +9,7 @@ use crate::git::network::SystemNetwork;
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// A remote that reads one request head and answers these bytes, then waits for the end.
+/// A remote that reads one request head, sends these bytes, then waits for the end.
 fn remote(answer: Vec<u8>) -> (SocketAddr, JoinHandle<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,19 +47,19 @@ fn route(manner: RelayTransport, addresses: Vec<SocketAddr>) -> RelayRoute {
     }
 }
 
-/// For this very process, as if it were the worker.
+/// Opens a relay that accepts this process as the worker.
 fn open(route: RelayRoute) -> Relay {
     let relay = Relay::open(route).unwrap();
     relay.admit(std::process::id());
     relay
 }
 
-/// What the worker asks first, with these fields.
+/// The worker's first request, with these fields.
 fn listing(relay: &Relay, fields: &str) -> String {
     format!("GET /{}/info/refs?service=git-upload-pack HTTP/1.1\r\n{fields}\r\n", relay.way.key)
 }
 
-/// Everything that comes back for a request.
+/// Sends a request and reads up to `n_bytes` of the response.
 fn ask(relay: &Relay, request: &str, n_bytes: usize) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", relay.port())).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
@@ -95,7 +95,7 @@ fn unknown_clients_are_refused_and_disturb_nobody() {
         "CONNECT git.example:80 HTTP/1.1".to_owned(),
         "GET /info/refs?service=git-upload-pack HTTP/1.1".to_owned(),
         format!("GET /{guess}/info/refs?service=git-upload-pack HTTP/1.1"),
-        // Not even the worker may want anything else of the remote.
+        // Even the worker may not request anything else.
         format!("GET /{key}/info/refs?service=git-receive-pack HTTP/1.1"),
         format!("GET /{key}/../other.git/info/refs?service=git-upload-pack HTTP/1.1"),
         format!("POST /{key}/git-receive-pack HTTP/1.1"),
@@ -110,7 +110,7 @@ fn unknown_clients_are_refused_and_disturb_nobody() {
     assert!(serving.join().unwrap().starts_with("GET /a.git/info/refs?service=git-upload-pack "));
 }
 
-/// A network in which a connection takes until the test says so.
+/// A network in which a connection completes only when the test allows it.
 struct SlowNetwork {
     begun: std::sync::mpsc::SyncSender<()>,
     goes_on: Mutex<std::sync::mpsc::Receiver<()>>,
@@ -140,7 +140,7 @@ fn unknown_clients_do_not_push_the_worker_out_while_it_waits_for_the_remote() {
         has_begun.recv_timeout(LONG).unwrap();
         let mut untrusted_modules: Vec<_> =
             (0..100).map(|_| TcpStream::connect(("127.0.0.1", relay.port())).unwrap()).collect();
-        // The first was sent away by those that came later: all of them have been here.
+        // Later connections evicted the first, so all of them have arrived.
         untrusted_modules[0].set_read_timeout(Some(LONG)).unwrap();
         assert_eq!(untrusted_modules[0].read(&mut [0]).unwrap(), 0);
         go_on.send(()).unwrap();
@@ -166,7 +166,7 @@ fn bytes_are_carried_for_the_worker_alone() {
     assert_eq!(serving.join().unwrap(), "worker\r\n\r\n");
 }
 
-/// Answers each connection with the next of these, and gives the fields that came.
+/// Serves one of these answers per connection, and returns the fields received.
 fn remote_of_many(answers: Vec<&'static str>) -> (SocketAddr, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -213,7 +213,7 @@ fn a_remote_without_a_trusted_certificate_hears_nothing() {
     let address = listener.local_addr().unwrap();
     let serving = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // No TLS, and not as if it were waiting for any.
+        // Not TLS, but an unsolicited HTTP response.
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
         let mut heard = Vec::new();
         stream.read_to_end(&mut heard).ok();
@@ -298,7 +298,7 @@ fn a_handshake_that_drips_is_over_when_time_is_up() {
     let serving = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        // A record of the handshake, byte by byte: each comes well before patience with a single read ends.
+        // A handshake record, byte by byte: no single read reaches its timeout.
         let record = [0x16, 0x03, 0x03, 0x3f, 0xff].into_iter().chain(std::iter::repeat_n(0, 16_000));
         let mut heard = [0; 1024];
         for byte in record {

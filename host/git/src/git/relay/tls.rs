@@ -1,4 +1,4 @@
-//! TLS to a remote, its certificate held against the authorities that the system trusts.
+//! TLS to a remote, verified against the certificate authorities of the system.
 
 use std::net::TcpStream;
 
@@ -6,7 +6,7 @@ use openssl::ssl::SslStream;
 
 use crate::tls::connector;
 
-/// A connection whose other end has proved that it is this host; `None` when it has not.
+/// Connects and verifies that the other end is this host; `None` if that fails.
 pub(super) fn connect(host: &str, stream: TcpStream) -> Option<SslStream<TcpStream>> {
     let connector = connector().ok()?;
     match connector.connect(host, stream) {

@@ -1,4 +1,4 @@
-//! The way to a remote by name, in a world of the test's own.
+//! Resolving and reaching a remote by name, in a test network.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 
 use super::*;
 
-/// Public, and nobody is ever connected to it.
+/// A public address; no test connects to it.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(8, 8, 8, 8);
 
-/// A name server that says something else each time, and a network that leads nowhere but to this machine.
+/// A name server whose answer changes with each query, and a network that leads only to this machine.
 struct Rebinding {
     answers: Mutex<Vec<Vec<Ipv4Addr>>>,
     n_questions: Mutex<usize>,
@@ -40,7 +40,7 @@ impl Network for Rebinding {
     }
 }
 
-/// A remote by name that may be anywhere public.
+/// A remote given by name; any public address is allowed.
 fn remote(port: u16) -> Remote {
     let (address, credentials) =
         RepositoryAddress::parse(&format!("http://rebinding.example:{port}/rules.git")).unwrap();
@@ -53,7 +53,7 @@ fn set_out(port: u16, network: &Arc<Rebinding>) -> Result<Option<Relay>, GitErro
     remote(port).set_out(GitService::Fetch, Duration::from_secs(20), network)
 }
 
-/// Sends what a worker would, and gives what is answered.
+/// Sends a worker's request and returns the response.
 fn ask(relay: &Relay) -> String {
     let url = relay.url();
     let path = url.splitn(4, '/').nth(3).unwrap();
@@ -78,7 +78,7 @@ fn a_name_that_turns_to_loopback_leads_nowhere() {
     assert_eq!(relay.cut(), Some(RelayCut::Unreachable));
     drop(relay);
     assert_eq!((*network.n_questions.lock(), &*network.connected.lock()), (1, &vec![(PUBLIC, port).into()]));
-    // The next operation asks again, and is refused before anything is connected.
+    // The next operation resolves again, and is refused before it connects.
     assert!(matches!(set_out(port, &network), Err(GitError::NotAllowed(_))));
     assert_eq!((*network.n_questions.lock(), network.connected.lock().len()), (2, 1));
     let nobody = inside.accept().unwrap_err();

@@ -1,4 +1,4 @@
-//! Links behind which rule files lie: they are not followed, and whoever made one has to know that.
+//! Reports links to rule files. They are not followed, so an author has to learn about them.
 
 use git2::{ObjectType, Oid, Repository};
 
@@ -6,22 +6,20 @@ use super::{LINK, Leaves, UnfitReason, escaped};
 use crate::git::GitError;
 use crate::git::rule_path::{LISTS, PathKind};
 
-/// Most links on the way to one target, as Linux has it.
+/// Maximum number of links on the way to one target; the limit of Linux.
 const LINKS_MAX: usize = 40;
-/// Longest target that is read, in bytes.
 const TARGET_BYTES_MAX: usize = 4096;
 
-/// Where a link leads.
 enum LinkTarget {
     Folder(Oid),
-    /// A file, or nothing.
+    /// A file, or a path that does not exist.
     NoFolder,
-    /// Out of the repository, or into a submodule.
+    /// Outside the repository, or in a submodule.
     Unseen,
 }
 
 impl Leaves {
-    /// Lists each link to a folder with rule files, and each behind which there may be some.
+    /// Reports each link to a folder with rule files, and each whose target cannot be read.
     pub(super) fn look_behind_links(&mut self, repository: &Repository, root: Oid) -> Result<(), GitError> {
         for (path, blob) in std::mem::take(&mut self.links) {
             let unfit = match self.target(repository, root, &path, blob)? {
@@ -39,7 +37,7 @@ impl Leaves {
         Ok(())
     }
 
-    /// Goes to where a link leads, part by part, through other links too.
+    /// Resolves a link part by part, including links on the way.
     fn target(
         &mut self,
         repository: &Repository,
@@ -51,7 +49,7 @@ impl Leaves {
         at.pop();
         let Some(mut ahead) = target_of(repository, blob)? else { return Ok(LinkTarget::Unseen) };
         let mut n_links = 1;
-        // What is still to go is taken from its end.
+        // The parts are in reverse order, so the next one is at the end.
         while let Some(part) = ahead.pop() {
             match &*part {
                 b"" | b"." => continue,
@@ -82,7 +80,7 @@ impl Leaves {
         Ok(found.map_or(LinkTarget::NoFolder, |(folder, ..)| LinkTarget::Folder(folder)))
     }
 
-    /// The object at a path, none of whose folders is a link.
+    /// Finds the object at a path, without following links.
     fn find(
         &mut self,
         repository: &Repository,
@@ -105,7 +103,7 @@ impl Leaves {
         Ok(found)
     }
 
-    /// Whether there is a file below a folder that is a rule by its name, or right in it one that is a list.
+    /// Returns whether there is a rule file below a folder, or a list directly in it if `is_lists` is set.
     fn find_rule_files(
         &mut self,
         repository: &Repository,
@@ -130,7 +128,7 @@ impl Leaves {
     }
 }
 
-/// The parts of a link's target, the last one first; `None` where it begins at the root of a machine, or is too long to be one.
+/// Returns the parts of a link's target in reverse order; `None` if it is an absolute path or too long.
 fn target_of(repository: &Repository, blob: Oid) -> Result<Option<Vec<Vec<u8>>>, GitError> {
     let odb = repository.odb().map_err(GitError::Damaged)?;
     let (n_bytes, _) = odb.read_header(blob).map_err(GitError::Damaged)?;

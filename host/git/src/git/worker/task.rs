@@ -1,4 +1,4 @@
-//! Fetch and push, as libgit2 does them, within the worker's walls.
+//! Fetch and push with libgit2, within a confined worker.
 
 use std::cell::Cell;
 use std::fs;
@@ -17,10 +17,9 @@ use crate::git::{
     tree,
 };
 
-/// Largest commit, in bytes: its parents are read as long as anybody walks through the history.
+/// Largest commit, in bytes. Walking the history reads every commit on the way.
 const COMMIT_BYTES_MAX: u64 = 64 << 10;
 
-/// Does it.
 pub(super) fn carry_out(request: &WorkerRequest) -> Result<TaskOutcome, TaskFailure> {
     git2::opts::enable_caching(false);
     let repository =
@@ -34,7 +33,7 @@ pub(super) fn carry_out(request: &WorkerRequest) -> Result<TaskOutcome, TaskFail
     }
 }
 
-/// One operation, and what was noted on the way.
+/// A running operation and its observations.
 struct GitOperation<'r> {
     request: &'r WorkerRequest,
     deadline: Instant,
@@ -82,7 +81,7 @@ impl<'r> GitOperation<'r> {
         Ok(TaskOutcome::Fetched { branch, commit: head.oid().to_string() })
     }
 
-    /// Whether anything came. When nobody can tell, it did.
+    /// Returns whether anything was received; assumes so if the folder cannot be read.
     fn is_news(&self) -> bool {
         let packs = fs::read_dir(self.request.git_directory.join("objects/pack"));
         packs.map_or(true, |mut packs| packs.next().is_some())
@@ -119,7 +118,7 @@ impl<'r> GitOperation<'r> {
         });
         callbacks.certificate_check(|certificate, _| {
             let Some(key) = certificate.as_hostkey() else {
-                // The relay speaks TLS, and looks at certificates.
+                // The relay performs TLS and verifies certificates.
                 return Ok(CertificateCheckStatus::CertificatePassthrough);
             };
             let is_trusted = key.hash_sha256().is_some_and(|digest| self.trusts(digest));
@@ -132,7 +131,7 @@ impl<'r> GitOperation<'r> {
         callbacks
     }
 
-    /// A second question means that the first answer was wrong: asking for ever helps nobody.
+    /// Returns the login. A repeated question means that it was wrong; retrying would not help.
     fn log_in(&self, allowed: CredentialType) -> Result<Cred, git2::Error> {
         let refuse = |why: &str| {
             self.is_refused.set(true);
@@ -157,13 +156,13 @@ impl<'r> GitOperation<'r> {
         }
     }
 
-    /// Whether this is the SHA-256 digest of a trusted host key.
+    /// Returns whether this is the SHA-256 digest of a trusted host key.
     fn trusts(&self, digest: &[u8; 32]) -> bool {
         let Login::Ssh { host_keys, .. } = &self.request.login else { return false };
         host_keys.contains(&credentials::fingerprint(digest))
     }
 
-    /// What was noted says more than libgit2 does.
+    /// Converts an error; recorded observations are more precise than libgit2.
     fn explain(&self, error: &git2::Error) -> TaskFailure {
         if self.is_untrusted.get() {
             TaskFailure::Untrusted
@@ -179,7 +178,7 @@ impl<'r> GitOperation<'r> {
     }
 }
 
-/// A small pack may hold giants. The service reads objects with libgit2, too: none that it could meet is one.
+/// Checks all object sizes: a small pack may unpack to huge objects, and the service reads objects with libgit2, too.
 fn check_sizes(repository: &Repository) -> Result<(), TaskFailure> {
     let odb = repository.odb().map_err(|error| explain(&error))?;
     let mut n_bytes = 0_u64;
@@ -203,13 +202,13 @@ fn check_sizes(repository: &Repository) -> Result<(), TaskFailure> {
     }
 }
 
-/// What the service is going to read is read here first: what takes too much memory or time for that ends here.
+/// Reads the commit like the service will, so that excessive memory or time ends the worker instead.
 fn check_commit(repository: &Repository, commit: Oid) -> Result<(), TaskFailure> {
-    // An object of another kind under a branch's name is no branch.
+    // A branch must refer to a commit.
     repository.find_commit(commit).map_err(|_| TaskFailure::NoBranch)?;
     match tree::read(repository, commit) {
         Err(GitError::Damaged(error)) => Err(explain(&error)),
-        // Over a limit or not: the service finds that too, and says which.
+        // The service detects exceeded limits again, and reports them.
         _ => Ok(()),
     }
 }

@@ -1,11 +1,10 @@
-//! Workers that do not do as they should.
+//! Misbehaving workers.
 
 use super::*;
 
-/// Nobody waits longer for one.
 const LONG: Duration = Duration::from_secs(20);
 
-/// What comes of a worker that is this line of the shell.
+/// Runs a request with this shell command as the worker.
 fn run(line: &str, time_max_ms: u64) -> Result<TaskOutcome, WorkerEnd> {
     let program = ProcessLauncher::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
     let worker = Worker { program: Some(program), time_max: LONG };
@@ -44,7 +43,7 @@ fn how_a_worker_ended_is_said() {
     check("ulimit -c 0; kill -XCPU $$", "TooSlow");
     check("echo nonsense", "exit status: 0");
     check("exec yes", "it says too much");
-    // It does not even end when it is asked to say something.
+    // It closes its output but does not exit.
     check("exec >&-; exec sleep 100", "was ended by SIGKILL");
 }
 
@@ -65,6 +64,6 @@ fn a_worker_that_does_not_end_is_ended_in_time() {
 
 #[test]
 fn a_signal_for_the_group_of_the_service_is_not_for_a_worker() {
-    // The fifth field of the line is the group; a process that leads one has its number.
+    // The fifth field is the process group; a group leader has its own id there.
     check("read -r _ _ _ _ group _ < /proc/self/stat; [ \"$group\" = $$ ] && exit 7", "exit status: 7");
 }

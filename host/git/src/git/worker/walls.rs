@@ -1,4 +1,4 @@
-//! What a worker takes away from itself before it touches anything of a stranger's.
+//! Limits and confinement of a worker, applied before it touches untrusted data.
 
 use std::path::Path;
 
@@ -7,26 +7,27 @@ use crate::confinement::{self, Confinement, LimitError, PathAccess, ProcessLimit
 use crate::git::TRANSFER_BYTES_MAX;
 
 pub(super) const LIMITS: ProcessLimits = ProcessLimits {
-    // The clock on the wall, which the service looks at, is stricter as a rule.
+    // The wall-clock limit of the service is usually stricter.
     processor_seconds: 600,
     // A few of the largest objects at a time.
     memory_bytes: 256 << 20,
-    // With packs that are mapped and the program itself.
+    // Includes mapped packs and the program itself.
     address_bytes: 2 << 30,
-    // A whole transfer, and what an index of it or a thin pack adds.
+    // A whole transfer, plus the additions of an index or a thin pack.
     file_bytes: TRANSFER_BYTES_MAX + (64 << 20),
-    // Every fetch with news leaves a pack in the clone, and libgit2 keeps each open.
+    // Every fetch of new objects leaves a pack in the clone, and libgit2 keeps all packs open.
     open_files: 4_096,
 };
-/// Read by libgit2 whenever it opens a repository, and overruled at once; it cannot be told not to.
+/// libgit2 reads this file whenever it opens a repository; that cannot be disabled. The clone's configuration replaces
+/// it at once.
 const CONFIGURATION: &str = "/etc/gitconfig";
 
-/// What needs to know nothing of the request.
+/// Applies the limits that do not depend on the request.
 pub(super) fn limit() -> Result<(), LimitError> {
     confinement::limit(&LIMITS)
 }
 
-/// All else.
+/// Applies the limits and the confinement for a request.
 pub(super) fn raise(request: &WorkerRequest) -> Confinement {
     confinement::limit_processor(request.time_max_ms.div_ceil(1000) + 1).ok();
     let mut places: Vec<(&Path, PathAccess)> = vec![
@@ -35,7 +36,7 @@ pub(super) fn raise(request: &WorkerRequest) -> Confinement {
         (Path::new(CONFIGURATION), PathAccess::Read),
     ];
     if let Some(neighbour) = &request.neighbour {
-        // Who pushes to a path of this machine writes there.
+        // A push to a local path writes there.
         let is_written = matches!(request.task, Task::Push { .. });
         places.push((neighbour, if is_written { PathAccess::Write } else { PathAccess::Read }));
     }

@@ -1,4 +1,4 @@
-//! The worker's side: walls first, then the one task.
+//! Main function of a worker: confines itself, then runs one task.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::{process, thread};
@@ -8,15 +8,14 @@ use super::{task, walls};
 use crate::confinement::note;
 use crate::git::transfer::plain;
 
-/// Longest request, in bytes.
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;
-/// The exit code of a worker that cannot work here, was asked for nothing, or whose service is gone.
+/// Exit code of a worker that cannot work here, has no valid request, or whose service is gone.
 pub(super) const FAILED: u8 = 3;
 
-/// Does what standard input asks for, and says on standard output what came of it. The exit code: 0 when it has said it.
+/// Reads a request from standard input, runs it, and writes the reply to standard output. Returns the exit code: 0 once
+/// the reply is written.
 ///
-/// Not for people: the service starts this. It takes rights away from its process for good, and ends the process when
-/// standard input ends.
+/// Only the service starts this. It gives up rights of its process irrevocably, and exits when standard input closes.
 #[must_use]
 pub fn work(needs_walls: bool) -> u8 {
     note("setting its limits");
@@ -29,7 +28,7 @@ pub fn work(needs_walls: bool) -> u8 {
     let mut line = Vec::new();
     let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
     let Ok(request) = serde_json::from_slice::<WorkerRequest>(&line) else { return FAILED };
-    // From here on, before libgit2 has done anything, there is no way out but the relay.
+    // From here on, before libgit2 runs, the relay is the only way to reach a remote.
     note("raising its walls (Landlock, seccomp)");
     let walls = walls::raise(&request);
     if needs_walls && walls.is_one_missing() {
@@ -51,19 +50,19 @@ pub fn work(needs_walls: bool) -> u8 {
     if said.and_then(|()| io::stdout().flush()).is_ok() { 0 } else { FAILED }
 }
 
-/// What an error of libgit2 means where nobody has noted another reason.
+/// Converts an error of libgit2 for which no other reason was observed.
 pub(super) fn explain(error: &git2::Error) -> TaskFailure {
     use git2::{ErrorClass, ErrorCode};
     match (error.code(), error.class()) {
         (ErrorCode::Auth, _) => TaskFailure::Refused,
         (ErrorCode::NotFastForward, _) => TaskFailure::PushRefused,
-        // Memory has a limit, and what is unpacked needs more.
+        // Memory is limited, and the unpacked data needs more.
         (_, ErrorClass::NoMemory) => TaskFailure::TooLarge,
-        // libgit2 has a limit of its own, far above ours.
+        // libgit2's own limit, far above ours.
         (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => TaskFailure::TooLarge,
-        // What was here is not what it was; the rest of the world has nothing to do with it.
+        // The local objects are damaged; the remote is not the cause.
         (_, ErrorClass::Odb | ErrorClass::Zlib) => TaskFailure::Damaged(plain(error.message())),
-        // What a remote says in its own words may hold anything.
+        // A message of the remote may contain anything.
         (_, ErrorClass::Net) if error.message().contains("remote") => {
             TaskFailure::Other("the remote reported an error".to_owned())
         }

@@ -1,4 +1,4 @@
-//! Transactions and questions of every kind, by chance.
+//! Random transactions and queries of every kind.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tollgate_model::transaction::{Json, Transaction};
 
 use crate::sample::{Sample, literal, number, text};
 
-/// Numbers without a pattern, the same for the same seed (splitmix64).
+/// A pseudo-random generator with a seed (splitmix64).
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -66,7 +66,7 @@ fn any_json(dice: &mut Dice) -> Json {
     }
 }
 
-/// `n_words`: how many different accounts; `span`: over how many seconds.
+/// Returns a transaction; `n_words` is the number of accounts, `span` the range of event times in seconds.
 pub(super) fn any_transaction(dice: &mut Dice, n_words: usize, span: usize) -> Arc<Transaction> {
     let mut metadata = vec![("card", any_json(dice))];
     if dice.one_in(2) {
@@ -85,7 +85,7 @@ pub(super) fn any_transaction(dice: &mut Dice, n_words: usize, span: usize) -> A
     Arc::new(sample.build())
 }
 
-/// Mostly those that are often there and often equal.
+/// Returns mostly fields that are often present and often equal.
 fn any_field(dice: &mut Dice) -> FieldPath {
     let n_choices = dice.pick(&[3, 6, FIELDS.len()]);
     FieldPath::parse(FIELDS[dice.below(n_choices)])
@@ -142,7 +142,7 @@ fn any_list(dice: &mut Dice) -> ListSource {
     }
 }
 
-/// What keys are made of.
+/// Returns a condition that a key can answer.
 fn any_equality(dice: &mut Dice) -> Condition {
     let field = any_field(dice);
     let other = match dice.below(3) {
@@ -199,7 +199,7 @@ pub(super) fn any_aggregate(dice: &mut Dice) -> AggregateSpec {
         3 | 4 => Condition::All((0..=dice.below(3)).map(|_| any_condition(dice, 2)).collect()),
         _ => any_condition(dice, 3),
     };
-    // Fields that are numbers often enough to be measured, among others.
+    // Includes fields that are numbers often enough to be measured.
     let value = match dice.below(4) {
         0 => any_field(dice),
         1 => FieldPath::parse("metadata.card"),

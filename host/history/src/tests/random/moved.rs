@@ -1,11 +1,11 @@
-//! Entries that move: from one shelf to another, and from what they were to what they become.
+//! Entries that move between key tables, and entries that change.
 
 use super::*;
 use crate::key::ExportKey;
 use crate::timeline::TimelineRuns;
 
 impl Story {
-    /// Every series is emptied into another, which takes its place.
+    /// Exports every series into a new key table, which replaces the old one.
     pub(super) fn move_to_copy(&mut self) {
         self.history.each_series(|series| {
             let mut key_table = series.empty_key_table(series.columns());
@@ -21,7 +21,7 @@ impl Story {
         });
     }
 
-    /// Some transactions that are there turn into others, at their places; doing it twice changes nothing more.
+    /// Replaces some transactions by others, once or twice; the second time changes nothing.
     pub(super) fn change_some(&mut self) {
         for _ in 0..self.dice.below(10) {
             if self.reference.rows.is_empty() {
@@ -39,7 +39,7 @@ impl Story {
         }
     }
 
-    /// What was changed is as it was: neither what is durable nor what may be taken back knows of changes.
+    /// Undoes these changes, which neither the durable steps nor a retraction include.
     pub(super) fn change_back(&mut self) {
         while let Some((sequence, old, new)) = self.changed.pop() {
             self.history.each_series(|series| series.replace_transaction(sequence, &new, &old));

@@ -1,4 +1,4 @@
-//! The same after restarts: from a snapshot, from an older one, with other questions than before.
+//! Restarts: from a snapshot, from an older one, and with other queries than before.
 
 use std::path::Path;
 use tollgate_guest_abi::Semantics;
@@ -6,7 +6,6 @@ use tollgate_guest_abi::Semantics;
 use super::*;
 use crate::RestorationObserver;
 
-/// Nobody watches, nobody stops it.
 struct Unwatched;
 
 impl RestorationObserver for Unwatched {
@@ -16,7 +15,7 @@ impl RestorationObserver for Unwatched {
 }
 
 impl Story {
-    /// What is not durable is gone, and so are some of the questions; others are asked for the first time.
+    /// Restarts from the durable steps and a snapshot. Some queries are gone, others are new.
     fn restart_from(&mut self, file: &Path) -> (u64, u64) {
         let last = self.archive.last();
         let past = Arc::<Archive>::clone(&self.archive);
@@ -55,7 +54,7 @@ fn restarted_histories_answer_as_the_reference_does() {
             let n_rows = story.dice.pick(&[10, 60, 300]);
             story.admit(n_rows);
             story.settle();
-            // The last round has the file of the one before it.
+            // The last round uses the file of the one before it.
             if round < 2 {
                 story.history.write_snapshot(&file, None, &|| true).unwrap();
             }

@@ -1,17 +1,15 @@
-//! What the rows of a run have in common: widths, bases, and their sum.
+//! The head of encoded rows: widths, bases and the sum of the amounts.
 
 use tollgate_model::decimal::Decimal;
 
 use super::EncodedRow;
 
-/// What stands before the rows.
 pub(super) const HEAD_BYTES: usize = 48;
-/// The width of an amount that is written out: its digits, its scale.
+/// Width of an amount written in full: its digits and its scale.
 pub(super) const EXACT_BYTES: u8 = 17;
-/// Units event times often are multiples of, in microseconds.
+/// Units of which event times are often multiples, in microseconds.
 const UNITS: [u64; 3] = [1, 1_000, 1_000_000];
 
-/// What all rows have in common.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowsHead {
     pub(super) n_rows: u8,
@@ -19,22 +17,20 @@ pub(super) struct RowsHead {
     pub(super) sequence_width: u8,
     pub(super) amount_width: u8,
     pub(super) n_columns: u16,
-    /// Times are multiples of this of [`UNITS`] above the first.
+    /// Index into [`UNITS`]; times are multiples of that unit after the first.
     pub(super) unit: u8,
     pub(super) scale: u8,
-    /// The first.
+    /// Event time of the first row, in microseconds since 1970 UTC.
     pub(super) micros: i64,
-    /// The lowest.
     pub(super) sequence: u64,
-    /// Any amount: the others are more or less than it.
+    /// Base of the amounts: that of some row; the others are relative to it.
     pub(super) units: i64,
-    /// Of what the amounts are more or less, when they are no wider than [`SUMMED_BYTES_MAX`].
+    /// Sum of the amounts relative to the base, when they are no wider than `SUMMED_BYTES_MAX`.
     pub(super) sum: i64,
-    /// How far the highest sequence number is above the lowest.
+    /// Highest sequence number minus the lowest.
     pub(super) above: u64,
 }
 
-/// What is written of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowNumbers {
     pub(super) micros: u64,
@@ -43,11 +39,10 @@ pub(super) struct RowNumbers {
 }
 
 impl RowsHead {
-    /// With the widths that these rows need.
     pub(super) fn fitting(rows: &[EncodedRow]) -> Self {
         let micros = rows.first().map_or(0, |row| row.micros);
         let since = |row: &EncodedRow| row.micros.wrapping_sub(micros).cast_unsigned();
-        // Of one row its own time tells what the next will be like.
+        // With a single row, its own time predicts the unit of the next.
         let is_unit = |unit: u64| match rows {
             [row] => row.micros.unsigned_abs().is_multiple_of(unit),
             rows => rows.iter().all(|row| since(row).is_multiple_of(unit)),
@@ -81,7 +76,7 @@ impl RowsHead {
         }
     }
 
-    /// What is written of a row; `None` when that takes more than other widths.
+    /// Returns the numbers to write for a row; `None` when it needs more than other widths.
     #[inline]
     pub(super) fn measure(&self, row: &EncodedRow) -> Option<RowNumbers> {
         let since = row.micros.wrapping_sub(self.micros).cast_unsigned();
@@ -101,7 +96,6 @@ impl RowsHead {
         Some(RowNumbers { micros, sequence, amount })
     }
 
-    /// Whether the widths are those of these numbers, or larger ones.
     #[inline]
     pub(super) fn fits(&self, numbers: &RowNumbers) -> bool {
         is_within(numbers.micros, self.micros_width)
@@ -109,7 +103,7 @@ impl RowsHead {
             && (self.amount_width == EXACT_BYTES || signed_width(numbers.amount) <= self.amount_width)
     }
 
-    /// With widths that these numbers fit as well.
+    /// Returns a head with widths that these numbers fit as well.
     pub(super) fn widened_for(&self, numbers: &RowNumbers) -> Self {
         Self {
             micros_width: self.micros_width.max(width_of(numbers.micros)),
@@ -119,7 +113,6 @@ impl RowsHead {
         }
     }
 
-    /// With one row more.
     #[inline]
     pub(super) fn count(&mut self, numbers: &RowNumbers) {
         self.n_rows += 1;
@@ -127,7 +120,7 @@ impl RowsHead {
         self.sum = self.sum.wrapping_add(numbers.amount);
     }
 
-    /// Writes a row behind which there is none yet, only zeros, seven of them at least: by whole words.
+    /// Writes a row by full words. At least seven bytes must follow it, all zero.
     #[inline]
     pub(super) fn put_last(
         &self,
@@ -159,7 +152,7 @@ impl RowsHead {
         }
     }
 
-    /// Writes a row, and nothing beside it.
+    /// Writes a row and touches no other byte.
     pub(super) fn put(
         &self,
         bytes: &mut [u8],
@@ -255,13 +248,11 @@ impl RowsHead {
     }
 }
 
-/// How many bytes a number needs.
 const fn width_of(number: u64) -> u8 {
     // At most 8.
     (u64::BITS - number.leading_zeros()).div_ceil(8) as u8
 }
 
-/// Whether a number needs no more bytes than these.
 #[inline]
 const fn is_within(number: u64, width: u8) -> bool {
     match number.checked_shr(8 * width as u32) {
@@ -270,7 +261,6 @@ const fn is_within(number: u64, width: u8) -> bool {
     }
 }
 
-/// How many bytes a number with a sign needs.
 const fn signed_width(number: i64) -> u8 {
     if number == 0 {
         return 0;

@@ -1,4 +1,4 @@
-//! Whatever is put into rows comes back, in order.
+//! Rows are read as they were written, in order.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn row(micros: i64, sequence: u64, amount: &str, code: u8) -> EncodedRow {
     EncodedRow { micros, sequence: Sequence(sequence), amount, codes: [code].into_iter().collect() }
 }
 
-/// One by one in this order, and all at once.
+/// Checks rows inserted one by one in this order, and written all at once.
 #[track_caller]
 fn check(rows: &[EncodedRow]) {
     let mut one_by_one = Vec::new();

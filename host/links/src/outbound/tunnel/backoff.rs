@@ -1,9 +1,9 @@
-//! How long to wait before the next attempt: anywhere up to a ceiling that doubles, so that many who lost the same peer do
-//! not come back together.
+//! The wait before the next attempt: random, up to a ceiling that doubles, so that clients of one peer do not reconnect
+//! together.
 
 use std::time::Duration;
 
-/// Counts attempts since the last connection that held.
+/// The backoff state: the attempts since the last stable connection.
 #[derive(Debug)]
 pub(super) struct Backoff {
     min: Duration,
@@ -11,14 +11,12 @@ pub(super) struct Backoff {
     n_attempts: u32,
 }
 
-/// One wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
-    /// Before which attempt, the first being 1.
+    /// Number of the attempt that follows, starting at 1.
     pub(super) n_attempts: u32,
-    /// It could have been as long as this.
+    /// Upper bound of the wait.
     pub(super) ceiling: Duration,
-    /// It is as long as this.
     pub(super) time: Duration,
 }
 

@@ -1,17 +1,17 @@
-//! The observer of the tunnel, which counts what it does.
+//! The observer of the tunnel, for metrics.
 
 use std::fmt::Debug;
 
-/// Counts what the tunnel does.
+/// Receives the events of the tunnel.
 pub trait TunnelObserver: Debug + Send + Sync {
-    /// There is a connection.
+    /// Called when the tunnel connects.
     fn tunnel_came_up(&self);
-    /// There is none.
+    /// Called when the tunnel is down.
     fn tunnel_went_down(&self);
-    /// A notification was handed to the system for the dashboard.
+    /// Called when a notification was written to the connection.
     fn notice_sent(&self);
-    /// A notification was not, for this reason.
+    /// Called when a notification was not sent, with the reason.
     fn notice_not_sent(&self, reason: &'static str);
-    /// The dashboard said something.
+    /// Called when the dashboard sent a message, which is ignored.
     fn tunnel_message_ignored(&self);
 }

@@ -1,4 +1,4 @@
-//! One connection of the tunnel, from its handshake to its end.
+//! One connection of the tunnel, from handshake to close.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,35 +17,33 @@ use super::{Notice, SendError, TunnelOptions};
 use crate::outbound::TrustStore;
 use crate::outbound::connection::PeerStream;
 
-/// Longest message of the dashboard, in bytes; a frame that announces more ends the connection before it is read.
+/// Maximum length of a message from the dashboard, in bytes. A frame that announces more ends the connection unread.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;
-/// Bytes that wait in the library for a slow dashboard: more than the largest notice.
+/// Maximum bytes buffered in the library for a slow dashboard; larger than the largest notice.
 const WRITE_BYTES_MAX: usize = 8 << 20;
 const READ_BUFFER_BYTES: usize = 16 * 1024;
-/// Messages of the dashboard between two heartbeats; whoever sends more is not listening.
+/// Maximum number of messages from the dashboard between two heartbeats.
 const MESSAGES_MAX: usize = 1000;
 
-/// An open connection.
 pub(super) struct Session {
     socket: WebSocketStream<PeerStream>,
     heartbeat: Duration,
     heard: Instant,
-    /// Since the last heartbeat.
+    /// Messages since the last heartbeat.
     n_messages: usize,
 }
 
-/// What came first.
 enum SessionEvent {
     Notice(Notice),
     Heard(Option<Result<Message, Error>>),
     Heartbeat,
-    /// Nobody offers any more.
+    /// The handle is gone.
     Closed,
 }
 
 impl Session {
     /// # Errors
-    /// Why there is no connection, in words without secrets.
+    /// A reason in words, without secrets.
     pub(super) async fn open(options: &TunnelOptions, trust: &TrustStore) -> Result<Self, String> {
         let address = &options.address;
         let mut request = address.uri().clone().into_client_request().map_err(|error| reason(&error))?;
@@ -66,7 +64,7 @@ impl Session {
         Ok(Self { socket, heartbeat: options.heartbeat, heard: Instant::now(), n_messages: 0 })
     }
 
-    /// Sends what is offered to this connection, until it is over; why.
+    /// Sends the notices offered to this connection until it ends, and returns the reason.
     pub(super) async fn run(
         &mut self,
         number: u64,
@@ -108,7 +106,7 @@ impl Session {
         sent
     }
 
-    /// A peer that does not read is as good as gone when it would have missed two heartbeats.
+    /// Sends a message. A peer that accepts nothing for two heartbeats counts as gone.
     async fn send(&mut self, message: Message) -> Result<(), String> {
         match timeout(self.patience(), self.socket.send(message)).await {
             Ok(sent) => sent.map_err(|error| reason(&error)),
@@ -116,7 +114,7 @@ impl Session {
         }
     }
 
-    /// Nothing the dashboard says has an effect here; only that it speaks counts.
+    /// Processes a message from the dashboard. Its content has no effect; its arrival counts as a sign of life.
     fn hear(&mut self, heard: Option<Result<Message, Error>>, shared: &TunnelShared) -> Result<(), String> {
         match heard {
             None => Err("the dashboard closed the connection".to_owned()),
@@ -148,7 +146,7 @@ impl Session {
     }
 }
 
-/// What went wrong, without a word of what the peer sent.
+/// Describes an error without quoting the peer.
 fn reason(error: &Error) -> String {
     match error {
         Error::Http(answer) => format!("the dashboard answered with status {}", answer.status().as_u16()),

@@ -1,4 +1,4 @@
-//! How the tunnel stands: for those who offer, for `/readyz`, for the metrics.
+//! The state of the tunnel, for senders, `/readyz` and metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,9 @@ use tollgate_model::alert::Alert;
 use super::SendError;
 use super::observer::TunnelObserver;
 
-/// What the handle and the task share.
 #[derive(Debug)]
 pub(super) struct TunnelShared {
-    /// The number of the connection, or [`TunnelShared::DOWN`].
+    /// Number of the connection, or [`TunnelShared::DOWN`].
     pub(super) connection: AtomicU64,
     state: Mutex<(TunnelState, Instant)>,
     pub(super) metrics: Arc<dyn TunnelObserver>,
@@ -21,20 +20,20 @@ pub(super) struct TunnelShared {
 
 #[derive(Debug)]
 pub(super) enum TunnelState {
-    /// Nobody has been reached yet.
+    /// No connection has succeeded yet.
     Connecting,
     Up,
-    /// There was no connection, or it ended.
+    /// The connection failed or ended.
     Waiting {
         n_attempts: u32,
         reason: String,
     },
-    /// For good.
+    /// The task has ended for good.
     Closed,
 }
 
 impl TunnelShared {
-    /// No connection has this number.
+    /// The connection number that means "not connected".
     pub(super) const DOWN: u64 = 0;
 
     pub(super) fn new(metrics: Arc<dyn TunnelObserver>) -> Self {
@@ -62,7 +61,7 @@ impl TunnelShared {
         self.metrics.tunnel_went_down();
     }
 
-    /// The verdict is logged here, since nobody else hears of it.
+    /// Logs the verdict, because the dashboard does not receive it.
     pub(super) fn not_sent(&self, alert: &Alert, reason: SendError) {
         self.metrics.notice_not_sent(match reason {
             SendError::Down => "down",

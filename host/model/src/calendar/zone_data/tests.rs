@@ -1,10 +1,10 @@
-//! Zones of three sources, held against one another.
+//! Comparison of the zones of all three sources.
 
 use std::fs;
 
 use super::*;
 
-/// Names whose clocks 2025b has off by an hour for months, from the autumn of 2026 on.
+/// Zones for which 2025b is wrong by an hour for months, from autumn 2026 on.
 const OFF_FOR_MONTHS: [&str; 13] = [
     "Africa/Casablanca",
     "Africa/El_Aaiun",
@@ -25,10 +25,10 @@ fn at(text: &str) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).unwrap().to_utc()
 }
 
-/// Names whose summer 2025b has begin and end an hour off.
+/// Zones for which 2025b starts and ends summer time an hour off.
 const OFF_FOR_AN_HOUR: [&str; 2] = ["Europe/Chisinau", "Europe/Tiraspol"];
 
-/// Whether two zones differ at some hour from 2025 to 2030.
+/// Returns whether two zones differ at any hour from 2025 to 2030.
 fn differ(one: &Zone, other: &Zone) -> bool {
     differ_between(one, other, "2025-01-01T00:00:00Z", "2031-01-01T00:00:00Z")
 }

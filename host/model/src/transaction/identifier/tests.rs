@@ -1,4 +1,4 @@
-//! Identifiers that are what they look like, and others.
+//! Clear and unclear identifiers.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Why a text is no JSON, in the words of whoever sent it.
+//! Explanations of invalid JSON in terms of the sender's mistake.
 //!
-//! A parser says where it stopped. What stands there is often something that a serialiser writes and JSON has not: a byte
-//! order mark, `NaN`, half of a surrogate pair, UTF-16. That is named, with the cure.
+//! A parser reports only where it stopped. At that point there is often serializer output that JSON does not allow: a
+//! byte order mark, `NaN`, a lone surrogate, UTF-16. This module names the mistake and its remedy.
 
-/// What the text is that is no JSON, where a parser stopped at this byte for this reason.
+/// Returns the reason why the text is not JSON. The parser stopped at byte `stopped` with the message `said`.
 pub(super) fn reason(text: &str, stopped: usize, said: &str) -> String {
     if said.contains("surrogate") || said.contains("end of hex escape") {
         return "a `\\u` escape is half of a surrogate pair and its other half is missing; send whole characters".to_owned();
@@ -35,7 +35,7 @@ pub(super) fn reason(text: &str, stopped: usize, said: &str) -> String {
     }
 }
 
-/// What serialisers write in the place of a value.
+/// Words that serializers write in place of a value.
 const WORDS: [&str; 12] = [
     "NaN",
     "-NaN",
@@ -51,7 +51,7 @@ const WORDS: [&str; 12] = [
     "False",
 ];
 
-/// The word at this byte, and the text before it. A parser may stop at any of its letters.
+/// Returns the text before the word at this byte, and the word. A parser may stop at any of its letters.
 fn word_at(text: &str, stopped: usize) -> (&str, &str) {
     let is_letter = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
     let (head, tail) = text.split_at_checked(stopped).unwrap_or((text, ""));
@@ -61,14 +61,14 @@ fn word_at(text: &str, stopped: usize) -> (&str, &str) {
     (before, word)
 }
 
-/// The key whose value begins behind this text, if it is short and plain.
+/// Returns the key whose value follows this text, if it is short and plain.
 fn key_before(text: &str) -> Option<&str> {
     let (_, key) = text.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rsplit_once('"')?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (key.len() <= 64 && key.bytes().all(is_plain)).then_some(key)
 }
 
-/// What bytes are that are no UTF-8, where that can be told.
+/// Identifies the encoding of bytes that are not UTF-8, if possible.
 pub(super) fn encoding(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("it begins with the byte order mark of UTF-16"),

@@ -1,6 +1,6 @@
-//! Why a text is not taken as JSON.
+//! Errors of the JSON reader.
 
-/// A refusal, with the place it points at.
+/// A JSON error with its location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.message())]
 pub struct JsonError {
@@ -8,53 +8,53 @@ pub struct JsonError {
     path: Option<String>,
 }
 
-/// What is wrong.
+/// The kind of a JSON error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JsonErrorKind {
-    /// The bytes are no UTF-8 from this one on, counted from 0.
+    /// The bytes are not valid UTF-8.
     InvalidUtf8 {
-        /// How many bytes before it are.
+        /// Number of valid bytes before the error.
         valid_bytes: usize,
-        /// What it is instead, where that can be told.
+        /// Actual encoding, if it is identified.
         cause: Option<&'static str>,
     },
-    /// The text is no JSON.
+    /// The text is not valid JSON.
     Malformed {
-        /// What was found or expected.
+        /// Description of the error.
         reason: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Counted from 1, in bytes.
+        /// Column in bytes, from 1.
         column: usize,
     },
-    /// An object names a key twice.
+    /// An object has a duplicate key.
     DuplicateKey {
-        /// The key, decoded.
+        /// Decoded key.
         key: String,
     },
-    /// Arrays and objects nest deeper than allowed.
+    /// Arrays and objects are nested too deeply.
     TooDeep {
-        /// What is allowed.
+        /// Maximum depth.
         depth_max: usize,
     },
-    /// An object has more keys than allowed.
+    /// An object has too many keys.
     TooManyKeys {
-        /// What is allowed.
+        /// Maximum number of keys.
         keys_max: usize,
     },
-    /// A number has more digits than are kept.
+    /// A number has too many digits.
     NumberOutOfRange,
-    /// A text or a key holds the character NUL.
+    /// A text or a key contains the character NUL.
     NulCharacter,
 }
 
 impl JsonError {
-    /// About the whole text; a path is put in front with [`JsonError::below`].
+    /// Creates an error about the whole text. [`JsonError::below`] prepends path steps.
     pub(super) const fn new(kind: JsonErrorKind) -> Self {
         Self { kind, path: None }
     }
 
-    /// The same, seen from one level further out.
+    /// Prepends one step to the path.
     #[must_use]
     pub(super) fn below(mut self, step: PathStep<'_>) -> Self {
         let outer = match step {
@@ -69,20 +69,20 @@ impl JsonError {
         self
     }
 
-    /// What is wrong.
+    /// Returns the kind of error.
     #[must_use]
     pub const fn kind(&self) -> &JsonErrorKind {
         &self.kind
     }
 
-    /// Where, as a path of keys and positions such as `meta_data.items[2].price`; `None` for the text as a whole. Safe to
-    /// show: control characters are escaped, long keys cut.
+    /// Returns the location as a path such as `meta_data.items[2].price`, or `None` for the whole text. The path is
+    /// safe to display: control characters are escaped and long keys truncated.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// Names the kind, stable across versions.
+    /// Returns the error code, stable across versions.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self.kind {
@@ -128,13 +128,12 @@ impl JsonError {
     }
 }
 
-/// One step of a path, outermost first.
 pub(super) enum PathStep<'a> {
     Key(&'a str),
     Index(usize),
 }
 
-/// A caller's key as a message shows it: at most this many characters, nothing a terminal would act on.
+/// Maximum number of characters of a caller's key in a message, which also escapes it for terminals.
 const SHOWN_CHARACTERS_MAX: usize = 64;
 
 pub(in crate::transaction) fn shown(key: &str) -> String {

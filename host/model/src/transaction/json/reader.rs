@@ -1,8 +1,8 @@
-//! Bytes to [`Json`], level by level.
+//! Conversion of bytes into [`Json`], level by level.
 //!
-//! serde_json checks the grammar of the whole text first, without recursion, and cuts it into the raw texts of its parts;
-//! the depth of a part is known before it is opened. Numbers stay raw texts, so no digit is lost on the way, and so do texts
-//! without escapes, which stand there as they are.
+//! serde_json first checks the grammar of the whole text without recursion and splits it into the raw texts of its
+//! parts. The depth of a part is known before it is opened. Numbers stay raw, so they lose no digits. Texts without
+//! escapes are copied unchanged.
 
 use std::fmt;
 
@@ -16,52 +16,52 @@ use super::surrogates::without_lone_halves;
 use super::{Json, JsonError, JsonErrorKind, JsonNumber, cause};
 use crate::transaction::OBJECT_KEYS_DEFAULT;
 
-/// How large the parts of a text may be. Its length is its owner's to limit.
+/// Limits for the parts of a JSON text. Its total length is limited elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {
-    /// Most arrays and objects around a value.
+    /// Maximum number of arrays and objects around a value.
     pub depth_max: usize,
-    /// Most keys of one object.
+    /// Maximum number of keys per object.
     pub keys_max: usize,
-    /// Which texts are for people; `None`: none of them.
+    /// Free texts; `None` if there are none.
     pub free_texts: Option<FreeTexts>,
 }
 
-/// Texts for people, in which half of a surrogate pair becomes U+FFFD; in every other text it is refused.
+/// The texts for people, in which U+FFFD replaces a lone surrogate. In other texts it is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeTexts {
-    /// So many arrays and objects are around the first of them. Texts further inside are all free.
+    /// Depth from which texts are free. Deeper texts are always free.
     depth: usize,
-    /// Names of those at that depth that are none.
+    /// Names at exactly that depth that are not free texts.
     except: &'static [&'static str],
 }
 
 impl JsonLimits {
-    /// For what callers send.
+    /// Limits for requests.
     pub const REQUEST: JsonLimits =
         JsonLimits { depth_max: 32, keys_max: OBJECT_KEYS_DEFAULT, free_texts: None };
 
-    /// For an envelope around one [`JsonLimits::REQUEST`].
+    /// Limits for an envelope around one [`JsonLimits::REQUEST`].
     pub const ENVELOPE: JsonLimits = JsonLimits { depth_max: Self::REQUEST.depth_max + 1, ..Self::REQUEST };
 
-    /// For what the service wrote itself, under whatever limit of keys.
+    /// Limits for texts that the service wrote, with any number of keys.
     pub const STORED: JsonLimits = JsonLimits { keys_max: usize::MAX, ..Self::REQUEST };
 
-    /// For a transaction of which an object has at most so many keys.
+    /// Returns the limits for a transaction with this maximum number of keys per object.
     #[must_use]
     pub const fn transaction(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 1, except: &NAMES });
         JsonLimits { keys_max, free_texts, ..Self::REQUEST }
     }
 
-    /// For an envelope around one [`JsonLimits::transaction`].
+    /// Returns the limits for an envelope around one [`JsonLimits::transaction`].
     #[must_use]
     pub const fn envelope(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 2, except: &NAMES });
         JsonLimits { keys_max, free_texts, ..Self::ENVELOPE }
     }
 
-    /// For the `meta_data` of one [`JsonLimits::transaction`] by itself.
+    /// Returns the limits for the separate `meta_data` of one [`JsonLimits::transaction`].
     #[must_use]
     pub const fn metadata(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 0, except: &[] });
@@ -69,7 +69,7 @@ impl JsonLimits {
     }
 }
 
-/// Fields of a transaction whose texts name something, or say when something is.
+/// Transaction fields whose texts are identifiers, codes or times.
 const NAMES: [&str; 10] = [
     "transaction_id",
     "currency",
@@ -90,14 +90,14 @@ pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> 
     })?;
     let reader = JsonReader { text, limits };
     if text.starts_with('{') {
-        // Taking it apart checks the whole of it.
+        // Parsing the object checks the whole text.
         return reader.object(text, 1);
     }
     let whole: &RawValue = reader.decode(text)?;
     reader.value(whole.get(), 0, "")
 }
 
-/// Keys of one object that are compared where they stand.
+/// Number of keys compared without a heap allocation.
 const KEYS_IN_PLACE: usize = 32;
 
 struct JsonReader<'a> {
@@ -106,8 +106,8 @@ struct JsonReader<'a> {
 }
 
 impl<'a> JsonReader<'a> {
-    /// `raw` is one value of [`JsonReader::text`], without blanks around it; `depth` counts what is around it, and `key` is the one
-    /// under which it stands, if it is in an object.
+    /// Reads a value. `raw` is a slice of [`JsonReader::text`] without surrounding whitespace, `depth` its nesting, and
+    /// `key` its key in an object.
     fn value(&self, raw: &'a str, depth: usize, key: &str) -> Result<Json, JsonError> {
         match raw.as_bytes().first() {
             Some(b'{') => self.object(raw, depth + 1),
@@ -130,7 +130,7 @@ impl<'a> JsonReader<'a> {
 
     fn text(&self, raw: &'a str, depth: usize, key: &str) -> Result<Json, JsonError> {
         let spelled = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-        // Without escapes it stands there as it is, and no control character in it is grammatical.
+        // A text without escapes is its own value, and the grammar excludes control characters in it.
         if !spelled.contains('\\') {
             return Ok(Json::Text(spelled.into()));
         }
@@ -188,7 +188,7 @@ impl<'a> JsonReader<'a> {
         members.map_err(|error| self.malformed(raw, &error))
     }
 
-    /// serde_json counts from the start of `raw`, callers from the start of the text.
+    /// Converts an error position relative to `raw` into one relative to the whole text.
     fn malformed(&self, raw: &str, error: &serde_json::Error) -> JsonError {
         let n_before = raw.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
         let before = self.text.get(..n_before).unwrap_or_default();
@@ -215,7 +215,7 @@ fn without_nul(text: Box<str>) -> Result<Box<str>, JsonError> {
     Ok(text)
 }
 
-/// Keys are compared decoded, so that no spelling of a key slips past.
+/// Compares keys in decoded form, so that escapes cannot hide a duplicate.
 fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonError> {
     keys.sort_unstable();
     for (key, next) in keys.iter().zip(keys.iter().skip(1)) {
@@ -226,13 +226,12 @@ fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonErr
     Ok(())
 }
 
-/// An object cut into its keys and the raw texts of their values. One with very many keys is not kept whole.
+/// An object split into its keys and the raw texts of their values, truncated if there are too many keys.
 struct ObjectMembers<'a>(Vec<(Box<str>, &'a RawValue)>);
 
-/// Most objects have no more.
 const MEMBERS_USUAL: usize = 16;
 
-/// Reads an object of which at most so many members are kept; the rest is read over.
+/// Reads an object, keeps a limited number of members and skips the rest.
 struct MembersSeed {
     n_kept_max: usize,
 }

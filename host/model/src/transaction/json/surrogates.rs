@@ -1,9 +1,9 @@
-//! Halves of surrogate pairs: what is left of a character when a text was cut in UTF-16.
+//! Lone surrogates, the remains of a character when a text is cut in UTF-16.
 //!
-//! A serialiser that counts in UTF-16 writes such a half as an escape of its own, `\ud83d`, which is no character. In a
-//! text for people it becomes U+FFFD, as browsers show it; a name must not change, so there it is refused.
+//! A serializer that counts in UTF-16 may write such a half as a separate escape, `\ud83d`, which is not a character.
+//! In a free text it becomes U+FFFD, as in browsers. Identifiers must not change, so there it is an error.
 
-/// The raw text with `\ufffd` in place of every half without its other half; `None` when it has none.
+/// Replaces every lone surrogate in a raw text with `\ufffd`. Returns `None` if there is none.
 pub(super) fn without_lone_halves(raw: &str) -> Option<String> {
     if !raw.as_bytes().contains(&b'\\') {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn without_lone_halves(raw: &str) -> Option<String> {
                 (0, escape.get(5..))
             }
             Some(_) => (5, escape.get(5..)),
-            // An escape of one character.
+            // An escape of a single character.
             None => (1, escape.get(1..)),
         };
         mended.push_str(escape.get(..taken).unwrap_or_default());
@@ -32,7 +32,7 @@ pub(super) fn without_lone_halves(raw: &str) -> Option<String> {
     (n_mended > 0).then_some(mended)
 }
 
-/// The unit that the escape at the beginning names: `u` and four hexadecimal digits.
+/// Returns the UTF-16 unit of the escape at the start: `u` and four hexadecimal digits.
 fn unit_of(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix('u')?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()

@@ -1,4 +1,4 @@
-//! What is JSON here and what is not, and that nothing is lost between reading and writing.
+//! Valid and invalid JSON, and round trips without loss.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! [`Json`] to text: as it was given, or in its one canonical spelling.
+//! Conversion of [`Json`] to text, as given or in canonical form.
 
 use std::fmt::{self, Write};
 
@@ -8,11 +8,11 @@ use smallvec::SmallVec;
 
 use super::{Json, JsonNumber};
 
-/// Keys of one object that are sorted where they stand.
+/// Number of keys sorted without a heap allocation.
 const KEYS_IN_PLACE: usize = 32;
 
 impl fmt::Display for Json {
-    /// Compact; keys in the order and numbers with the digits given.
+    /// Writes compact JSON with the original digits and order of keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&text_of(self, Spelling::AsGiven))
     }
@@ -25,7 +25,7 @@ impl fmt::Display for JsonNumber {
 }
 
 impl Serialize for Json {
-    /// For serde_json's serialisers only: no other format can carry the digits as given.
+    /// Works only with the serializers of serde_json; no other format can carry the original digits.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawValue::from_string(text_of(self, Spelling::AsGiven))
             .map_err(S::Error::custom)?
@@ -33,16 +33,16 @@ impl Serialize for Json {
     }
 }
 
-/// How what means the same is spelled.
+/// The spelling of equivalent values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transaction) enum Spelling {
-    /// Keys in the order and numbers with the digits given.
+    /// Original digits and order of keys.
     AsGiven,
     /// Keys sorted, numbers as plain decimals.
     Canonical,
 }
 
-/// An object that is written member by member, without blanks. Keys stand as they come.
+/// An object written member by member without whitespace, in the order of insertion.
 #[derive(Debug)]
 pub(in crate::transaction) struct ObjectText {
     text: String,
@@ -50,38 +50,32 @@ pub(in crate::transaction) struct ObjectText {
 }
 
 impl ObjectText {
-    /// One without members yet, with room for so many bytes.
     pub(in crate::transaction) fn with_capacity(n_bytes: usize, spelling: Spelling) -> Self {
         let mut text = String::with_capacity(n_bytes);
         text.push('{');
         Self { text, spelling }
     }
 
-    /// Adds a member that is a text.
     pub(in crate::transaction) fn text(&mut self, key: &str, value: &str) {
         self.key(key);
         write_text(&mut self.text, value);
     }
 
-    /// Adds a member that is `true` or `false`.
     pub(in crate::transaction) fn boolean(&mut self, key: &str, value: bool) {
         self.key(key);
         self.text.push_str(word(value));
     }
 
-    /// Adds a member that is a number.
     pub(in crate::transaction) fn number(&mut self, key: &str, value: &JsonNumber) {
         self.key(key);
         write_number(&mut self.text, value, self.spelling);
     }
 
-    /// Adds a member.
     pub(in crate::transaction) fn json(&mut self, key: &str, value: &Json) {
         self.key(key);
         write(&mut self.text, value, self.spelling);
     }
 
-    /// The whole object.
     pub(in crate::transaction) fn finish(mut self) -> String {
         self.text.push('}');
         self.text
@@ -155,10 +149,10 @@ fn write_number(out: &mut String, number: &JsonNumber, spelling: Spelling) {
     }
 }
 
-/// Quoted; only what RFC 8259 wants escaped is.
+/// Escapes only what RFC 8259 requires.
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    // Hardly any text has something to escape.
+    // Few texts contain anything to escape.
     if text.bytes().any(must_escape) {
         write_with_escapes(out, text);
     } else {

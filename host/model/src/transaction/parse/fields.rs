@@ -1,27 +1,25 @@
-//! The entries of a body, taken out one by one, each checked against its kind.
+//! The entries of a body, taken one by one and checked against their kinds.
 
 use std::sync::Arc;
 
 use crate::transaction::left_out::is_left_out;
 use crate::transaction::{EventTime, InvalidTransaction, Json, JsonNumber};
 
-/// Longest id, reference or code, in bytes.
+/// Maximum length of an id, reference or code, in bytes.
 const ID_BYTES_MAX: usize = 255;
-/// Longest description, in bytes.
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
-/// Longest date-time, in bytes: one with nanoseconds and an offset takes 35.
+/// Maximum length of a date-time, in bytes. One with nanoseconds and an offset has 35.
 const TIME_BYTES_MAX: usize = 64;
-/// The instants a transaction may name, in microseconds: the years 1970 to 9999, in UTC.
+/// The valid instants, in microseconds: the years 1970 to 9999 in UTC.
 const MICROS: std::ops::Range<i64> = 0..253_402_300_800_000_000;
 
-/// What a field of the wire holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transaction) enum WireKind {
-    /// Names a transaction or an account: short.
+    /// A short id of a transaction or an account.
     Id,
-    /// Names one of few things: short, without characters that control the text around them.
+    /// A short code without control characters.
     Code,
-    /// Written for people.
+    /// A text for people.
     Prose,
     Number,
     Boolean,
@@ -29,7 +27,6 @@ pub(in crate::transaction) enum WireKind {
     Object,
 }
 
-/// Every field of the wire.
 pub(in crate::transaction) const FIELDS: [&str; 18] = [
     "transaction_id",
     "amount",
@@ -51,7 +48,7 @@ pub(in crate::transaction) const FIELDS: [&str; 18] = [
     "meta_data",
 ];
 
-/// What the interface says of a field; `None` when it names none such.
+/// Returns the kind of a field, or `None` if it is not part of the interface.
 pub(in crate::transaction) fn kind_of(name: &str) -> Option<WireKind> {
     match name {
         "transaction_id" | "source" | "destination" => Some(WireKind::Id),
@@ -66,7 +63,7 @@ pub(in crate::transaction) fn kind_of(name: &str) -> Option<WireKind> {
 }
 
 pub(super) struct Fields {
-    /// `None` where the value has been taken.
+    /// Entries; a value becomes `None` once it is taken.
     entries: Vec<(Box<str>, Option<Json>)>,
 }
 
@@ -75,7 +72,7 @@ impl Fields {
         Self { entries: entries.into_iter().map(|(name, value)| (name, Some(value))).collect() }
     }
 
-    /// `None` for what says no more than leaving it out.
+    /// Takes a value. Returns `None` if it is absent or counts as absent.
     fn take(&mut self, field: &str) -> Option<Json> {
         let (_, value) = self.entries.iter_mut().find(|(name, _)| **name == *field)?;
         value.take().filter(|value| !is_left_out(field, value))
@@ -89,7 +86,7 @@ impl Fields {
         }
     }
 
-    /// Which characters are taken depends on who brings it; see `identifier`.
+    /// Takes an id. The permitted characters depend on the sender; see `identifier`.
     pub(super) fn id(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
         self.checked(field, why_no_short_text)
     }
@@ -102,7 +99,7 @@ impl Fields {
         self.checked(field, why_no_code)
     }
 
-    /// Any text, a short one.
+    /// Takes a short text with any characters.
     pub(super) fn required_prose(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
         self.checked(field, why_no_short_text)?.ok_or(InvalidTransaction::MissingField { field })
     }
@@ -166,7 +163,7 @@ impl Fields {
         }
     }
 
-    /// What no one has taken, in the order given; null is kept here.
+    /// Returns the fields outside the interface, in their original order. Null values are kept.
     pub(super) fn unnamed(self) -> Vec<(Box<str>, Json)> {
         self.entries
             .into_iter()
@@ -176,7 +173,7 @@ impl Fields {
     }
 }
 
-/// What an id or a reference would have to be that this text is not; `None` when it can be one.
+/// Returns the expectation that an id or a reference violates, or `None` if it is valid.
 fn why_no_short_text(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("a text that is not empty")
@@ -187,18 +184,18 @@ fn why_no_short_text(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What a currency, a status or a hash would have to be that this text is not; `None` when it can be one.
+/// Returns the expectation that a currency, status or hash violates, or `None` if it is valid.
 pub(in crate::transaction) fn why_no_code(text: &str) -> Option<&'static str> {
     why_no_short_text(text)
         .or_else(|| text.contains(is_control).then_some("a text without control characters"))
 }
 
-/// Whether a character controls a device, or the order of the text around it.
+/// Returns whether a character controls a device or the direction of text.
 pub(in crate::transaction) fn is_control(character: char) -> bool {
     character.is_control() || is_bidi_control(character)
 }
 
-/// Characters that reorder the text around them, so that two different ids look the same.
+/// Returns whether a character reorders the surrounding text, which can make two ids look the same.
 const fn is_bidi_control(character: char) -> bool {
     matches!(
         character,

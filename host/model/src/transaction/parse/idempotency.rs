@@ -1,7 +1,7 @@
-//! The `Idempotency-Key` header, which stands for a `transaction_id` that a body leaves out.
+//! The `Idempotency-Key` header, which supplies a missing `transaction_id`.
 //!
-//! A client library that repeats a request sends the header by itself, often beside an id of the caller's own. The id in the body
-//! is the more specific of the two, so it counts and the header is not looked at.
+//! A client library that retries requests may send the header even if the body has an id. The id in the body is more
+//! specific, so it takes precedence and the header is ignored.
 
 use crate::transaction::left_out::{self, leaves_out};
 use crate::transaction::{InvalidTransaction, Json};
@@ -9,7 +9,7 @@ use crate::transaction::{InvalidTransaction, Json};
 const FIELD: &str = "transaction_id";
 const KEY_BYTES_MAX: usize = 255;
 
-/// Puts the key where the id is left out, as if the body had it.
+/// Sets a missing id to the key.
 pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result<(), InvalidTransaction> {
     if !leaves_out(entries, FIELD) {
         return Ok(());
@@ -26,8 +26,8 @@ pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result
     Ok(())
 }
 
-/// The text of a key: as it stands there, or between quotation marks as a structured field has it (RFC 8941); `None` when a
-/// quotation mark has no other.
+/// Returns the text of a key: bare, or between quotation marks as in a structured field (RFC 8941). Returns `None` for
+/// an unbalanced quotation mark.
 fn text_of(header: &str) -> Option<String> {
     let header = header.trim_matches([' ', '\t']);
     let Some(quoted) = header.strip_prefix('"') else { return Some(header.to_owned()) };

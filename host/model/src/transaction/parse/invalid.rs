@@ -1,59 +1,59 @@
-//! Why a body is no transaction.
+//! Reasons why a body is not a transaction.
 
 use crate::transaction::JsonError;
 use crate::transaction::identifier::UnclearCharacter;
 
-/// A refusal that names the field, where there is one. Safe to show to the caller.
+/// A refusal that names the field, if there is one. Safe to show to the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransaction {
-    /// It is no JSON to begin with.
+    /// The body is not valid JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// It is JSON, but no object.
+    /// The body is JSON, but not an object.
     #[error("a transaction must be an object")]
     NotAnObject,
-    /// A required field is left out or null.
+    /// A required field is absent or null.
     #[error("`{field}` is required")]
     MissingField {
-        /// As the wire names it.
+        /// Wire name of the field.
         field: &'static str,
     },
-    /// A required field is not there, but a member that spells it otherwise.
+    /// A required field is absent, but a member has a similar name.
     #[error("`{field}` is required; `{given}` is not a field, did you mean `{field}`?")]
     MissingAsSpelled {
-        /// As the wire names it.
+        /// Wire name of the field.
         field: &'static str,
-        /// As it was named: letters of ASCII and what separates words.
+        /// Name as sent: ASCII letters and word separators.
         given: String,
     },
-    /// A member is a field in another spelling.
+    /// A member is a misspelled field.
     #[error("`{given}` is not a field; did you mean `{field}`?")]
     MisspelledField {
-        /// As it was named: letters of ASCII and what separates words.
+        /// Name as sent: ASCII letters and word separators.
         given: String,
-        /// As the wire names it.
+        /// Wire name of the field.
         field: &'static str,
     },
-    /// A field holds something else than it should.
+    /// A field has an invalid value.
     #[error("`{field}` must be {expected}")]
     InvalidField {
-        /// As the wire names it.
+        /// Wire name of the field.
         field: &'static str,
-        /// What it should hold.
+        /// Expected value.
         expected: &'static str,
     },
-    /// A new identifier cannot be told from another by looking at it.
+    /// A new identifier is ambiguous to a reader.
     #[error("`{field}` must not hold {character}: it looks like another one; send it without")]
     UnclearIdentifier {
-        /// As the wire names it.
+        /// Wire name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Character at fault.
         character: UnclearCharacter,
     },
 }
 
 impl InvalidTransaction {
-    /// Names the kind, stable across versions.
+    /// Returns the error code, stable across versions.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl InvalidTransaction {
         }
     }
 
-    /// The field at fault, or the path of a value below it; `None` when it is the body as a whole.
+    /// Returns the field at fault or the path of a value in it, or `None` for the whole body.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         match self {

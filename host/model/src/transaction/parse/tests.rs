@@ -1,4 +1,4 @@
-//! Bodies that are transactions, bodies that are none, and what is said about them.
+//! Valid and invalid bodies, with the expected errors.
 
 use super::*;
 use crate::transaction::Identifiers;
@@ -9,7 +9,7 @@ fn parse(body: impl AsRef<[u8]>) -> Result<Transaction, InvalidTransaction> {
     Transaction::parse(body.as_ref(), ARRIVAL).map(|(transaction, _)| transaction)
 }
 
-/// A good body with this put in place of the field, or added.
+/// Returns a valid body with this field set.
 fn body_with(field: &str, json: &str) -> String {
     let mut fields = vec![("amount", "1"), ("currency", "\"EUR\""), ("reference", "\"r\"")];
     fields.retain(|(name, _)| *name != field);

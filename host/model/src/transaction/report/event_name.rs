@@ -1,18 +1,18 @@
-//! The names of events about transactions, as ledgers spell them.
+//! Names of transaction events in the spellings of ledgers.
 
 use std::borrow::Cow;
 
 use super::WORDS_WITHOUT_STATUS;
 use crate::transaction::status::is_listed;
 
-/// The beginning of the name of an event about a transaction, in any case.
+/// The first part of the name of a transaction event, in any case.
 const SUBJECT: &str = "transaction";
-/// Separators between that and the word of the event; `transaction.word` is the usual spelling.
+/// Separators between that part and the word. `transaction.word` is the usual spelling.
 const SEPARATORS: [char; 5] = ['.', '_', '-', ':', '/'];
 
-/// The word of an event: `applied` in `transaction.applied`. After `transaction.` it may be any word. In another spelling, such
-/// as `Transaction.Applied`, `transaction_applied` or `TransactionApplied`, only a word that is known makes it an event about a
-/// transaction, since `transaction_limits.changed` is about something else.
+/// Returns the word of an event: `applied` in `transaction.applied`. After `transaction.` any word is accepted. Other
+/// spellings, such as `Transaction.Applied` or `transaction_applied`, require a known word, because
+/// `transaction_limits.changed` is a different subject.
 pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
     let (subject, rest) = event.split_at_checked(SUBJECT.len())?;
     if !subject.eq_ignore_ascii_case(SUBJECT) {
@@ -21,7 +21,7 @@ pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
     if subject == SUBJECT
         && let Some(word) = rest.strip_prefix('.')
     {
-        // A word that is spelled in another case is understood as the known one.
+        // A known word may have any case.
         return Some(known(word).map_or(Cow::Borrowed(word), Cow::Owned));
     }
     let word = match rest.strip_prefix(SEPARATORS) {
@@ -32,7 +32,7 @@ pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
     known(word).map(Cow::Owned)
 }
 
-/// The word in small letters, where it is one that tells how far a transaction has come, or that tells of it without that.
+/// Returns the word in lower case if it is a known status or a known word without a status.
 fn known(word: &str) -> Option<String> {
     let word = word.to_ascii_lowercase();
     (is_listed(&word) || WORDS_WITHOUT_STATUS.contains(&&*word)).then_some(word)

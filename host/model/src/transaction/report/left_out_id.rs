@@ -1,7 +1,7 @@
-//! The id of a transaction that an event reports without one.
+//! The id of a transaction reported by an event without one.
 //!
-//! A ledger tells an event again until it is answered, so the id has to follow from what it tells: a random one would make a
-//! new transaction each time.
+//! A ledger repeats an event until it is acknowledged, so the id must be derived from the event. A random id would
+//! create a new transaction each time.
 
 use uuid::Uuid;
 
@@ -13,8 +13,8 @@ const NAMESPACE: Uuid = Uuid::from_u128(0x6fa1_9c34_52d7_4e08_9b1e_c07d_24f8_a35
 
 const FIELD: &str = "transaction_id";
 
-/// Puts an id where it is left out. It follows from the id of the message (its `webhook-id`) or, where there is none, from the
-/// members in their canonical spelling. The status and its change are no part of them, so that later news is about the same transaction.
+/// Sets a missing id. It is derived from the message id (`webhook-id`), or from the canonical members if there is none.
+/// Status and change time are excluded, so that later reports are about the same transaction.
 pub(super) fn fill_in(told: &mut Vec<(Box<str>, Json)>, message: Option<&str>) {
     if leaves_out(told, FIELD) {
         let name = message.map_or_else(|| canonical(told), str::to_owned);

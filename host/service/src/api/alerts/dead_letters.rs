@@ -12,48 +12,48 @@ use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-/// Most dead letters of one answer.
+/// Maximum number of dead letters in a response.
 const LETTERS_MAX: usize = 1000;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
 
-/// Alerts that no webhook took.
+/// Alerts that no webhook accepted.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct DeadLetters {
-    /// How many there are.
+    /// Total number of dead letters.
     count: u64,
-    /// How many alerts are on their way.
+    /// Number of alerts still being delivered.
     pending: u64,
-    /// The oldest of them, at most 1,000.
+    /// The oldest dead letters, at most 1,000.
     dead_letters: Vec<DeadLetterView>,
 }
 
-/// An alert that no webhook took.
+/// An alert that no webhook accepted.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DeadLetter)]
 pub(in crate::api) struct DeadLetterView {
-    /// As it was sent in `webhook-id`.
+    /// The id that was sent in `webhook-id`.
     #[schema(example = "alert_0198f3d2c1d47a3e9b1f2a6c5d4e3f21")]
     id: String,
-    /// About which transaction.
+    /// Id of the transaction.
     transaction_id: String,
-    /// How often it was sent in vain.
+    /// Number of failed attempts.
     attempts: u32,
-    /// Why the last attempt failed.
+    /// Error of the last attempt.
     #[schema(example = "status 500")]
     error: String,
-    /// When the transaction was accepted.
+    /// Time at which the transaction was accepted.
     created_at: String,
-    /// Since when there are no attempts any more.
+    /// Time at which delivery was given up.
     dead_since: String,
-    /// What was sent.
+    /// The payload that was sent.
     #[schema(value_type = Object)]
     payload: Box<RawValue>,
 }
 
-/// Lists the alerts that no webhook took, the oldest first.
+/// Lists the alerts that no webhook accepted, oldest first.
 ///
-/// They are kept for 30 days. Sent again and taken, the oldest make place for others in this list.
+/// Dead letters are kept for 30 days. An alert that is replayed and accepted leaves this list.
 #[utoipa::path(
     get, path = "/alerts/dead-letters", tag = "Alerts",
     responses((status = 200, description = "The alerts that no webhook took.", body = DeadLetters))

@@ -11,16 +11,16 @@ use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-/// A body has no meaning here.
+/// Maximum size of the body, in bytes. The body is ignored.
 const REPLAY_BYTES_MAX: usize = 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] =
     &[ErrorCode::DeadLetterNotFound, ErrorCode::AlertsNotConfigured, ErrorCode::Unavailable];
 
-/// An alert that is on its way again.
+/// An alert that is being delivered again.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Replayed {
-    /// The same as before.
+    /// Unchanged id of the alert.
     #[schema(example = "alert_0198f3d2c1d47a3e9b1f2a6c5d4e3f21")]
     id: String,
     /// Always `pending`.
@@ -30,8 +30,8 @@ pub(in crate::api) struct Replayed {
 
 /// Sends a dead letter again.
 ///
-/// Under the same id, and with all its attempts before it. When the answer is there it is on its way; what becomes of it is
-/// seen in `GET /alerts/dead-letters` and in the metrics.
+/// The alert keeps its id and its count of attempts. The response only confirms that delivery has resumed. The result
+/// appears in `GET /alerts/dead-letters` and in the metrics.
 #[utoipa::path(
     post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts",
     params(("id" = String, Path, description = "Id of the alert")),

@@ -15,11 +15,11 @@ use crate::git_sync::CloneRequest;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid, ErrorCode::TooFewRules];
 
-/// Clones a repository and brings its rules into force.
+/// Clones a repository and puts its rules in force.
 ///
-/// It takes the place of the repository before. When the answer is there, transactions are judged by its rules; a rule that
-/// does not compile is listed in `GET /git/status`. The token is kept in memory alone: after a restart it has to be sent
-/// again, unless it is configured.
+/// The new repository replaces the previous one. When the response arrives, its rules are in force. `GET /git/status`
+/// lists rules that do not compile. The token is kept in memory only: send it again after a restart, unless it is
+/// configured.
 #[utoipa::path(
     post, path = "/git/clone", tag = "Git", request_body = schema::GitCloneRequest,
     responses((status = 200, description = "Its rules are in force.", body = CloneView))

@@ -20,7 +20,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ListsRefused,
 ];
 
-/// Pulls: fast-forward only, and only where nothing was changed here.
+/// Pulls by fast-forward only, and only if the work tree has no changes.
 #[utoipa::path(
     post, path = "/git/pull", tag = "Git",
     responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))

@@ -13,10 +13,10 @@ use crate::api::{ApiState, openapi::schema};
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused, ErrorCode::GitHistoryRewritten];
 
-/// Commits the rule files that were changed here, and pushes.
+/// Commits the rule files that were changed locally and pushes them.
 ///
-/// Never by force: when the remote has moved on, nothing happens here or there. Rules saved over the API are files in the
-/// work tree, and this is how they are shared.
+/// A push is never forced: if the remote has new commits, nothing changes on either side. Rules saved over the API are
+/// files of the work tree and are shared by a push.
 #[utoipa::path(
     post, path = "/git/push", tag = "Git", request_body = schema::GitPushRequest,
     responses((status = 200, description = "The remote has the changes.", body = PushView))

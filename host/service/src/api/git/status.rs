@@ -11,7 +11,7 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitCloneUnusable];
 
-/// Says how the rules stand to their repository.
+/// Returns the state of the rules relative to their repository.
 #[utoipa::path(
     get, path = "/git/status", tag = "Git",
     responses((status = 200, description = "Without asking the remote.", body = StatusView))

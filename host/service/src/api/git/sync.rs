@@ -18,10 +18,10 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ListsRefused,
 ];
 
-/// Asks the remote now, instead of at the next poll.
+/// Fetches from the remote now instead of at the next poll.
 ///
-/// All files of a commit take effect at once. A body is not needed; `force` takes a branch whose history was rewritten, and
-/// what can be taken of a commit in which a list is refused.
+/// All files of a commit come into force at once. The body is optional. With `force`, a branch with rewritten history
+/// is accepted, and so is the usable part of a commit in which a list is refused.
 #[utoipa::path(
     post, path = "/git/sync", tag = "Git", request_body(content = Option<schema::GitSyncRequest>),
     responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))

@@ -1,4 +1,4 @@
-//! The shapes in which the repository is answered.
+//! Response bodies of the Git routes.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
@@ -7,66 +7,66 @@ use utoipa::ToSchema;
 use crate::git_sync::{Cloned, GitStatus, LastError, OwnFileContent, Published, Synced, Unwritten};
 use crate::intake::FailedScript;
 
-/// A repository was cloned.
+/// Result of a clone.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GitClone)]
 pub(in crate::api) struct CloneView {
-    /// For people.
+    /// Message for people.
     message: String,
     /// The local rules directory.
     path: String,
-    /// The branch that is followed.
+    /// The followed branch.
     branch: String,
 }
 
-/// What changed, by path. An empty list says that nothing did.
+/// Changes by path. An empty list means that nothing changed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GitSync)]
 pub(in crate::api) struct SyncView {
-    /// The commit whose rules were in force; null when there was none.
+    /// The commit whose rules were in force before; null if there was none.
     #[schema(required = true)]
     before: Option<String>,
     /// The commit whose rules are in force.
     after: String,
-    /// The version of the rule set in force.
+    /// Version of the rule set in force.
     rule_set_version: u64,
     /// Files that were not in force before.
     loaded: Vec<String>,
-    /// Files whose text or place changed.
+    /// Files whose text or path changed.
     changed: Vec<String>,
-    /// Files that are gone, and their instructions and lists with them.
+    /// Files that no longer exist; their instructions and lists are removed.
     removed: Vec<String>,
-    /// Files that are not in force as they lie in the commit.
+    /// Files that are not in force as committed.
     failed: Vec<FailedView>,
-    /// The local reference that keeps commits which the branch here no longer has; null when none gave way.
+    /// Local reference that keeps commits dropped from the local branch; null if none were dropped.
     #[schema(required = true)]
     replaced: Option<String>,
 }
 
-/// Changes were pushed.
+/// Result of a push.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GitPush)]
 pub(in crate::api) struct PushView {
-    /// For people.
+    /// Message for people.
     message: String,
-    /// Where the branch stands, here and there.
+    /// Head of the branch, locally and on the remote.
     commit: String,
-    /// Which branch.
+    /// The branch.
     branch: String,
-    /// The files that changed, by path.
+    /// The changed files, by path.
     files: Vec<String>,
 }
 
-/// How the rules stand to their repository.
+/// State of the rules relative to their repository.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GitStatus)]
 pub(in crate::api) struct StatusView {
-    /// Whether there is a repository.
+    /// Whether a repository is configured.
     configured: bool,
-    /// Its address, without credentials.
+    /// Address of the repository, without credentials.
     #[schema(required = true)]
     url: Option<String>,
-    /// The branch that is followed.
+    /// The followed branch.
     #[schema(required = true)]
     branch: Option<String>,
     /// The local rules directory: a work tree for people and for push.
@@ -74,78 +74,80 @@ pub(in crate::api) struct StatusView {
     /// The commit whose rules are in force.
     #[schema(required = true)]
     current_commit: Option<String>,
-    /// The remote's branch when it was last seen.
+    /// Head of the remote branch at the last fetch.
     #[schema(required = true)]
     remote_commit: Option<String>,
-    /// Whether the two are one.
+    /// Whether `current_commit` equals `remote_commit`.
     up_to_date: bool,
-    /// Commits of the local branch that the remote has not.
+    /// Number of commits that are only on the local branch.
     ahead: usize,
-    /// Commits of the remote that the local branch has not.
+    /// Number of commits that are only on the remote branch.
     behind: usize,
-    /// Rule files of the work tree that are not as the local branch has them.
+    /// Rule files of the work tree that differ from the local branch.
     modified: Vec<String>,
-    /// Rule files of the local branch that are not in the work tree.
+    /// Rule files of the local branch that are missing from the work tree.
     deleted: Vec<String>,
-    /// Rule files of the work tree that the local branch has not.
+    /// Rule files of the work tree that are not on the local branch.
     untracked: Vec<String>,
-    /// Whether the remote's branch does not follow the commit in force; then the rules stay until somebody decides.
+    /// Whether the remote branch does not descend from the commit in force. The rules then stay until an operator
+    /// decides.
     history_rewritten: bool,
-    /// When the remote was last asked with success.
+    /// Time of the last successful fetch.
     #[schema(required = true, value_type = Option<DateTime<Utc>>)]
     last_sync: Option<String>,
-    /// What went wrong since.
+    /// Last error since then.
     #[schema(required = true)]
     last_error: Option<LastErrorView>,
-    /// Files that are not in force as they lie in the commit.
+    /// Files that are not in force as committed.
     failed: Vec<FailedView>,
-    /// Files that were changed here and at the remote; while they are, the work tree stays behind the remote's branch.
+    /// Files that changed both locally and on the remote. Until this is resolved, the work tree stays behind the remote
+    /// branch.
     in_the_way: Vec<String>,
-    /// Rules and lists that were saved or removed over the API, and whose files do not say so yet; it is tried again.
+    /// Rules and lists changed over the API whose files are not updated yet; the update is retried.
     not_written: Vec<NotWrittenView>,
 }
 
-/// A change over the API that is in force and not in the work tree.
+/// A change over the API that is in force but not in the work tree.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotWritten)]
 pub(in crate::api) struct NotWrittenView {
     /// `rule` or `list`.
     kind: &'static str,
-    /// Its name.
+    /// Name of the rule or list.
     name: String,
-    /// The file that stands in the way; null where it is something else.
+    /// The conflicting file; null if the cause is not a file.
     #[schema(required = true)]
     path: Option<String>,
-    /// What is wrong, and what to do.
+    /// Message for people: the problem and its remedy.
     message: String,
 }
 
-/// What went wrong last.
+/// The last error.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GitError)]
 pub(in crate::api) struct LastErrorView {
-    /// As an error would say it.
+    /// The error code.
     code: &'static str,
-    /// For people.
+    /// Message for people.
     message: String,
-    /// When.
+    /// Time of the error.
     #[schema(value_type = DateTime<Utc>)]
     at: String,
 }
 
-/// A file that is not in force as it lies in the commit; its last good version is, if it had one.
+/// A file that is not in force as committed. Its last valid version, if any, stays in force.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FailedFile)]
 pub(in crate::api) struct FailedView {
-    /// Relative to the top of the repository.
+    /// Path relative to the top of the repository.
     path: String,
-    /// The line of the first error, from 1; null where no place is at fault.
+    /// Line of the first error, counted from 1; null if the error has no position.
     #[schema(required = true)]
     line: Option<usize>,
-    /// And its column, from 1.
+    /// Column of the first error, counted from 1.
     #[schema(required = true)]
     column: Option<usize>,
-    /// What is wrong.
+    /// Message for people.
     message: String,
 }
 

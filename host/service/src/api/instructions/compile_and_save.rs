@@ -12,7 +12,7 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
-/// Largest body, in bytes: the longest script and room for its escapes.
+/// Maximum size of the body, in bytes: the longest script, plus space for JSON escapes.
 const SCRIPT_BODY_BYTES_MAX: usize = 128 * 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
@@ -23,9 +23,9 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Unavailable,
 ];
 
-/// Compiles a rule script and brings it into force.
+/// Compiles a rule script and puts it in force.
 ///
-/// When the answer is there, transactions are judged by the rule.
+/// When the response arrives, the rule is in force.
 #[utoipa::path(
     post, path = "/compile-and-save-instruction", tag = "Instructions", request_body = schema::InstructionScript,
     responses((status = 201, description = "The rule is in force.", body = InstructionView))

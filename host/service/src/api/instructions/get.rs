@@ -13,7 +13,7 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound];
 
-/// Gives one instruction that is in force.
+/// Returns an instruction that is in force.
 #[utoipa::path(
     get, path = "/instructions/{id}", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),

@@ -11,7 +11,7 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
 
-/// Lists the instructions in force and those that wait for the history, by id.
+/// Lists the instructions in force and those waiting for the history, by id.
 #[utoipa::path(
     get, path = "/instructions", tag = "Instructions",
     responses((
@@ -22,7 +22,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
 )]
 pub(in crate::api) async fn list_instructions(State(api): State<ApiState>) -> Result<Response, ApiError> {
     let instructions = api.intake.instructions();
-    // A thousand instructions are megabytes of text: too long for a thread that others wait on.
+    // A thousand instructions are megabytes of text, which would block the async executor for too long.
     let written = tokio::task::spawn_blocking(move || {
         let views: Vec<_> = instructions.iter().map(InstructionView::from).collect();
         serde_json::to_vec(&views)

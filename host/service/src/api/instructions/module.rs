@@ -13,7 +13,9 @@ use crate::api::openapi::schema;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound];
 
-/// Gives the WebAssembly module of an instruction: the one that was uploaded, its manifest inside, or the one that its script was compiled to.
+/// Returns the WebAssembly module of an instruction, uploaded or compiled.
+///
+/// The module of an upload contains its manifest.
 #[utoipa::path(
     get, path = "/instructions/{id}/module", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
@@ -43,7 +45,7 @@ pub(in crate::api) async fn get_module(
     Ok((headers, instruction.record.module.clone()).into_response())
 }
 
-/// What no header and no file system takes for anything but a name.
+/// Returns a file name that is safe in headers and file systems.
 fn file_name(name: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_alphanumeric() || *character == '_';
     name.chars().map(|character| if is_plain(&character) { character } else { '_' }).collect()

@@ -1,4 +1,4 @@
-//! The manifest of a module that has none, as query parameters.
+//! The manifest of a module without one, as query parameters.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,34 @@ use crate::api::openapi::schema;
 use crate::api::quoted::quoted;
 use crate::intake::MANIFEST_CHECK;
 
-/// For the document: what is read is read below.
+/// Schema for the OpenAPI document only; the query is parsed below.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct ModuleParameters {
-    /// The rule's name: letters, digits and `_`.
+    /// Name of the rule: letters, digits and `_`.
     #[param(example = "Large")]
     name: Option<String>,
-    /// What the rule is for. May be left out beside the others.
+    /// Purpose of the rule; optional even if other parameters are present.
     description: Option<String>,
-    /// What the rule says when it matches.
+    /// Verdict of the rule when it matches.
     #[param(value_type = Option<schema::Verdict>)]
     verdict: Option<()>,
     /// Risk from 0 (low) to 1 (high).
     #[param(minimum = 0, maximum = 1)]
     score: Option<f64>,
-    /// The sentence an analyst reads.
+    /// Reason shown to an analyst.
     reason: Option<String>,
-    /// What the module may ask about: the member `needs` of a manifest, as JSON. May be left out beside the others.
+    /// Inputs that the module may read: the member `needs` of a manifest, as JSON. Optional even if other parameters
+    /// are present.
     #[param(example = r#"{"fields":["amount"]}"#)]
     needs: Option<String>,
 }
 
-/// The manifest that a query spells out; `None` without parameters.
+/// Reads the manifest from a query; returns `None` without parameters.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// Returns everything that is wrong with the parameters.
 pub(super) fn manifest_of(query: &str) -> Result<Option<Manifest>, Vec<AdmissionFinding>> {
     if query.is_empty() {
         return Ok(None);
@@ -83,7 +84,7 @@ fn finding(message: String) -> AdmissionFinding {
 
 const KNOWN: [&str; 6] = ["name", "description", "verdict", "score", "reason", "needs"];
 
-/// What a query says, and what is wrong with it.
+/// The parsed query parameters and the errors found in them.
 #[derive(Default)]
 struct QueryParameters {
     texts: BTreeMap<&'static str, String>,
@@ -129,7 +130,7 @@ impl QueryParameters {
     }
 }
 
-/// `+` is a blank, as forms write it.
+/// Decodes a form-encoded text, in which `+` is a space.
 fn decoded(text: &str) -> Option<String> {
     let text = text.replace('+', " ");
     let is_whole = text

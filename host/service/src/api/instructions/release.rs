@@ -12,7 +12,7 @@ use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-/// A body has no meaning here.
+/// Maximum size of the body, in bytes. The body is ignored.
 const RELEASE_BYTES_MAX: usize = 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
@@ -22,10 +22,10 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Unavailable,
 ];
 
-/// Has a rule run again that is in quarantine.
+/// Releases a rule from quarantine.
 ///
-/// When the answer is there, transactions are judged by it. If it goes on failing it comes back into quarantine. Of a rule
-/// that is in none, nothing changes.
+/// When the response arrives, the rule is in force. If it continues to fail, it returns to quarantine. A rule that is
+/// not in quarantine is left unchanged.
 #[utoipa::path(
     post, path = "/instructions/{id}/release", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),

@@ -11,9 +11,10 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound, ErrorCode::Unavailable];
 
-/// Takes an instruction out of force.
+/// Removes an instruction from force.
 ///
-/// When the answer is there, transactions are no longer judged by it. The verdicts it had a part in stay as they are.
+/// When the response arrives, the rule no longer applies to transactions. Verdicts that it contributed to stay
+/// unchanged.
 #[utoipa::path(
     delete, path = "/instructions/{id}", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),

@@ -26,11 +26,11 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Unavailable,
 ];
 
-/// Brings a rule into force that another compiler made: a WebAssembly module of at most 65,536 bytes.
+/// Puts a WebAssembly module from another compiler in force, at most 65,536 bytes.
 ///
-/// What the rule is called and says stands in the module's manifest, as `docs/abi.md` has it. A module without one takes it
-/// from the query parameters, all of them or none, and is kept with a manifest of them. When the answer is there,
-/// transactions are judged by the rule.
+/// The manifest of the module holds the name and action of the rule; see `docs/abi.md`. For a module without a
+/// manifest, the query parameters supply it, all of them or none. The module is then stored with that manifest. When
+/// the response arrives, the rule is in force.
 #[utoipa::path(
     post, path = "/instructions/wasm", tag = "Instructions", params(ModuleParameters),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),

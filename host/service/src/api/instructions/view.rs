@@ -1,4 +1,4 @@
-//! The one shape in which an instruction is answered.
+//! The response body of an instruction.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
@@ -13,72 +13,72 @@ use utoipa::ToSchema;
 use crate::api::openapi::schema;
 use crate::intake::{FailedScript, ListedInstruction};
 
-/// What a rule's author wrote, a script or a module, and everything that follows from it.
+/// A rule as written, script or module, and everything derived from it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instruction)]
 pub(in crate::api) struct InstructionView<'a> {
-    /// Never given twice.
+    /// Id of the instruction; never reused.
     id: i64,
-    /// The rule's name; unique among the instructions in force.
+    /// Name of the rule; unique among the instructions in force.
     name: &'a str,
-    /// What the rule is for; null when its author does not say.
+    /// Purpose of the rule; null if its author states none.
     #[schema(required = true)]
     description: Option<&'a str>,
-    /// As written; null when its author wrote a module.
+    /// The script as written; null if the rule is a module.
     #[schema(required = true)]
     script: Option<&'a str>,
-    /// What the rule says when it matches.
+    /// Verdict of the rule when it matches.
     #[schema(value_type = schema::Verdict)]
     verdict: Verdict,
     /// Risk from 0 (low) to 1 (high).
     #[schema(minimum = 0, maximum = 1)]
     score: f64,
-    /// The sentence an analyst reads.
+    /// Reason shown to an analyst.
     reason: &'a str,
-    /// The checked rule: names resolved, types settled; null when there is no script.
+    /// The checked rule: names resolved, types settled; null if there is no script.
     #[schema(value_type = Option<Object>, required = true)]
     rule: &'a serde_json::Value,
-    /// What runs.
+    /// The compiled module.
     module: ModuleView,
-    /// Where the instruction comes from.
+    /// Origin of the instruction.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks. `quarantined`: it
-    /// is not run, and every transaction is held for review in its place.
+    /// `active`: the rule is in force. `activating`: the rule waits until the history covers its windows.
+    /// `quarantined`: the rule does not run, and every transaction is held for review instead.
     #[schema(example = "active")]
     status: &'static str,
-    /// Why it is not run; null when it is.
+    /// Why the rule is in quarantine; null if it is not.
     #[schema(required = true)]
     quarantine: Option<QuarantineView<'a>>,
-    /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
+    /// The error in a newer version of its file, while this last valid version stays in force; otherwise null.
     #[schema(required = true)]
     refused_change: Option<RefusedChangeView>,
-    /// Tests of the rule that got a value they cannot compare, since the rule came into force or the service started. A module
-    /// has none, and tests of past transactions are not counted.
+    /// Tests of the rule that received a value they cannot compare, since the rule came into force or the service
+    /// started. Always empty for a module; tests on past transactions are not counted.
     incomparable: Vec<IncomparableView<'a>>,
-    /// What the compiler had to say all the same; nothing of a module.
+    /// Warnings of the compiler; always empty for a module.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
-    /// When it was first saved.
+    /// Time at which the instruction was first saved.
     #[schema(value_type = DateTime<Utc>)]
     created_at: String,
-    /// When its script, or its module, last changed.
+    /// Time at which its script or module last changed.
     #[schema(value_type = DateTime<Utc>)]
     updated_at: String,
 }
 
-/// Why a rule is not run.
+/// The quarantine of a rule.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Quarantine)]
 pub(in crate::api) struct QuarantineView<'a> {
-    /// Since when.
+    /// Start of the quarantine.
     #[schema(value_type = DateTime<Utc>)]
     since: String,
-    /// `failures`: it failed again and again, and somebody has to act. Until a start finds otherwise: `policy`: it is not
-    /// granted any more what it needs; `module`: its module is not let in any more.
+    /// `failures`: the rule failed repeatedly and an operator has to act. `policy`: the rule is no longer granted what
+    /// it needs. `module`: its module no longer passes admission. The last two are checked again at every start.
     #[schema(value_type = schema::QuarantineCause)]
     cause: QuarantineCause,
-    /// What happened, for people.
+    /// Message for people.
     reason: &'a str,
 }
 
@@ -86,55 +86,56 @@ pub(in crate::api) struct QuarantineView<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Module)]
 pub(in crate::api) struct ModuleView {
-    /// Of its bytes, in lower-case hexadecimal digits.
+    /// SHA-256 digest of the module, in lower-case hexadecimal digits.
     sha256: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     bytes: usize,
-    /// The contract it is written to.
+    /// ABI version of the module.
     abi_version: u32,
-    /// Worst case of one evaluation: of a script as the compiler counts it, of a module what it is granted.
+    /// Worst case of one evaluation: computed by the compiler for a script, the granted limit for a module.
     #[schema(value_type = schema::Cost)]
     cost: Cost,
 }
 
-/// A test of a rule that got a value it cannot compare, so that it did not hold (`!=` and the negated tests held).
+/// A test of a rule that received a value it cannot compare. Such a test is false; `!=` and negated tests are true.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Incomparable)]
 pub(in crate::api) struct IncomparableView<'a> {
-    /// Where the test stands in the script: the line, counted from 1.
+    /// Line of the test in the script, counted from 1.
     line: usize,
-    /// And the column, in characters, counted from 1.
+    /// Column of the test in characters, counted from 1.
     column: usize,
-    /// The test as it is written, at most 120 characters of it.
+    /// Text of the test, at most 120 characters.
     #[schema(example = "metadata.expires_at < timestamp")]
     test: &'a str,
-    /// The field that had the value.
+    /// The field that held the value.
     #[schema(example = "metadata.expires_at")]
     field: &'a str,
-    /// Kind of the value: `boolean`, `number`, `text` or `structure` (an array or an object). The value itself is not kept.
+    /// Type of the value: `boolean`, `number`, `text` or `structure` (an array or an object). The value itself is not
+    /// stored.
     #[schema(example = "text")]
     got: &'static str,
-    /// Kind that the test could have compared: `boolean`, `number`, `text` or `time`.
+    /// Type that the test can compare: `boolean`, `number`, `text` or `time`.
     #[schema(example = "time")]
     wanted: &'static str,
-    /// In how many transactions it was seen. 1,000 stands for 1,000 or more.
+    /// Number of transactions in which this occurred; 1,000 means 1,000 or more.
     #[schema(minimum = 1, maximum = 1000)]
     count: u64,
 }
 
-/// A text that is not in force because something is wrong with it.
+/// A version of a file that is not in force because of an error.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RefusedChange)]
 pub(in crate::api) struct RefusedChangeView {
-    /// Of the file.
+    /// Path of the file.
     path: String,
-    /// Line of the first error, counted from 1; null where no place in the file is at fault.
+    /// Line of the first error, counted from 1; null if the error has no position.
     #[schema(required = true)]
     line: Option<usize>,
-    /// Its column, in characters, counted from 1.
+    /// Column of the first error in characters, counted from 1.
     #[schema(required = true)]
     column: Option<usize>,
-    /// What is wrong, for people.
+    /// Message for people.
     message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies on their way in and out, which tell the pulse when they are over.
+//! Request and response bodies that update the connection timers when they end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 
 use super::timers::ConnectionTimers;
 
-/// The body of a request, for as long as it may take.
 #[derive(Debug)]
 pub(super) struct TimedRequestBody {
     incoming: Incoming,
@@ -17,18 +16,17 @@ pub(super) struct TimedRequestBody {
     is_open: bool,
 }
 
-/// Why a body is not whole.
+/// The reason why a body is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::api) enum ArrivalError {
-    /// It took too long.
+    /// The body took too long.
     #[error("the body took too long")]
     Late,
-    /// The client left, or sent what is no body.
+    /// The client disconnected or sent an invalid body.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
 }
 
-/// The body of an answer.
 #[derive(Debug)]
 pub(super) struct TimedResponseBody {
     body: Body,
@@ -36,7 +34,7 @@ pub(super) struct TimedResponseBody {
 }
 
 impl TimedRequestBody {
-    /// Takes a body that has not ended yet.
+    /// Wraps a body that has not ended yet.
     pub(super) fn new(incoming: Incoming, timers: Arc<ConnectionTimers>) -> Self {
         timers.request_with_body();
         Self { incoming, timers, is_open: true }
@@ -109,7 +107,7 @@ impl HttpBody for TimedResponseBody {
     }
 }
 
-/// Dropped when nothing more of it is wanted: it was handed on.
+/// Runs once the body has been handed to the connection.
 impl Drop for TimedResponseBody {
     fn drop(&mut self) {
         self.timers.answered();

@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its end.
+//! Serves one connection from its first byte to its end.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -27,23 +27,22 @@ use crate::api::error_code::ErrorCode;
 use crate::config::ConnectionLimits;
 use crate::telemetry::metrics::Metrics;
 
-/// Largest head of a request, in bytes: a URL at its limit and headers of a good size; more is answered 431.
+/// Maximum size of a request head, in bytes; a larger head is answered with 431.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 
-/// What a connection holds of bytes that nobody has asked for yet, or that the client has not taken yet.
+/// Size of the buffer for bytes not yet read by the service or not yet sent to the client.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
-/// How long a client without a seat may take to say that it wants to know how the service is.
+/// Time in which a client on a health slot must send its request head.
 const HEALTH_REQUEST_HEAD_MAX: Duration = Duration::from_secs(1);
 
-/// How long the timer sleeps where there is no limit to watch.
+/// Sleep time of the timer while no limit applies.
 const FAR: Duration = Duration::from_secs(60);
 
-/// Marks a request that is answered only when it asks how the service is.
+/// Marks a request that is answered only if it is a health check.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::api) struct HealthOnly;
 
-/// What all connections share.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {
     pub(super) api_service: ApiService,
@@ -52,18 +51,18 @@ pub(super) struct ConnectionContext {
     pub(super) stage: watch::Receiver<ShutdownStage>,
 }
 
-/// How far the service is with its end.
+/// Shutdown progress of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShutdownStage {
-    /// It has not begun.
+    /// Shutdown has not started.
     Open,
-    /// What is under way is answered.
+    /// Requests in progress are answered.
     Draining,
-    /// Nobody is waited for any longer.
+    /// Remaining connections are closed.
     Over,
 }
 
-/// Serves a client until it leaves, comes to a limit, or the service stops.
+/// Serves a client until it disconnects, exceeds a limit, or the service stops.
 pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_context: ConnectionContext) {
     let ConnectionContext { api_service, mut limits, metrics, mut stage } = connection_context;
     let _open = metrics.connection_opened();
@@ -74,7 +73,7 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_co
     let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&timers)));
     let requests = requests(api_service, Arc::clone(&timers), slot.is_health_slot());
     let mut connection = Builder::new()
-        // The pulse has one timer for all limits; this one would be a new one for every request.
+        // The connection timers cover this limit with a single timer; hyper would create one per request.
         .header_read_timeout(None)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES_MAX)
@@ -93,7 +92,7 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_co
                     metrics.refused(ErrorCode::RequestTimeout.as_str());
                     refusal::give_up(&stream);
                 }
-                // The system would go on offering the client what it does not take.
+                // Without this, the system would continue sending to a client that does not read.
                 ExpiredLimit::Write => {
                     stream.set_zero_linger().ok();
                 }
@@ -107,13 +106,12 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_co
     }
 }
 
-/// How a connection ended.
 enum ConnectionEnd {
-    /// By itself; `was_understood` says whether all that came was HTTP.
+    /// The connection ended by itself; `was_understood` is false if the input was not HTTP.
     Over { was_understood: bool },
-    /// With the service.
+    /// The service stopped.
     Stopped,
-    /// At a limit.
+    /// A limit expired.
     Overdue(ExpiredLimit),
 }
 
@@ -129,7 +127,7 @@ where
     let mut clock = pin!(sleep(Duration::ZERO));
     loop {
         tokio::select! {
-            // A request that is there already is taken, also when the service stops.
+            // A request that has already arrived is accepted even during shutdown.
             biased;
             ended = &mut *connection => {
                 let was_understood = !ended.is_err_and(|error| error.is_parse());
@@ -147,7 +145,7 @@ where
             }
             () = due(timers, clock.as_mut()) => match timers.overdue(Instant::now()) {
                 None => {}
-                // Whoever reads the body finds out, and answers.
+                // The reader of the body detects this and answers.
                 Some(ExpiredLimit::Body) => timers.set_deferred(),
                 Some(ExpiredLimit::Age) => {
                     timers.grow_old();
@@ -159,8 +157,8 @@ where
     }
 }
 
-/// Waits for the next limit. The timer is set when a limit is nearer than it, and when it has rung too early: a client
-/// in no trouble has it set once a minute.
+/// Waits for the next limit. The timer is reset when a limit is earlier than its deadline and when it fires too early.
+/// Without any limit it fires once a minute.
 async fn due(timers: &ConnectionTimers, mut clock: Pin<&mut Sleep>) {
     std::future::poll_fn(|context| {
         loop {
@@ -180,7 +178,7 @@ async fn due(timers: &ConnectionTimers, mut clock: Pin<&mut Sleep>) {
     .await;
 }
 
-/// The door, as a connection calls it.
+/// Adapts the API service to hyper.
 fn requests(
     api_service: ApiService,
     timers: Arc<ConnectionTimers>,
@@ -206,7 +204,7 @@ fn requests(
             let mut answer = answer.await;
             if timers.grow_old() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                // To an older client of whom nothing is said hyper would promise to keep the connection.
+                // Without this version, hyper would promise keep-alive to an HTTP/1.0 client.
                 *answer.version_mut() = version;
             }
             Ok(answer.map(|body| TimedResponseBody::new(body, timers)))

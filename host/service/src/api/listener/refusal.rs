@@ -1,4 +1,4 @@
-//! Answers that no request leads to: to whom there is no place for, and to whom nobody waits for any longer.
+//! Responses without a request: for clients without a slot, and for clients that exceeded a time limit.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
@@ -10,34 +10,34 @@ use tokio::time::timeout;
 
 use crate::api::error_code::ErrorCode;
 
-/// What is read behind an answer, in bytes, so that it is not lost on a client that is still sending.
+/// Bytes to discard after a response, so that a client that is still sending receives it.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
-/// For how long.
+/// Maximum time for discarding them.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Said to whom there is no place for.
+/// Message for clients without a slot.
 pub(in crate::api) const FULL_MESSAGE: &str = "as many connections are open as the service takes";
 
 static FULL: LazyLock<String> = LazyLock::new(|| answer(ErrorCode::Overloaded, FULL_MESSAGE));
 static LATE: LazyLock<String> =
     LazyLock::new(|| answer(ErrorCode::RequestTimeout, "the head of the request took too long"));
 
-/// Refuses a client without waiting for anything.
+/// Refuses a client without waiting.
 pub(super) fn turn_away(stream: TcpStream) {
     let Ok(mut stream) = stream.into_std() else { return };
-    // The socket does not block, and its buffer is empty: all of it is taken, or the client is gone.
+    // The socket is non-blocking with an empty buffer: the write completes, or the client is gone.
     stream.write_all(FULL.as_bytes()).ok();
     stream.shutdown(Shutdown::Write).ok();
-    // A socket that is closed on unread bytes takes back what was written to it.
+    // Closing a socket with unread input would discard the response.
     stream.read_exact(&mut [0; 4096]).ok();
 }
 
-/// Tells a client whose request does not come to its end; whether it hears is its business.
+/// Sends a 408 to a client whose request is incomplete; delivery is not checked.
 pub(super) fn give_up(stream: &TcpStream) {
     stream.try_write(LATE.as_bytes()).ok();
 }
 
-/// Drops what still comes for a while, so that the last answer arrives.
+/// Discards input for a while so that the last response arrives.
 pub(super) async fn linger(stream: &TcpStream) {
     let rest = async {
         let mut piece = vec![0; 4096];
@@ -54,7 +54,7 @@ pub(super) async fn linger(stream: &TcpStream) {
     timeout(LINGER, rest).await.ok();
 }
 
-/// An answer as the router would give it; neither message needs escaping.
+/// Builds a response in the router's format; the messages need no escaping.
 fn answer(code: ErrorCode, message: &str) -> String {
     let status = code.status();
     let body = format!(r#"{{"error":"{message}","code":"{}"}}"#, code.as_str());

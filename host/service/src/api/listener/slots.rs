@@ -1,4 +1,4 @@
-//! Who may come in: so many connections, so many of one address, and some stools beside them for health checks.
+//! Connection slots: a total limit, a limit per address, and additional slots for health checks.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,24 +6,20 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Beyond the last seat so many connections are let in for one request, answered when it asks how the service is.
+/// Number of connections beyond the limit that are accepted, each for a single health check.
 pub(super) const HEALTH_SLOTS: usize = 32;
 
-/// Counts who is in.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     caps: ConnectionCaps,
     taken: Mutex<SlotCounts>,
 }
 
-/// How many may be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConnectionCaps {
-    /// At once.
     pub(super) open_max: usize,
-    /// Of them of one address.
     pub(super) per_address_max: usize,
-    /// Whether that goes for this machine too.
+    /// Whether the limit per address applies to loopback too.
     pub(super) counts_loopback: bool,
 }
 
@@ -34,7 +30,7 @@ struct SlotCounts {
     by_origin: HashMap<IpAddr, usize>,
 }
 
-/// A place in the house, until it is dropped.
+/// A slot, released on drop.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
@@ -43,23 +39,22 @@ pub(super) struct ConnectionSlot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotKind {
-    /// For any number of requests of an address that is counted, if it is.
+    /// For any number of requests; holds the counted address, if any.
     Client(Option<IpAddr>),
-    /// For one request.
+    /// For one health check.
     Health,
 }
 
-/// Why somebody may not come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotRefusal {
-    /// Seats and stools are taken.
+    /// All client and health slots are taken.
     Full,
-    /// The seats of this address are taken.
+    /// All slots of this address are taken.
     Address,
 }
 
 impl SlotRefusal {
-    /// In one word.
+    /// Returns the label for logs and metrics.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -73,7 +68,7 @@ impl ConnectionSlots {
         Arc::new(Self { caps, taken: Mutex::default() })
     }
 
-    /// A place for a client at this address.
+    /// Takes a slot for a client at this address.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionSlot, SlotRefusal> {
         let origin = self.counted(address);
         let mut taken = self.taken.lock();
@@ -95,7 +90,8 @@ impl ConnectionSlots {
         Ok(ConnectionSlot { slots: Arc::clone(self), kind })
     }
 
-    /// As what an address is counted. One network of 64 bits is one client: it has all of its addresses.
+    /// Returns the address under which a client is counted. An IPv6 /64 network counts as one client, because its owner
+    /// controls all addresses of the network.
     fn counted(&self, address: IpAddr) -> Option<IpAddr> {
         let address = address.to_canonical();
         if address.is_loopback() && !self.caps.counts_loopback {
@@ -112,7 +108,7 @@ impl ConnectionSlots {
 }
 
 impl ConnectionSlot {
-    /// Whether it is for one request about the health of the service.
+    /// Returns whether the slot is for a single health check.
     pub(super) fn is_health_slot(&self) -> bool {
         self.kind == SlotKind::Health
     }

@@ -1,4 +1,4 @@
-//! The socket of a connection, which tells the pulse what goes through it.
+//! The socket of a connection, which reports its traffic to the connection timers.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 
 use super::timers::ConnectionTimers;
 
-/// Bytes in both directions.
+/// A byte stream in both directions.
 #[derive(Debug)]
 pub(super) struct TimedStream {
     pub(super) stream: TcpStream,
     timers: Arc<ConnectionTimers>,
-    /// The client has not taken everything yet.
+    /// Whether the client has not read everything yet.
     is_waiting: bool,
 }
 
@@ -24,7 +24,7 @@ impl TimedStream {
         Self { stream, timers, is_waiting: false }
     }
 
-    /// Notes how a write went.
+    /// Records the result of a write.
     fn written(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Pending => {
@@ -76,7 +76,7 @@ impl AsyncWrite for TimedStream {
         self.stream.is_write_vectored()
     }
 
-    /// Asked for when everything before was written.
+    /// hyper flushes once it has written everything.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.is_waiting {
             self.is_waiting = false;

@@ -1,12 +1,12 @@
-//! What a connection is doing, since when, and which limit it comes to next.
+//! State of a connection, its start time, and the next limit.
 //!
 //! ```text
-//!             first byte              head read             body read         answer handed on
+//!             first byte              head read             body read         response handed over
 //!  Head ──────────────────▶ Head ──────────────▶ Body ──────────────▶ Answer ──────────────▶ Idle ──first byte──▶ Head
-//!  (nobody said anything)                          └─ limit ─▶ Late (408) ─▶ Answer
+//!  (nothing received yet)                          └─ limit ─▶ Late (408) ─▶ Answer
 //! ```
 //!
-//! An answer that the client does not take has a limit of its own, whatever else goes on.
+//! A response that the client does not read has a separate limit, independent of this state.
 
 use std::time::Duration;
 
@@ -15,17 +15,18 @@ use tokio::time::Instant;
 
 use crate::config::ConnectionLimits;
 
-/// What of an answer a client must take within the limit for writing, in bytes. One byte now and then is not taking it.
+/// Bytes of a response that a client must read within the write limit. A trickle of single bytes is not enough.
 const TAKEN_BYTES_MIN: usize = 64 * 1024;
 
-/// How long the 408 for a late body may take; who waits for something else than the body does not notice it.
+/// Time to answer a late body with 408. A handler that is not reading the body does not notice it.
 const LATE: Duration = Duration::from_millis(500);
 
-/// How long an old connection says nothing until it is closed without a word: whoever has just sent a request that the service
-/// has not seen yet would get no answer. Who sends more often is told with an answer.
+/// Quiet time before an old connection is closed without a response. A request may be in transit when the connection
+/// closes, so a recently active client would get no answer. An active client gets `Connection: close` with a response
+/// instead.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// The pulse of one connection: felt by its socket and its bodies, looked at by its timer.
+/// Timers of one connection, updated by its socket and bodies and read by its timer.
 #[derive(Debug)]
 pub(super) struct ConnectionTimers {
     limits: ConnectionLimits,
@@ -37,13 +38,13 @@ pub(super) struct ConnectionTimers {
 struct TimerState {
     doing: ConnectionActivity,
     since: Instant,
-    /// Some of the body of the last request is still to come.
+    /// Whether part of the last request body is outstanding.
     has_open_body: bool,
-    /// An answer, or more of it, waits for the client since then, and how much was taken from there.
+    /// Start of the wait for the client to read, and bytes read since then.
     waiting: Option<(Instant, usize)>,
-    /// No further request is taken.
+    /// Whether no further request is accepted.
     is_last: bool,
-    /// That is so because of its age.
+    /// Whether that is due to the age of the connection.
     is_old: bool,
 }
 
@@ -56,25 +57,24 @@ enum ConnectionActivity {
     Idle,
 }
 
-/// The limit that a connection came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpiredLimit {
-    /// There is no head of a request, though there may be a part of one.
+    /// The request head is missing or incomplete.
     Head { has_begun: bool },
-    /// There is no whole body.
+    /// The request body is incomplete.
     Body,
-    /// There is still none, and nobody cared.
+    /// The request body is still incomplete, and no handler has answered.
     BodyForGood,
-    /// The client does not take its answer.
+    /// The client does not read its response.
     Write,
-    /// There is no further request.
+    /// No further request arrived.
     Idle,
-    /// It is open for long, and quiet.
+    /// The connection is old and quiet.
     Age,
 }
 
 impl ExpiredLimit {
-    /// In one word.
+    /// Returns the label for logs and metrics.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Head { .. } => "head",
@@ -87,7 +87,7 @@ impl ExpiredLimit {
 }
 
 impl ConnectionTimers {
-    /// Of a connection that begins now.
+    /// Creates the timers of a new connection.
     pub(super) fn new(limits: ConnectionLimits) -> Self {
         let now = Instant::now();
         let state = TimerState {
@@ -101,11 +101,11 @@ impl ConnectionTimers {
         Self { limits, born: now, state: Mutex::new(state) }
     }
 
-    /// Bytes came in.
+    /// Records that bytes arrived.
     pub(super) fn heard(&self) {
         let mut state = self.state.lock();
         match state.doing {
-            // The rest of a body that was refused begins no request.
+            // The rest of a refused body does not start a request.
             ConnectionActivity::Idle if !state.has_open_body => {
                 state.turn(ConnectionActivity::Head { has_begun: true })
             }
@@ -120,19 +120,19 @@ impl ConnectionTimers {
         }
     }
 
-    /// The head of a request was read; a body follows it.
+    /// Records a request head that is followed by a body.
     pub(super) fn request_with_body(&self) {
         let mut state = self.state.lock();
         state.has_open_body = true;
         state.turn(ConnectionActivity::Body);
     }
 
-    /// The head of a request was read, which is all of it.
+    /// Records a request head without a body.
     pub(super) fn request_without_body(&self) {
         self.state.lock().turn(ConnectionActivity::Answer);
     }
 
-    /// The body of the last request was read, or nobody wants it any more.
+    /// Records that the last request body was read or is no longer needed.
     pub(super) fn body_ended(&self) {
         let mut state = self.state.lock();
         state.has_open_body = false;
@@ -141,17 +141,16 @@ impl ConnectionTimers {
         }
     }
 
-    /// Whether the body of the last request took too long.
     pub(super) fn is_body_late(&self) -> bool {
         self.state.lock().doing == ConnectionActivity::Late
     }
 
-    /// The answer to the last request was handed on.
+    /// Records that the last response was handed over.
     pub(super) fn answered(&self) {
         self.state.lock().turn(ConnectionActivity::Idle);
     }
 
-    /// The client took so many bytes, and less than there are.
+    /// Records that the client read `n_bytes` and more is waiting.
     pub(super) fn taken(&self, n_bytes: usize) {
         let mut state = self.state.lock();
         let (since, n_before) = state.waiting.unwrap_or_else(|| (Instant::now(), 0));
@@ -159,7 +158,7 @@ impl ConnectionTimers {
         state.waiting = Some(if n_taken < TAKEN_BYTES_MIN { (since, n_taken) } else { (Instant::now(), 0) });
     }
 
-    /// The client took everything; it is quiet from now on, if it waited for that.
+    /// Records that the client read everything; an idle connection starts its idle time again.
     pub(super) fn taken_whole(&self) {
         let mut state = self.state.lock();
         if state.waiting.take().is_some() && state.doing == ConnectionActivity::Idle {
@@ -167,12 +166,12 @@ impl ConnectionTimers {
         }
     }
 
-    /// No further request is taken on this connection.
+    /// Records that no further request is accepted on this connection.
     pub(super) fn set_last(&self) {
         self.state.lock().is_last = true;
     }
 
-    /// Whether its age makes the answer that is given now the last one.
+    /// Returns whether the connection is so old that the current response is its last.
     pub(super) fn grow_old(&self) -> bool {
         let mut state = self.state.lock();
         if !state.is_last && self.born.elapsed() >= self.limits.age {
@@ -181,24 +180,24 @@ impl ConnectionTimers {
         state.is_old
     }
 
-    /// Whether it ends because of its age.
+    /// Returns whether the connection ends because of its age.
     pub(super) fn is_old(&self) -> bool {
         self.state.lock().is_old
     }
 
-    /// From now on the body of the request is late.
+    /// Marks the request body as late.
     pub(super) fn set_deferred(&self) {
         self.state.lock().turn(ConnectionActivity::Late);
     }
 
-    /// When the next limit is reached, if nothing happens until then.
+    /// Returns the time of the next limit if no traffic occurs before it.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let state = self.state.lock();
         let limits = self.limits_of(&state);
         limits.into_iter().flatten().map(|(deadline, _)| deadline).min()
     }
 
-    /// The limit that is reached, the gravest first.
+    /// Returns the exceeded limit, the most severe first.
     pub(super) fn overdue(&self, now: Instant) -> Option<ExpiredLimit> {
         let state = self.state.lock();
         let limits = self.limits_of(&state);

@@ -1,4 +1,4 @@
-//! The body of a list: entries as JSON, or a text as a list file holds it.
+//! The body of a list: entries as JSON, or a text in the format of a list file.
 
 use std::time::Duration;
 
@@ -12,12 +12,11 @@ use crate::api::body::{self, DeclaredType};
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-/// Largest body, in bytes.
 const LIST_BODY_BYTES_MAX: usize = LIST_BYTES_MAX as usize;
 
-/// Most list bodies read at once; one more is answered 503.
+/// Maximum number of list bodies read at once; further requests are answered with 503.
 const BODIES_MAX: usize = 4;
-/// Longest time a body may take to arrive.
+/// Maximum time for a body to arrive.
 const ARRIVAL_MAX: Duration = Duration::from_secs(30);
 
 static ROOM: Semaphore = Semaphore::const_new(BODIES_MAX);
@@ -26,7 +25,7 @@ static ROOM: Semaphore = Semaphore::const_new(BODIES_MAX);
 pub(in crate::api) enum ListBody {
     /// A JSON array of texts.
     Entries(Vec<Box<str>>),
-    /// Lines.
+    /// Lines of text.
     Text(String),
 }
 
@@ -34,7 +33,7 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        // Bodies are large here, so not everybody's is taken into memory at once.
+        // List bodies are large, so only a few are held in memory at once.
         let _room = ROOM.try_acquire().map_err(|_| {
             ApiError::new(ErrorCode::Overloaded, format!("{BODIES_MAX} lists are being sent already"))
         })?;
@@ -44,7 +43,7 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
             let seconds = ARRIVAL_MAX.as_secs();
             Err(ApiError::new(ErrorCode::IncompleteBody, format!("the body took longer than {seconds} s")))
         })?;
-        // Megabytes are too long for a thread that others wait on.
+        // Parsing megabytes would block the async executor for too long.
         let parsed = tokio::task::spawn_blocking(move || {
             if announced == DeclaredType::Json {
                 entries_of(&bytes).map(Self::Entries)

@@ -13,7 +13,7 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::ListNotFound];
 
-/// Gives one named list with its entries.
+/// Returns a named list with its entries.
 #[utoipa::path(
     get, path = "/lists/{name}", tag = "Lists",
     params(("name" = String, Path, description = "The list's name, without the `$`")),
@@ -25,7 +25,7 @@ pub(in crate::api) async fn get_list(
 ) -> Result<Response, ApiError> {
     let name = name_of(name);
     let list = api.intake.lists().get(&name).cloned().ok_or_else(|| not_found(&name))?;
-    // A long list is megabytes of text: too long for a thread that others wait on.
+    // A long list is megabytes of text, which would block the async executor for too long.
     let written =
         tokio::task::spawn_blocking(move || serde_json::to_vec(&EntriesView::new(&name, &list))).await;
     match written {

@@ -10,7 +10,7 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
 
-/// Gives the named lists in force, by name, without their entries.
+/// Lists the named lists in force, by name, without their entries.
 #[utoipa::path(
     get, path = "/lists", tag = "Lists",
     responses((status = 200, description = "One entry for every list.", body = [ListView]))

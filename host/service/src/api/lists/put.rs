@@ -17,12 +17,12 @@ use crate::api::openapi::schema;
 pub(in crate::api) const ERRORS: &[ErrorCode] =
     &[ErrorCode::InvalidList, ErrorCode::ListTaken, ErrorCode::TooManyLists, ErrorCode::Unavailable];
 
-/// Sets a named list; the one of this name before is gone.
+/// Sets a named list, replacing any previous list of this name.
 ///
-/// The body is a JSON array of texts, which are entries exactly as they are, or plain text as a list file holds it: one entry a
-/// line, blanks around it dropped; a comment begins with `#` at the start of a line, or with a `#` between blanks. It has at
-/// most 16 MiB and 1,000,000 entries. When the answer is there, transactions are judged by
-/// the list. A list that comes from a file is changed in the file.
+/// The body is a JSON array of texts, which are stored unchanged as entries, or plain text in the format of a list
+/// file. A list file has one entry per line, without surrounding blanks. A comment starts with `#` at the start of a
+/// line, or with `#` between blanks. The body has at most 16 MiB and 1,000,000 entries. When the response arrives, the
+/// list is in force. A list that comes from a file must be changed in that file.
 #[utoipa::path(
     put, path = "/lists/{name}", tag = "Lists",
     params((

@@ -15,8 +15,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 
 /// Removes a named list that was set over the API.
 ///
-/// When the answer is there, rules that name it fail, which means at least `review`. A list that comes from a file is removed with the
-/// file.
+/// When the response arrives, rules that use the list fail, so the verdict is at least `review`. To remove a list that
+/// comes from a file, remove the file.
 #[utoipa::path(
     delete, path = "/lists/{name}", tag = "Lists",
     params(("name" = String, Path, description = "The list's name, without the `$`")),

@@ -1,4 +1,4 @@
-//! The shapes in which lists are answered.
+//! Response bodies of lists.
 
 use std::borrow::Cow;
 
@@ -9,29 +9,29 @@ use utoipa::ToSchema;
 
 use crate::api::openapi::schema;
 
-/// A named list, without its entries.
+/// A named list without its entries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = List)]
 pub(in crate::api) struct ListView<'a> {
-    /// As scripts say it behind the `$`.
+    /// Name of the list, as scripts write it after the `$`.
     #[schema(example = "high_risk_countries")]
     name: &'a str,
-    /// How many entries it has.
+    /// Number of entries.
     count: usize,
-    /// Where it comes from; only what was set over the API can be changed over the API.
+    /// Origin of the list; only lists set over the API can be changed over the API.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// Of its text, in lower-case hexadecimal digits.
+    /// SHA-256 digest of its text, in lower-case hexadecimal digits.
     sha256: String,
 }
 
-/// A named list, whole.
+/// A named list with its entries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListWithEntries)]
 pub(in crate::api) struct EntriesView<'a> {
     #[serde(flatten)]
     list: ListView<'a>,
-    /// In the order in which they were written.
+    /// Entries in the order of the list.
     #[schema(value_type = Vec<String>)]
     entries: Vec<Cow<'a, str>>,
 }

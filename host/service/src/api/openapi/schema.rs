@@ -1,7 +1,7 @@
-//! The shapes of the wire, for the document alone.
+//! Schemas for the OpenAPI document only.
 //!
-//! What is read is read by hand, strictly; what is judged is answered as the bytes that were stored. These types are the
-//! description of both; tests hold them against real bodies.
+//! Requests are parsed by hand, strictly; verdicts are returned as the stored bytes. These types describe both, and
+//! tests compare them with real bodies.
 
 mod transactions;
 
@@ -11,84 +11,85 @@ use utoipa::ToSchema;
 
 pub(in crate::api) use transactions::{StoredTransaction, Transaction, WebhookEnvelope};
 
-/// The verdict of a stored transaction: all of these, or none where a ledger fed it and nobody asked for a verdict.
+/// The verdict of a stored transaction. All members are present, or none if a ledger reported the transaction and no
+/// verdict was requested.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct StoredEvaluation {
-    /// The severest verdict of the rules that matched; at least `review` when a rule failed.
+    /// The most severe verdict of the rules that matched; at least `review` if a rule failed.
     verdict: Option<FinalVerdict>,
-    /// The highest score of the rules that matched; 0 when none did.
+    /// The highest score of the rules that matched; 0 if none did.
     #[schema(minimum = 0, maximum = 1)]
     score: Option<f64>,
-    /// Their reasons, severest rule first.
+    /// Reasons of the rules that matched, most severe rule first.
     reason: Option<String>,
-    /// The rules that matched, severest first.
+    /// The rules that matched, most severe first.
     triggered: Option<Vec<Triggered>>,
-    /// The rules that could not answer.
+    /// The rules that failed.
     failures: Option<Vec<FailedRule>>,
-    /// The rule set by which the transaction was judged.
+    /// Version of the rule set that was applied.
     rule_set_version: Option<u64>,
-    /// When.
+    /// Time of the evaluation.
     evaluated_at: Option<DateTime<Utc>>,
 }
 
-/// What the service says of a transaction.
+/// The verdict on a transaction.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Assessment {
-    /// Of which transaction; the generated id when none was sent.
+    /// Id of the transaction; generated if none was sent.
     #[schema(example = "txn_1")]
     transaction_id: String,
     #[serde(flatten)]
     evaluation: Evaluation,
 }
 
-/// All outcomes brought to one verdict.
+/// The outcomes of all rules, combined into one verdict.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Evaluation {
-    /// The severest verdict of the rules that matched; at least `review` when a rule failed.
+    /// The most severe verdict of the rules that matched; at least `review` if a rule failed.
     verdict: FinalVerdict,
-    /// The highest score of the rules that matched; 0 when none did.
+    /// The highest score of the rules that matched; 0 if none did.
     #[schema(minimum = 0, maximum = 1)]
     score: f64,
-    /// Their reasons, severest rule first.
+    /// Reasons of the rules that matched, most severe rule first.
     reason: String,
-    /// The rules that matched, severest first.
+    /// The rules that matched, most severe first.
     triggered: Vec<Triggered>,
-    /// The rules that could not answer.
+    /// The rules that failed.
     failures: Vec<FailedRule>,
-    /// The rule set by which the transaction was judged.
+    /// Version of the rule set that was applied.
     rule_set_version: u64,
-    /// When.
+    /// Time of the evaluation.
     evaluated_at: DateTime<Utc>,
 }
 
 /// A rule that matched.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Triggered {
-    /// Its instruction.
+    /// Id of its instruction.
     instruction_id: i64,
-    /// Its name.
+    /// Name of the rule.
     name: String,
-    /// What it says.
+    /// Verdict of the rule.
     verdict: Verdict,
-    /// How risky it finds that.
+    /// Score of the rule.
     #[schema(minimum = 0, maximum = 1)]
     score: f64,
-    /// Why.
+    /// Reason of the rule.
     reason: String,
 }
 
-/// A rule that could not answer. It never means allow.
+/// A rule that failed. A failure never counts as `allow`.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct FailedRule {
-    /// Its instruction.
+    /// Id of its instruction.
     instruction_id: i64,
-    /// Its name.
+    /// Name of the rule.
     name: String,
-    /// What went wrong.
+    /// Kind of failure.
     failure: Failure,
 }
 
-/// How a rule fails.
+/// The kinds of rule failure.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::api) enum Failure {
@@ -106,7 +107,7 @@ pub(in crate::api) enum Failure {
     Quarantined,
 }
 
-/// What keeps a rule from being run.
+/// The cause of a quarantine.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::api) enum QuarantineCause {
@@ -115,7 +116,7 @@ pub(in crate::api) enum QuarantineCause {
     Module,
 }
 
-/// The words in which the service answers, mildest first.
+/// The verdicts of the service, mildest first.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::api) enum FinalVerdict {
@@ -125,7 +126,7 @@ pub(in crate::api) enum FinalVerdict {
     Block,
 }
 
-/// The words in which rules speak: `allow` weighs as `approve`, `deny` as `block`.
+/// The verdicts of rules: `allow` counts as `approve`, `deny` as `block`.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::api) enum Verdict {
@@ -137,12 +138,12 @@ pub(in crate::api) enum Verdict {
     Block,
 }
 
-/// An entry of a list, exactly as it is.
+/// An entry of a list, unchanged.
 #[derive(Serialize, ToSchema)]
 #[schema(min_length = 1, max_length = 1024)]
 pub(in crate::api) struct ListEntry(String);
 
-/// A rule to be compiled.
+/// A rule to compile.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct InstructionScript {
     /// The rule script, at most 65,536 bytes.
@@ -158,28 +159,29 @@ pub(in crate::api) struct WasmModule(Vec<u8>);
 /// A repository to clone.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitCloneRequest {
-    /// Its address; user and password may stand in it, percent-encoded. By default only HTTPS to public hosts is taken.
+    /// Address of the repository; it may contain a percent-encoded user and password. By default only HTTPS to public
+    /// hosts is allowed.
     #[schema(max_length = 2048, example = "https://git.example/team/rules.git")]
     url: String,
-    /// The branch to follow; the repository's own choice when left out.
+    /// The branch to follow; the remote's default branch if absent.
     #[schema(example = "main")]
     branch: Option<String>,
-    /// What the remote asks for.
+    /// Access token for the remote.
     token: Option<String>,
 }
 
-/// How to sync.
+/// Options of a sync.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitSyncRequest {
-    /// Whether to take a branch whose history was rewritten, and a commit in which a list is refused.
+    /// Whether to accept a branch with rewritten history, and a commit in which a list is refused.
     #[schema(default = false)]
     force: Option<bool>,
 }
 
-/// What to push.
+/// Options of a push.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitPushRequest {
-    /// The commit's message.
+    /// The commit message.
     #[schema(
         min_length = 1,
         max_length = 4096,
@@ -189,24 +191,24 @@ pub(in crate::api) struct GitPushRequest {
     message: String,
 }
 
-/// Where an instruction or a list comes from.
+/// Origin of an instruction or a list.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(in crate::api) enum InstructionSource {
     /// Saved over the API.
     Api,
-    /// A module sent over the API; only instructions have this one.
+    /// A module uploaded over the API; only for instructions.
     Upload,
     /// A file of the rules directory.
     File {
-        /// Relative to that directory.
+        /// Path relative to that directory.
         path: String,
     },
     /// A file of a Git repository.
     Git {
-        /// Relative to the top of the repository.
+        /// Path relative to the top of the repository.
         path: String,
-        /// With which commit its text came into force, in hexadecimal digits.
+        /// The commit with which its text came into force, in hexadecimal digits.
         commit: String,
     },
 }
@@ -214,36 +216,36 @@ pub(in crate::api) enum InstructionSource {
 /// Worst case of one evaluation of a rule.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Cost {
-    /// WebAssembly instructions executed.
+    /// Number of WebAssembly instructions.
     instructions: u32,
-    /// Calls from the module to the host.
+    /// Number of host calls.
     host_calls: u32,
-    /// Questions to the history among them.
+    /// Number of host calls that query the history.
     history_lookups: u32,
 }
 
-/// A complaint about a script, with a place.
+/// A diagnostic of a script, with its position.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Diagnostic {
-    /// What is wrong, for machines; stable.
+    /// Stable diagnostic code for programs.
     #[schema(example = "E201")]
     code: String,
-    /// `error` keeps the rule from being saved.
+    /// Severity; `error` prevents the rule from being saved.
     severity: DiagnosticSeverity,
-    /// Line of the first character of the offending text, counted from 1.
+    /// Line of the first character of the affected text, counted from 1.
     line: u32,
-    /// Its column, in characters, counted from 1.
+    /// Column of that character, counted in characters from 1.
     column: u32,
-    /// The place behind its last character.
+    /// Position after the last character.
     end: Position,
-    /// What is wrong, for people.
+    /// Message for people.
     message: String,
-    /// How it could be cured; null when that is not known.
+    /// Suggested correction; null if there is none.
     #[schema(required = true)]
     help: Option<String>,
 }
 
-/// Whether a complaint keeps the rule from being saved.
+/// Whether a diagnostic prevents the rule from being saved.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::api) enum DiagnosticSeverity {
@@ -251,11 +253,11 @@ pub(in crate::api) enum DiagnosticSeverity {
     Warning,
 }
 
-/// A place in a script.
+/// A position in a script.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Position {
-    /// Counted from 1.
+    /// Line, counted from 1.
     line: u32,
-    /// In characters, counted from 1.
+    /// Column in characters, counted from 1.
     column: u32,
 }

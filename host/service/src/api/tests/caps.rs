@@ -1,4 +1,4 @@
-//! How much of a body is read before it is refused, counted at the socket.
+//! Tests of body caps: how much of a body is read before it is refused, counted at the socket.
 
 use std::future::Future;
 use std::io;
@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// Counts what the server takes from its sockets.
+/// Counts the bytes that the server reads from its sockets.
 struct Counting<T> {
     inner: T,
     n_bytes: Arc<AtomicUsize>,
@@ -65,10 +65,10 @@ impl AsyncWrite for Counting<TcpStream> {
     }
 }
 
-/// Far more than any talk here takes, also on a machine that has other work.
+/// Far longer than any conversation here takes, even on a busy machine.
 const TALK_MAX: Duration = Duration::from_secs(120);
 
-/// Runs `talk` against a server of its own; gives what it says and how many bytes the server read.
+/// Runs `talk` against a new server; returns its result and the number of bytes that the server read.
 fn served<T, F: Future<Output = T>>(talk: impl FnOnce(TcpStream) -> F) -> (T, usize) {
     let fixture = Fixture::new();
     fixture.runtime.block_on(async {
@@ -83,7 +83,7 @@ fn served<T, F: Future<Output = T>>(talk: impl FnOnce(TcpStream) -> F) -> (T, us
     })
 }
 
-/// Writes until all is written or the server has something to say.
+/// Writes until everything is written or the server responds.
 async fn write(stream: &TcpStream, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         tokio::select! {
@@ -99,7 +99,7 @@ async fn write(stream: &TcpStream, mut bytes: &[u8]) -> bool {
     true
 }
 
-/// Writes all, whatever the server says meanwhile.
+/// Writes everything, even if the server responds meanwhile.
 async fn send_all(stream: TcpStream, bytes: Vec<u8>) -> TcpStream {
     let mut left = bytes.as_slice();
     while !left.is_empty() {
@@ -112,7 +112,7 @@ async fn send_all(stream: TcpStream, bytes: Vec<u8>) -> TcpStream {
     stream
 }
 
-/// Reads to the end of the connection, or as far as it goes.
+/// Reads to the end of the connection or to the first error.
 async fn read(stream: &TcpStream) -> String {
     let (mut read, mut piece) = (Vec::new(), [0; 4096]);
     while stream.readable().await.is_ok() {
@@ -130,7 +130,7 @@ fn head(path: &str, headers: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}\r\n")
 }
 
-/// How much the server below takes from a socket at once.
+/// Bytes that the HTTP server may read from a socket at once.
 const READ_AHEAD_BYTES_MAX: usize = 512 * 1024;
 
 const PATHS: [(&str, usize); 3] =
@@ -155,7 +155,7 @@ fn a_body_without_end_is_read_up_to_the_cap_and_no_further() {
         });
         check_too_large(&answer);
         assert!(n_bytes > bytes_max, "{path}: {n_bytes}");
-        // What is read ahead, and what is dropped so that the answer arrives.
+        // Read-ahead, and bytes discarded so that the response arrives.
         assert!(n_bytes <= bytes_max + READ_AHEAD_BYTES_MAX + linger::LINGER_BYTES_MAX, "{path}: {n_bytes}");
     }
 }
@@ -190,7 +190,7 @@ fn a_client_that_sends_all_before_it_reads_gets_its_refusal() {
 
 #[test]
 fn a_client_that_takes_its_time_to_send_all_gets_its_refusal() {
-    // A second in all.
+    // One second in total.
     const PAUSE: Duration = Duration::from_millis(60);
     const PIECE_BYTES: usize = 16 * 1024;
     let (path, bytes_max) = ("/ledgerwebhook", 256 * 1024);

@@ -4,7 +4,7 @@ use super::*;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md"));
 
-/// The sections of the page: a code each, and what stands under it.
+/// Returns the sections of the page: a code, and the text below it.
 fn sections() -> Vec<(&'static str, &'static str)> {
     PAGE.split("\n### `").skip(1).map(|section| section.split_once("`\n").unwrap()).collect()
 }

@@ -1,4 +1,4 @@
-//! `/openapi.json` against the router and against real bodies.
+//! Checks `/openapi.json` against the router and against real bodies.
 
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ fn every_reference_of_the_document_leads_somewhere() {
     check(&document, &document);
 }
 
-/// The properties of a schema, those it takes over from others included.
+/// Returns the properties of a schema, including those of referenced schemas.
 fn properties(document: &Value, schema: &Value) -> BTreeSet<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.trim_start_matches('#')).unwrap();
@@ -108,7 +108,7 @@ fn names(body: &Value) -> BTreeSet<String> {
     body.as_object().unwrap().keys().cloned().collect()
 }
 
-/// The names in one schema of the document, in order.
+/// Returns the property names of one schema of the document, in order.
 pub(super) fn properties_of(schema: &str) -> Vec<String> {
     let document = document();
     properties(&document, &document["components"]["schemas"][schema]).into_iter().collect()

@@ -1,4 +1,4 @@
-//! What the flows answer, as a caller reads it.
+//! Responses of the flows, as a caller reads them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Modules in and out.
+//! Upload and download of modules.
 
 use axum::body::Bytes;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
@@ -93,7 +93,7 @@ fn only_whole_modules_of_the_right_type_and_size_are_read() {
     check_error(&answer, "method_not_allowed");
 }
 
-/// A body without an announced length.
+/// Builds a body without an announced length.
 fn in_pieces(piece: Vec<u8>, n_pieces: usize) -> Body {
     let pieces = (0..n_pieces).map(move |_| Ok::<_, std::io::Error>(Bytes::from(piece.clone())));
     Body::from_stream(futures_util::stream::iter(pieces))

@@ -1,4 +1,4 @@
-//! What operators and readers of the documentation see.
+//! Pages for operators and readers of the documentation.
 
 use super::*;
 

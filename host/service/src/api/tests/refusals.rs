@@ -1,8 +1,8 @@
-//! Requests that are refused before anything is judged or compiled: method, path, headers, body; then the code.
+//! Requests that are refused before evaluation or compilation: method, path, headers and body, then the code.
 
 use super::*;
 
-/// The refusal is as documented: its route, when there is one, lists its code.
+/// Checks a refusal, and that its route, if there is one, lists its code.
 #[track_caller]
 fn check(fixture: &Fixture, line: &str, headers: &[(&str, &str)], body: &str, code: &str) {
     let (method, path) = line.split_once(' ').unwrap();
@@ -207,7 +207,7 @@ fn envelope(data: &str) -> String {
     format!(r#"{{"event": "transaction.created", "data": {data}, "sent_by": "a ledger"}}"#)
 }
 
-/// The same transaction with an id, unless it has one.
+/// Adds an id to the transaction unless it has one.
 fn with_id(body: &str) -> String {
     if body.contains("transaction_id") {
         body.to_owned()

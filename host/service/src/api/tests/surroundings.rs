@@ -1,4 +1,4 @@
-//! Whom a request is addressed to, which page it comes from, what every answer has.
+//! Host and origin checks, and the headers of every response.
 
 use axum::http::Version;
 use axum::routing::get;
@@ -100,7 +100,7 @@ fn before_http_1_1_a_request_could_do_without_a_host() {
     assert_eq!(fixture.answer_of(fixture.router(), old).status, StatusCode::OK);
 }
 
-/// A refused change reaches no parser; an admitted one is refused there.
+/// Checks an origin. A refused change never reaches a parser; an accepted one is refused there.
 #[track_caller]
 fn check_origin(fixture: &Fixture, host: &str, origin: &str, admitted: bool) {
     let headers = [("host", host), ("origin", origin)];

@@ -18,7 +18,9 @@ use crate::monitor::Judged;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorCode::Unavailable];
 
-/// Gives back a transaction with the verdict it got. One that a ledger fed, and that nobody asked a verdict for, has none.
+/// Returns a transaction and its verdict.
+///
+/// A transaction that a ledger reported has no verdict unless one was requested.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}", tag = "Transactions",
     params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),
@@ -40,7 +42,7 @@ pub(in crate::api) async fn get_transaction(
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// The members of an assessment that stand beside a transaction's own, each as it was answered.
+/// The members of an assessment, each as the text that was returned.
 #[derive(Deserialize)]
 struct AssessmentMembers<'a> {
     #[serde(borrow)]
@@ -59,7 +61,7 @@ struct AssessmentMembers<'a> {
     evaluated_at: &'a RawValue,
 }
 
-/// One object of both, spliced as text so that neither a digit nor a byte of either changes.
+/// Combines both into one object as text, so that no digit or byte of either changes.
 fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, serde_json::Error> {
     let mut body = fields(&judged.transaction);
     if let Some(latest) = latest {
@@ -86,7 +88,7 @@ fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, s
     Ok(body)
 }
 
-/// The object of a transaction, still open. It is never empty: an amount is always there.
+/// Returns the object of a transaction without its closing brace. It is never empty: an amount is always present.
 fn fields(transaction: &Transaction) -> String {
     let mut object = transaction.to_wire();
     object.pop();

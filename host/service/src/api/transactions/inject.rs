@@ -14,7 +14,6 @@ use crate::api::{ApiState, openapi::schema};
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// Largest body, in bytes.
 const INJECT_BYTES_MAX: usize = 64 * 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
@@ -27,13 +26,13 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Stopping,
 ];
 
-/// Judges a transaction by every rule in force.
+/// Evaluates a transaction against every rule in force.
 ///
-/// When the answer is there, the transaction and its verdict are durable. The same transaction again gets the same
-/// answer, byte for byte.
+/// When the response arrives, the transaction and its verdict are durable. Repeating the transaction returns the same
+/// response, byte for byte.
 ///
-/// An `Idempotency-Key` header, bare or in quotation marks, stands for a `transaction_id` that the body leaves out; where the
-/// body has one, the header is not looked at.
+/// An `Idempotency-Key` header, bare or in quotation marks, replaces a missing `transaction_id` in the body. If the
+/// body has an id, the header is ignored.
 #[utoipa::path(
     post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
     responses((status = 200, description = "The transaction was judged.", body = schema::Assessment))
@@ -48,7 +47,7 @@ pub(in crate::api) async fn inject(
     let InjectRequest { transaction, fingerprint, objection } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {
-        // Boxed: it is rare, and its future would be a part of that of every request.
+        // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
         Box::pin(refuse_unless_stored(&api, &transaction, objection)).await?;
     }
     if transaction.has_unclear_identifier() {
@@ -58,7 +57,7 @@ pub(in crate::api) async fn inject(
     Ok(([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response())
 }
 
-/// The key, where there is one; several would be several transactions.
+/// The key, if present. Several keys are refused, because they would mean several transactions.
 pub(in crate::api) struct IdempotencyKey(Option<HeaderValue>);
 
 impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
@@ -76,8 +75,8 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     }
 }
 
-/// A transaction that is stored was accepted as it is: whoever repeats it, or asks for a verdict on a row of a ledger, gets
-/// the answer.
+/// Accepts an invalid transaction if it is already stored. The sender of a repeated transaction, or of a request to
+/// judge a ledger row, gets its response.
 async fn refuse_unless_stored(
     api: &ApiState,
     transaction: &Transaction,

@@ -20,54 +20,55 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Unavailable,
 ];
 
-/// A verdict derived again.
+/// A verdict that was derived again.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Replay {
-    /// Whose.
+    /// Id of the transaction.
     #[schema(example = "t-1042")]
     transaction_id: String,
-    /// The place of the verdict in the order of acceptance.
+    /// Sequence number of the verdict in the order of acceptance.
     #[schema(example = 1042)]
     sequence: u64,
-    /// `equal`; `differs`; `taken_over`: equal, if a rule's failure is believed that cannot be derived again; `not_derived`: nobody
-    /// can say, because a rule did not come to an end that counts.
+    /// `equal`, `differs`, `taken_over` or `not_derived`. `taken_over`: equal if a recorded rule failure that cannot be
+    /// reproduced is accepted. `not_derived`: undecided, because a rule run did not end conclusively.
     #[schema(example = "equal")]
     outcome: &'static str,
-    /// Every member of the answer that differs.
+    /// Every member of the response that differs.
     differences: Vec<ReplayDifference>,
-    /// The rules that were taken over, or did not come to an end.
+    /// The rules whose failure was taken over or whose run was inconclusive.
     failures: Vec<ReplayFailure>,
 }
 
-/// One thing in which the stored verdict is not the derived one.
+/// A difference between the stored and the derived verdict.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct ReplayDifference {
-    /// A member of the answer, or what else differs.
+    /// The member of the response, or other item, that differs.
     #[schema(example = "verdict")]
     what: &'static str,
-    /// As it is stored; members of the answer as JSON.
+    /// Stored value; members of the response as JSON.
     #[schema(example = "\"approve\"")]
     stored: String,
-    /// As it follows from the rest of what is stored.
+    /// Derived value.
     #[schema(example = "\"review\"")]
     derived: String,
 }
 
-/// A rule, and how it failed.
+/// A rule and its failure.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct ReplayFailure {
-    /// The rule.
+    /// Name of the rule.
     #[schema(example = "velocity")]
     name: String,
-    /// As `failures` of an assessment has it.
+    /// Kind of failure, as in `failures` of an assessment.
     #[schema(example = "timeout")]
     failure: &'static str,
 }
 
-/// Derives a verdict again, out of what is stored, and compares it with the answer that was given.
+/// Derives a verdict again from the stored data and compares it with the original response.
 ///
-/// By the rules, modules and lists of the version it names, and by what was accepted before it. One at a time; the log before
-/// it is read for it, which must not take longer than 20 seconds. `tollgate audit replay` does the same with all of them.
+/// The replay uses the recorded version of rules, modules and lists, and the transactions accepted before. Only one
+/// replay runs at a time; reading the preceding log may take at most 20 seconds. `tollgate audit replay` checks all
+/// verdicts.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}/replay", tag = "Transactions",
     params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),

@@ -1,4 +1,4 @@
-//! A directory, checked as the service takes it: its scripts, modules and lists, also behind links.
+//! Checks a directory as the service reads it: scripts, modules and lists, including linked ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{CheckContext, CheckCounts, check_module, check_script_text};
 use crate::cli::say;
 use crate::intake::{RuleFile, Survey, survey};
 
-/// Checks every file of a directory. A list that a script names is looked for among these, and in the directory itself.
+/// Checks every file of a directory. A list used by a script must be in `named_lists` or in this directory.
 pub(super) fn check(
     directory: &Path,
     named_lists: Option<&BTreeSet<String>>,
@@ -27,7 +27,7 @@ pub(super) fn check(
     };
     let own_lists = tree.lists.iter().map(|list| list.name.clone());
     let all_lists: BTreeSet<String> = own_lists.chain(named_lists.into_iter().flatten().cloned()).collect();
-    // Lists may also come over the API: without any list here, nobody can say which are missing.
+    // Lists may also come over the API, so missing lists are reported only if some lists are given here.
     let named_lists = (!all_lists.is_empty() || named_lists.is_some()).then_some(&all_lists);
     let known = CheckContext { options: CompileOptions { named_lists, ..known.options }, ..*known };
     let mut names = BTreeMap::new();
@@ -52,7 +52,7 @@ pub(super) fn check(
     tally
 }
 
-/// Whether a file before this one has the name of its rule; the service would refuse it.
+/// Returns whether an earlier file uses the same rule name, which the service would refuse.
 fn is_name_taken(shown: &str, file: &RuleFile, names: &mut BTreeMap<String, String>) -> bool {
     let mut is_taken = false;
     for name in names_in(file) {

@@ -1,4 +1,4 @@
-//! The data directory and what lies beside the database.
+//! Checks of the data directory and of the files beside the database.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,12 +13,12 @@ use tollgate_store::{DiskSpace, Holder, holder};
 use super::{DoctorReport, Unreadable, words_of};
 use crate::telemetry::logs::ErrorChain;
 
-/// Bits of a mode that let in others than the owner.
+/// Mode bits that grant access to users other than the owner.
 const ANYONE_ELSE: u32 = 0o077;
-/// With less somebody should look for more.
+/// Free space below which the user is warned.
 const FREE_BYTES_LOW: u64 = 1 << 30;
 
-/// Who has it, whether it can be used, and whether there is room.
+/// Checks the process that holds the directory, its permissions and the free space.
 pub(super) fn examine(data_dir: &Path, report: &mut DoctorReport) -> Result<Holder, Unreadable> {
     let shown = data_dir.display();
     let metadata = fs::metadata(data_dir).map_err(|error| format!("{shown}: {error}"))?;
@@ -39,13 +39,13 @@ pub(super) fn examine(data_dir: &Path, report: &mut DoctorReport) -> Result<Hold
     Ok(holder)
 }
 
-/// Files that others could read.
+/// Reports files that other users could read.
 fn open_files(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unreadable> {
     let failed = |error| format!("{}: {error}", data_dir.display());
     let mut open = Vec::new();
     for entry in fs::read_dir(data_dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        // What goes away meanwhile is open to nobody.
+        // A file that disappears meanwhile needs no report.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() && metadata.permissions().mode() & ANYONE_ELSE != 0 {
             open.push(entry.file_name().to_string_lossy().into_owned());
@@ -77,7 +77,7 @@ fn room(space: DiskSpace, report: &mut DoctorReport) {
     }
 }
 
-/// What can be made again when it is lost.
+/// Checks files that can be rebuilt if lost.
 pub(super) fn examine_beside(data_dir: &Path, report: &mut DoctorReport) {
     match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
         Ok(None) => report.fine("snapshot", "none: the next start reads the store"),

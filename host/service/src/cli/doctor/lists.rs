@@ -1,4 +1,4 @@
-//! Named lists: files that are none, lines that mean something else than they did, characters that nobody sees.
+//! Checks of named lists: invalid files, lines whose meaning has changed, invisible characters.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use tollgate_store::kept_lists;
 use super::DoctorReport;
 use crate::intake::{ListFile, UnreadableFile};
 
-/// Most lines of one list of which each gets a line.
+/// Maximum number of lines reported for one list.
 const LINES_SHOWN: usize = 20;
 
-/// The files of a rules directory; one that is not there has none.
+/// Checks the list files of a rules directory; a missing directory has none.
 pub(super) fn examine_files(rules_dir: &Path, report: &mut DoctorReport) {
     let Ok(entries) = fs::read_dir(rules_dir.join("lists")) else { return };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -33,9 +33,9 @@ pub(super) fn examine_files(rules_dir: &Path, report: &mut DoctorReport) {
     }
 }
 
-/// What was set over the API, or came from a repository.
+/// Checks lists that were set over the API or came from a repository.
 pub(super) async fn examine_kept(data_dir: &Path, report: &mut DoctorReport) {
-    // A database that cannot be read was spoken of.
+    // An unreadable database has already been reported.
     for list in kept_lists(data_dir).await.unwrap_or_default() {
         let is_of_directory =
             matches!(list.source, tollgate_model::instruction::InstructionSource::File { .. });

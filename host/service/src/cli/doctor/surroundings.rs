@@ -1,4 +1,4 @@
-//! What the settings name outside the data directory.
+//! Checks of everything that the settings refer to outside the data directory.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,10 +18,10 @@ use crate::config::{Settings, authorities_named, proxies_set};
 use crate::intake::{Survey, survey};
 use crate::telemetry::logs::ErrorChain;
 
-/// Most rule files that cannot be taken of which each gets a line.
+/// Maximum number of refused rule files reported.
 const REFUSALS_SHOWN: usize = 20;
 
-/// Policy, time zones, rule files, room for the history, port.
+/// Checks the policy, time zones, rule files, spill space and port.
 pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorReport) {
     match settings.rule_policy.as_deref().map(|path| (path, Policy::read(path))) {
         None => report.fine("policy", "none: everything is granted"),
@@ -44,7 +44,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorRe
     port(settings, holder, report);
 }
 
-/// Memory, memory for machine code, and the walls around the processes that work on what strangers send.
+/// Checks memory, executable memory, and the confinement of processes that handle untrusted input.
 fn machine(settings: &Settings, report: &mut DoctorReport) {
     let memory = HistoryMemory::of(settings.memory_limit_bytes);
     match memory.lack() {
@@ -68,7 +68,7 @@ fn machine(settings: &Settings, report: &mut DoctorReport) {
     }
 }
 
-/// What the service would find in the rules directory; what it could not take is named.
+/// Checks the rules directory and reports files that the service would refuse.
 fn rule_files(settings: &Settings, report: &mut DoctorReport) {
     let rules = settings.rules_dir.display();
     match survey(&settings.rules_dir) {
@@ -95,7 +95,7 @@ fn rule_files(settings: &Settings, report: &mut DoctorReport) {
     }
 }
 
-/// Warnings about proxies that are not heeded and certificates that are not there.
+/// Warns of proxy settings that are ignored and of missing certificates.
 fn connections(report: &mut DoctorReport) {
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {

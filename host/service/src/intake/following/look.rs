@@ -1,4 +1,4 @@
-//! What files look like from outside: enough to know which are to be read.
+//! Stamps of the files in a directory, used to determine which to read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use crate::intake::rule_files::{FoundFile, ReadLinks, RefusedPath, Stamp, WalkedDirectory};
 
-/// What files looked like, by their paths below the directory; of one whose stamp the system does not tell nothing is known.
+/// Stamps by path below the directory; files without a stamp are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DirectoryLook {
     files: HashMap<String, SeenFile>,
@@ -19,25 +19,27 @@ pub(super) struct DirectoryLook {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SeenFile {
-    /// Where it lies: links may lead to another file that looks alike.
+    /// Resolved path: a link may lead to another file with the same stamp.
     path: PathBuf,
     stamp: Stamp,
-    /// Whether a change behind this look is sure to show.
+    /// Whether any later change is certain to alter the stamp.
     is_settled: bool,
 }
 
-/// Which directory stands behind a path.
+/// Identity of the directory at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RootIdentity {
-    /// Without a link in it.
+    /// Path without links.
     pub(super) path: PathBuf,
     device: u64,
     inode: u64,
 }
 
 impl RootIdentity {
+    /// Returns the identity of the directory at this path.
+    ///
     /// # Errors
-    /// When there is none.
+    /// Fails if there is no directory.
     pub(super) fn of(directory: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(directory)?;
         let metadata = fs::symlink_metadata(&path)?;
@@ -46,7 +48,7 @@ impl RootIdentity {
 }
 
 impl DirectoryLook {
-    /// As these files of a directory are found `now`.
+    /// Records these files of a directory at the time `now`.
     pub(super) fn at<'f>(
         files: impl IntoIterator<Item = &'f FoundFile>,
         found: &WalkedDirectory,
@@ -59,17 +61,17 @@ impl DirectoryLook {
         Self { files: seen.collect(), refused: found.refused.clone(), links: found.links.clone() }
     }
 
-    /// Whether a file looks as it did.
+    /// Returns whether a file has the same path and stamp as recorded.
     pub(super) fn is_same(&self, file: &FoundFile) -> bool {
         self.seen(file).is_some_and(|seen| file.path == seen.path && file.stamp == Some(seen.stamp))
     }
 
-    /// Whether a file is as it was when it looked like this.
+    /// Returns whether the content of a file is certainly unchanged.
     pub(super) fn is_unchanged(&self, file: &FoundFile) -> bool {
         self.is_same(file) && self.seen(file).is_some_and(|seen| seen.is_settled)
     }
 
-    /// Whether links led elsewhere when it looked like this.
+    /// Returns whether links led elsewhere when this was recorded.
     pub(super) fn has_other_links(&self, found: &WalkedDirectory) -> bool {
         self.links != found.links
     }

@@ -1,4 +1,4 @@
-//! Notices of the system that something changed, boiled down: wake up, and who is still writing.
+//! Filters file system notices: determines when to look at the directory, and which files are still being written.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -16,38 +16,37 @@ use tollgate_engine::registry::{LISTS_MAX, RULES_MAX};
 use crate::intake::following::watched::BehindLinks;
 use crate::intake::rule_files::{FileKind, relative_path};
 
-/// After the last notice of a change, before it is looked at: editors write a file in several steps.
+/// Pause after the last notice before looking: editors write a file in several steps.
 pub(super) const QUIET: Duration = Duration::from_millis(40);
-/// The same where files were renamed into the directory and nothing else was heard: whoever does so has written them whole.
+/// Pause if all notices are renames into the directory, whose files are complete.
 const QUIET_WHEN_RENAMED: Duration = Duration::from_millis(5);
-/// A file that was written and not closed counts as whole when nobody touched it for this long.
+/// Time after which an unclosed file counts as complete if it is not written to.
 const UNCLOSED_MAX: Duration = Duration::from_secs(10);
-/// Elsewhere nobody says when a file is closed; there, quiet has to do.
+/// Whether the system reports when files are closed; elsewhere, a quiet period has to suffice.
 const CLOSING_IS_TOLD: bool = cfg!(target_os = "linux");
-/// Most files of which it is remembered that somebody writes them.
+/// Maximum number of files recorded as being written.
 const UNFINISHED_MAX: usize = RULES_MAX + LISTS_MAX;
 
-/// What was heard and not looked at yet.
+/// Notices that have not been acted on yet.
 #[derive(Debug, Default)]
 pub(super) struct PendingNotices {
     wake: Notify,
-    /// Whether some never come.
+    /// Whether some notices will never arrive.
     are_lost: AtomicBool,
-    /// Files written and not closed, and when they were last touched.
+    /// Files being written, with the time of the last write.
     unfinished: Mutex<HashMap<PathBuf, Instant>>,
-    /// Files that may be another than they were.
+    /// Files that may have changed.
     touched: Mutex<TouchedFiles>,
-    /// What counts beside the files of the directory itself.
+    /// Paths outside the directory whose notices count.
     behind_links: Mutex<Arc<BehindLinks>>,
-    /// Whether something else was heard than that files were renamed into the directory.
+    /// Whether there were notices other than renames into the directory.
     is_in_steps: AtomicBool,
 }
 
-/// Files of which something was heard.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TouchedFiles {
     paths: HashSet<PathBuf>,
-    /// Too many to keep.
+    /// Whether all files count, because there were too many to record.
     are_all: bool,
 }
 
@@ -71,30 +70,30 @@ impl TouchedFiles {
 }
 
 impl PendingNotices {
-    /// Waits for a notice; one that came before the call counts.
+    /// Waits for a notice; an earlier unseen notice counts.
     pub(super) async fn wait(&self) {
         self.wake.notified().await;
     }
 
-    /// For how long nothing more may come before what was heard of is looked at.
+    /// Returns the pause required after the last notice.
     pub(super) fn quiet(&self) -> Duration {
         let is_whole = CLOSING_IS_TOLD && !self.is_in_steps.load(Ordering::Relaxed);
         if is_whole { QUIET_WHEN_RENAMED } else { QUIET }
     }
 
-    /// Files of which something was heard since the last call: they are looked at from here on.
+    /// Returns and clears the files with notices.
     pub(super) fn touched(&self) -> TouchedFiles {
         self.is_in_steps.store(false, Ordering::Relaxed);
         mem::take(&mut *self.touched.lock())
     }
 
-    /// Gives a notice of every file.
+    /// Acts like a notice for every file.
     pub(super) fn touch_all(&self) {
         self.touched.lock().are_all = true;
         self.wake.notify_one();
     }
 
-    /// Gives a notice after a while.
+    /// Wakes the follower after this time.
     pub(super) fn remind(self: &Arc<Self>, after: Duration) {
         let notices = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -105,24 +104,24 @@ impl PendingNotices {
         });
     }
 
-    /// Whether notices were found to be missing for good since the last call, as when the system watches no more folders.
+    /// Returns whether notices are permanently lost since the last call, for example because the system refuses more
+    /// watches.
     pub(super) fn were_lost(&self) -> bool {
         self.are_lost.swap(false, Ordering::Relaxed)
     }
 
-    /// Files that somebody is writing.
     pub(super) fn unfinished(&self) -> HashSet<PathBuf> {
         let mut unfinished = self.unfinished.lock();
         unfinished.retain(|_, touched| touched.elapsed() < UNCLOSED_MAX);
         unfinished.keys().cloned().collect()
     }
 
-    /// Takes notices also of what links lead to.
+    /// Accepts notices for these paths behind links.
     pub(super) fn heed(&self, behind_links: BehindLinks) {
         *self.behind_links.lock() = Arc::new(behind_links);
     }
 
-    /// Takes a notice of the system; called on its thread.
+    /// Processes a notice; called on the watcher's thread.
     pub(super) fn take(&self, directory: &Path, notice: notify::Result<notify::Event>) {
         let event = match notice {
             Ok(event) => event,
@@ -147,14 +146,14 @@ impl PendingNotices {
                 unfinished.retain(|path, _| !event.paths.contains(path));
                 event.paths.iter().any(is_ours)
             }
-            // Our own reading is among these.
+            // Includes our own reads.
             EventKind::Access(_) => false,
             EventKind::Create(CreateKind::File | CreateKind::Any)
             | EventKind::Modify(ModifyKind::Data(_)) => {
                 event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.mark_written(path));
                 event.paths.iter().any(is_ours)
             }
-            // A folder comes with all that is in it.
+            // A folder event covers its whole content.
             _ => event.need_rescan() || event.paths.iter().any(is_of_interest),
         };
         if wakes {
@@ -172,7 +171,7 @@ impl PendingNotices {
         if !CLOSING_IS_TOLD {
             return;
         }
-        // A link, or a second name for a file that was there, is whole at once, and nobody closes it.
+        // A symbolic or hard link is complete at once, and no close follows.
         if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.nlink() > 1 || metadata.is_symlink()) {
             return;
         }
@@ -183,7 +182,7 @@ impl PendingNotices {
     }
 }
 
-/// Whether it lies below the directory, under no hidden name.
+/// Returns whether a path is below the directory and has no hidden part.
 fn is_visible(directory: &Path, path: &Path) -> bool {
     path.strip_prefix(directory)
         .is_ok_and(|relative| !relative.iter().any(|part| part.to_string_lossy().starts_with('.')))

@@ -1,4 +1,4 @@
-//! Following without notices, and what notices say.
+//! Following without notices, and the handling of notices.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn lost_notices_are_a_reason_to_look() {
     }
 }
 
-/// What a look at a directory a minute from now reads of it, where this is what is known: a word for each file.
+/// Result for each file of a look at the directory one minute from now, given this known state.
 fn reads(directory: &Path, before: &KnownDirectory) -> (Vec<String>, DirectoryLook) {
     let now = SystemTime::now() + Duration::from_secs(60);
     let steady = read_steadily(directory, before, &PendingNotices::default(), now).unwrap().unwrap();

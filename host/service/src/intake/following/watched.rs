@@ -1,18 +1,18 @@
-//! What notices are to speak of beside the rules directory itself: the places that its links lead to, and the links.
+//! Paths outside the rules directory that need notices: links and their targets.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::intake::rule_files::{FileKind, WalkedDirectory};
 
-/// The links of a rules directory and what lies behind them. No path has a link in it.
+/// Links of a rules directory and their targets. No path contains a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BehindLinks {
     /// Rule files behind links.
     files: HashSet<PathBuf>,
-    /// Links, and places without anything to which they lead.
+    /// Links, and missing targets of links.
     links: HashSet<PathBuf>,
-    /// Folders in which rule files are looked for.
+    /// Folders behind links that may contain rule files.
     folders: HashSet<PathBuf>,
 }
 
@@ -26,13 +26,13 @@ impl BehindLinks {
         }
     }
 
-    /// Whether this is a rule file behind a link, or would be one.
+    /// Returns whether this is, or could become, a rule file behind a link.
     pub(super) fn is_rule_file(&self, path: &Path) -> bool {
         self.files.contains(path)
             || self.is_in_folder(path) && path.extension().is_some_and(FileKind::has_extension)
     }
 
-    /// Whether a change at this path may be one of the rules.
+    /// Returns whether a change at this path may affect the rules.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.files.contains(path)
             || self.links.contains(path)
@@ -40,13 +40,13 @@ impl BehindLinks {
             || self.is_in_folder(path)
     }
 
-    /// Whether it lies in one of the folders, under no hidden name.
+    /// Returns whether a path is directly in one of the folders and not hidden.
     fn is_in_folder(&self, path: &Path) -> bool {
         path.parent().is_some_and(|folder| self.folders.contains(folder))
             && path.file_name().is_some_and(|name| !is_hidden(Path::new(name)))
     }
 
-    /// The folders of which notices are needed, but for those below the rules directory.
+    /// Returns the folders to watch that are outside the rules directory.
     pub(super) fn places_to_watch(&self, root: &Path) -> BTreeSet<PathBuf> {
         let around = self.files.iter().chain(&self.links).filter_map(|path| path.parent());
         let all = around.chain(self.folders.iter().map(PathBuf::as_path));

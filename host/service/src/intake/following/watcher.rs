@@ -1,4 +1,4 @@
-//! The system's watch on a rules directory, and on the folders that its links lead to.
+//! File system watches on a rules directory and on the folders that its links lead to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,28 @@ use crate::intake::following::look::RootIdentity;
 use crate::intake::following::notices::PendingNotices;
 use crate::intake::following::watched::BehindLinks;
 
-/// Sends notices of one directory, and of what its links lead to.
+/// Watches one directory and the targets of its links.
 pub(super) struct Watcher {
     pub(super) root: RootIdentity,
-    /// `None` where the system gives no notices.
+    /// `None` if the system provides no notices.
     notices: Option<RecommendedWatcher>,
-    /// Folders elsewhere.
+    /// Watched folders outside the directory.
     elsewhere: BTreeMap<PathBuf, RootIdentity>,
 }
 
 impl Watcher {
-    /// Without notices: the directory is looked at now and then.
+    /// Creates a watcher without notices: the directory is polled.
     pub(super) fn without_notices(root: RootIdentity) -> Self {
         Self { root, notices: None, elsewhere: BTreeMap::new() }
     }
 
+    /// Starts watching a directory.
+    ///
     /// # Errors
-    /// When the system gives no notices; for people.
+    /// A text for people, if the system provides no notices.
     pub(super) fn start(root: RootIdentity, notices: Arc<PendingNotices>) -> Result<Self, String> {
         let of = root.path.clone();
-        // Links are followed by the walk, which knows whose links may be.
+        // The walk follows links itself, because it checks their owners.
         let config = Config::default().with_follow_symlinks(false);
         let mut watcher = RecommendedWatcher::new(move |event| notices.take(&of, event), config)
             .map_err(|error| error.to_string())?;
@@ -41,17 +43,17 @@ impl Watcher {
         self.notices.is_some()
     }
 
-    /// Gives the notices up; whether there were any.
+    /// Stops the notices; returns whether there were any.
     pub(super) fn stop_notices(&mut self) -> bool {
         self.elsewhere.clear();
         self.notices.take().is_some()
     }
 
-    /// Watches the folders that links lead to, and no others any more; whether one of them was not watched before, so that
-    /// something may have happened there in silence.
+    /// Watches exactly these folders outside the directory. Returns whether one of them is new, so that changes may
+    /// have been missed.
     ///
     /// # Errors
-    /// When the system watches no more folders, or not this one; for people.
+    /// A text for people, if the system refuses a watch.
     pub(super) fn watch_elsewhere(&mut self, behind_links: &BehindLinks) -> Result<bool, String> {
         let Some(watcher) = &mut self.notices else { return Ok(false) };
         let wanted: BTreeMap<PathBuf, RootIdentity> = behind_links
@@ -61,7 +63,7 @@ impl Watcher {
             .collect();
         for (folder, _) in self.elsewhere.iter().filter(|(folder, known)| wanted.get(*folder) != Some(*known))
         {
-            // One that is gone is watched no more anyway.
+            // The system has already removed the watch of a folder that is gone.
             watcher.unwatch(folder).ok();
         }
         self.elsewhere.retain(|folder, known| wanted.get(folder) == Some(known));
@@ -76,7 +78,7 @@ impl Watcher {
     }
 }
 
-/// Whether it is there to be watched.
+/// Watches a folder; returns `false` if it does not exist.
 fn watch(watcher: &mut RecommendedWatcher, folder: &Path) -> Result<bool, String> {
     match watcher.watch(folder, RecursiveMode::NonRecursive) {
         Ok(()) => Ok(true),

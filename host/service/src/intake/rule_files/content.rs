@@ -1,4 +1,4 @@
-//! The content of a rule file: of a regular file alone, and never more than may be in it.
+//! Reads the content of rule files: regular files only, bounded in size.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -13,9 +13,9 @@ pub(super) fn read_text(file: &FoundFile, bytes_max: u64) -> Result<String, Unre
     String::from_utf8(read_bytes(file, bytes_max)?).map_err(|_| UnreadableFile::NotUtf8)
 }
 
-/// Reads at most one byte more than there may be: the length that the system tells may be 0 (`/proc`) or outdated.
+/// Reads at most one byte above the limit, because the reported length may be 0 (`/proc`) or outdated.
 pub(super) fn read_bytes(file: &FoundFile, bytes_max: u64) -> Result<Vec<u8>, UnreadableFile> {
-    // Opening a pipe or a device may block, and may do something: it was looked at before, and is looked at again when it is open.
+    // Opening a pipe or device may block or have side effects. The type is checked before and again after opening.
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&file.path)?;
     let metadata = opened.metadata()?;
@@ -41,5 +41,5 @@ fn check_is_the_same(file: &FoundFile, opened: &Metadata) -> Result<(), Unreadab
     }
 }
 
-/// What is said of pipes, sockets and devices.
+/// Message for pipes, sockets and devices.
 pub(super) const NOT_REGULAR: &str = "it is no regular file, and nothing else is read";

@@ -1,4 +1,4 @@
-//! Symbolic links, resolved one by one: each has to belong to somebody who may decide what is in force.
+//! Resolves symbolic links one by one, and checks that the owner of each may decide which rules are in force.
 //!
 //! ```text
 //!  rules/a.ws ─▶ ..data/a.ws        the link of the file
@@ -15,11 +15,11 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Stamp;
 
-/// Most links on the way to one file.
+/// Maximum number of links on the way to one file.
 const LINKS_MAX: usize = 40;
 const ROOT: u32 = 0;
 
-/// The users whose links are followed.
+/// Users whose links are followed, besides root.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owners {
     service: u32,
@@ -33,18 +33,17 @@ pub(in crate::intake) struct Link {
     stamp: Stamp,
 }
 
-/// All links that were read, by their paths, which have no link in them.
+/// Links that were read, by their own path without links.
 pub(in crate::intake) type ReadLinks = BTreeMap<PathBuf, Link>;
 
-/// The place to which a path leads.
+/// Target of a path.
 #[derive(Debug)]
 pub(super) struct ResolvedPath {
-    /// Without a link in it.
+    /// Path without links.
     pub(super) path: PathBuf,
     pub(super) metadata: Metadata,
 }
 
-/// Why a link is not followed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error(
@@ -70,10 +69,10 @@ impl Owners {
     }
 }
 
-/// Follows a path to its end, and remembers each link on the way in `links`. Without `owners` any link is followed.
+/// Resolves a path and adds each link on the way to `links`. Without `owners`, every link is followed.
 ///
 /// # Errors
-/// When a link on the way is not to be followed.
+/// Fails if a link on the way may not be followed.
 pub(super) fn resolve(
     path: &Path,
     owners: Option<Owners>,

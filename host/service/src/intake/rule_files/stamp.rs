@@ -1,20 +1,20 @@
-//! What a file looks like from outside: enough to know that it changed.
+//! File metadata that reveals changes.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
 
-/// Two changes within this may bear the same time: clocks of file systems move in steps, of two seconds at most.
+/// Coarsest timestamp resolution of a file system: two changes within this time may have the same timestamp.
 const STEP_MAX: Duration = Duration::from_secs(2);
 
-/// It changes whenever a file's text does, whatever the writer does to hide it.
+/// Metadata that changes with the content of a file, even if the writer resets the modification time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::intake) struct Stamp {
     device: u64,
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Seconds and nanoseconds since 1970 of the last change to anything about the file.
+    /// Seconds and nanoseconds since 1970 of the last change to content or metadata.
     changed: (i64, i64),
 }
 
@@ -29,13 +29,13 @@ impl Stamp {
         }
     }
 
-    /// Whether both are of one file, changed or not.
+    /// Returns whether both are of one file, changed or not.
     pub(super) fn is_of_the_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether the file's next change is sure to show, when it looks like this `now`: its last one is not so near that the next
-    /// could bear the same time.
+    /// Returns whether the next change is certain to alter this stamp: the last one is old enough that a change at
+    /// `now` gets another timestamp.
     pub(in crate::intake) fn is_settled(&self, now: SystemTime) -> bool {
         let (seconds, _) = self.changed;
         let changed = u64::try_from(seconds).map_or(SystemTime::UNIX_EPOCH, |seconds| {

@@ -1,4 +1,4 @@
-//! The rules directory, read once and as a whole: at the start, and for people at a terminal.
+//! Reads the whole rules directory once, at startup and for the command line.
 
 use std::fmt;
 use std::io;
@@ -9,57 +9,57 @@ use std::time::Duration;
 use super::{FileKind, WalkedDirectory, find, read};
 use crate::intake::tree::{RuleTree, UnreadableFile};
 
-/// How often reading begins anew because something changed meanwhile, and the pause before that.
+/// Maximum number of attempts when files change during reading, and the pause between them.
 const READS_MAX: usize = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A rules directory as it was for a moment.
+/// A consistent reading of a rules directory.
 #[derive(Debug)]
 pub struct Survey {
-    /// The directory, without a link in its path.
+    /// Path of the directory, without links.
     pub directory: PathBuf,
     /// Its files.
     pub tree: RuleTree,
-    /// How many there are, and how many came through links.
+    /// Number of its files and followed links.
     pub counts: RuleFileCounts,
 }
 
-/// How much of what was found.
+/// Counts of files by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RuleFileCounts {
     /// `*.ws` files.
     pub n_scripts: usize,
     /// `*.wasm` files.
     pub n_modules: usize,
-    /// `lists/*.txt` files.
+    /// `lists/*.txt` and `lists/*.csv` files.
     pub n_lists: usize,
-    /// Links that were followed on the way to them.
+    /// Links that were followed.
     pub n_links: usize,
-    /// What is there and cannot be taken.
+    /// Files and paths that cannot be taken.
     pub n_refused: usize,
 }
 
-/// Reads a rules directory as the service does.
+/// Reads a rules directory like the service does.
 ///
 /// # Errors
-/// When it, or a folder in it, cannot be read, or does not stand still.
+/// Fails if the directory or a folder in it cannot be read, or keeps changing.
 pub fn survey(directory: &Path) -> io::Result<Survey> {
     let (found, tree) = take(directory)?;
     let counts = RuleFileCounts::of(&found, &tree);
     Ok(Survey { directory: found.root, tree, counts })
 }
 
-/// Reads every file of a directory at one moment.
+/// Reads every file of a directory consistently.
 ///
 /// # Errors
-/// As for [`survey`].
+/// Those of [`survey`].
 pub(in crate::intake) fn take(directory: &Path) -> io::Result<(WalkedDirectory, RuleTree)> {
     let mut last = None;
     for _ in 0..READS_MAX {
         match attempt(directory) {
             Ok((found, after, tree)) if found == after => return Ok((found, tree)),
             Ok(changed) => last = Some(changed),
-            // A file or a folder in it is gone, not the directory: it changed while it was read.
+            // A file or folder disappeared during reading, but not the directory itself.
             Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => last = None,
             Err(error) => return Err(error),
         }
@@ -79,7 +79,7 @@ fn attempt(directory: &Path) -> io::Result<(WalkedDirectory, WalkedDirectory, Ru
     Ok((found, find(directory)?, tree))
 }
 
-/// Whether the same files are there, some of which somebody keeps writing.
+/// Returns whether the same files are present and differ only in their stamps.
 fn differs_in_content_alone(before: &WalkedDirectory, after: &WalkedDirectory) -> bool {
     let mut as_before = after.clone();
     for (file, known) in as_before.files.iter_mut().zip(&before.files) {
@@ -88,7 +88,7 @@ fn differs_in_content_alone(before: &WalkedDirectory, after: &WalkedDirectory) -
     as_before == *before
 }
 
-/// The tree without the content of files that are being written.
+/// Removes the content of files that are being written.
 fn without_changing(mut tree: RuleTree, before: &WalkedDirectory, after: &WalkedDirectory) -> RuleTree {
     let pairs = before.files.iter().zip(&after.files);
     for file in pairs.filter(|(one, other)| one != other).map(|(file, _)| file) {
@@ -100,7 +100,7 @@ fn without_changing(mut tree: RuleTree, before: &WalkedDirectory, after: &Walked
     tree
 }
 
-/// As people are told: `12 scripts, 1 module, 3 lists, 4 links followed`.
+/// Formats the counts, for example `12 scripts, 1 module, 3 lists, 4 links followed`.
 impl fmt::Display for RuleFileCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { n_scripts, n_modules, n_lists, n_links, n_refused } = *self;
@@ -131,7 +131,7 @@ impl RuleFileCounts {
         }
     }
 
-    /// The counts of a tree from elsewhere.
+    /// Counts the files of a tree from another source.
     #[must_use]
     pub fn of_tree(tree: &RuleTree) -> Self {
         let is_module = |path: &str| FileKind::of(path) == Some(FileKind::Module);

@@ -1,7 +1,7 @@
-//! The walk through the rules directory, links followed.
+//! Walks through the rules directory and follows links.
 //!
-//! Folders that lie in it come first, then what its links lead to: so a file that is reached twice is known by the path without a
-//! link in it, and no folder is walked more than once.
+//! Real folders come first, then the targets of links. A file reached twice therefore has its path without links, and
+//! no folder is walked more than once.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fs::{self, DirEntry};
@@ -14,41 +14,40 @@ use super::content::NOT_REGULAR;
 use super::link::{LinkError, Owners, ReadLinks, ResolvedPath, resolve};
 use super::{FileKind, FoundFile, LISTS, Stamp};
 
-/// Deepest folder in which rule files are looked for.
+/// Maximum folder depth of the walk.
 const DEPTH_LOOKED_INTO_MAX: usize = 64;
-/// Most files and folders behind the links of one directory: a link may lead to the top of a disk.
+/// Maximum number of files and folders behind the links of one directory: a link may lead to the root of a disk.
 const ENTRIES_BEHIND_LINKS_MAX: usize = 100_000;
 
-/// All that matters of the rules directory at one moment.
+/// Files and links of the rules directory at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::intake) struct WalkedDirectory {
-    /// The directory, without a link in its path.
+    /// Path of the directory, without links.
     pub(in crate::intake) root: PathBuf,
-    /// By the order of their paths.
+    /// Files, sorted by path.
     pub(in crate::intake) files: Vec<FoundFile>,
-    /// What is there and cannot be taken: links that are not followed, and what is no regular file.
+    /// Paths that cannot be taken: links that are not followed, and files that are not regular.
     pub(in crate::intake) refused: Vec<RefusedPath>,
-    /// Every link that was read, on the way to the directory too.
+    /// Every link that was read, including those on the way to the directory.
     pub(in crate::intake) links: ReadLinks,
-    /// The folders that were walked behind links, without a link in their paths.
+    /// Folders walked behind links; paths without links.
     pub(in crate::intake) folders: BTreeSet<PathBuf>,
-    /// Places without anything, to which links lead.
+    /// Missing targets of links.
     pub(in crate::intake) missing: BTreeSet<PathBuf>,
 }
 
-/// Something that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::intake) struct RefusedPath {
-    /// Below the rules directory, with `/` between its parts.
+    /// Path below the rules directory, with `/` as separator.
     pub(in crate::intake) relative: String,
-    /// Why; for people, lower case.
+    /// Reason, for people, in lower case.
     pub(in crate::intake) why: String,
 }
 
-/// Finds every `*.ws` and `*.wasm` below the directory and every `lists/*.txt` in it, also behind links.
+/// Finds every `*.ws` and `*.wasm` below the directory and every list in `lists`, also behind links.
 ///
 /// # Errors
-/// When the directory, or one in it, cannot be read.
+/// Fails if the directory, or one in it, cannot be read.
 pub(in crate::intake) fn find(directory: &Path) -> io::Result<WalkedDirectory> {
     let mut links = ReadLinks::new();
     let ResolvedPath { path: root, metadata } =
@@ -86,7 +85,7 @@ pub(in crate::intake) fn find(directory: &Path) -> io::Result<WalkedDirectory> {
 }
 
 impl WalkedDirectory {
-    /// Whether a link leads to this file.
+    /// Returns whether this file was reached through a link.
     pub(in crate::intake) fn is_behind_link(&self, file: &FoundFile) -> bool {
         file.path.strip_prefix(&self.root).map_or(true, |below| below != Path::new(&file.relative))
     }
@@ -95,26 +94,25 @@ impl WalkedDirectory {
 struct DirectoryWalk {
     owners: Owners,
     found: WalkedDirectory,
-    /// The folders walked, and whether each was the one of the lists.
+    /// Walked folders, and whether each was the folder of the lists.
     walked: HashSet<(PathBuf, bool)>,
-    /// The scripts and modules found: one that is reached twice counts once.
+    /// Scripts and modules found; a file reached twice counts once.
     files: HashSet<PathBuf>,
     ahead: VecDeque<LinkAhead>,
     n_behind_links: usize,
 }
 
-/// A folder that is walked.
 struct Folder {
-    /// Without a link in it.
+    /// Path without links.
     path: PathBuf,
-    /// Below the rules directory, with a `/` behind it; empty for the directory itself.
+    /// Path below the rules directory, with a trailing `/`; empty for the directory itself.
     relative: String,
-    /// The folders through which the way led here.
+    /// Folders on the way here.
     above: Vec<PathBuf>,
     is_behind_link: bool,
 }
 
-/// A link whose turn comes later.
+/// A link to resolve later.
 struct LinkAhead {
     path: PathBuf,
     relative: String,
@@ -189,7 +187,7 @@ impl DirectoryWalk {
             Ok(ResolvedPath { path, metadata }) if metadata.is_dir() => {
                 let folder = Folder { path, relative: format!("{relative}/"), above, is_behind_link: true };
                 match self.folder(folder) {
-                    // It is gone, or cannot be entered: whoever looks again sees which.
+                    // Other errors, such as a disappeared folder, make the caller start again.
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                         self.refuse(&relative, &format!("the link cannot be followed: {error}"));
                     }
@@ -203,7 +201,7 @@ impl DirectoryWalk {
                 Some(_) => self.refuse(&relative, NOT_REGULAR),
                 None => {}
             },
-            // Nobody would read it anyway.
+            // A target that is not a rule file would not be read anyway.
             Err(LinkError::Owner { .. }) if kind.is_none() && path.is_file() => {}
             Err(error) => {
                 if let LinkError::Nowhere(missing) = &error {
@@ -216,7 +214,7 @@ impl DirectoryWalk {
     }
 
     fn file(&mut self, path: PathBuf, relative: String, kind: FileKind, stamp: Option<Stamp>) {
-        // A list is known by the name of its path: two names are two lists.
+        // A list is identified by its path, so two names are two lists.
         if kind == FileKind::List || self.files.insert(path.clone()) {
             self.found.files.push(FoundFile { path, relative, kind, stamp });
         }

@@ -1,4 +1,4 @@
-//! Named lists over the API, beside those of files.
+//! Named lists over the API, beside those from files.
 
 use tollgate_model::instruction::InstructionSource;
 

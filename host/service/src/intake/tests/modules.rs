@@ -1,4 +1,4 @@
-//! Modules that other compilers made, from wherever they come.
+//! Modules from other compilers, from every source.
 
 use serde_json::json;
 use tollgate_engine::sandbox::with_manifest;
@@ -6,7 +6,7 @@ use tollgate_guest_abi::limits::{FUEL_PER_RUN, HOST_CALLS_MAX};
 
 use super::*;
 
-/// A module that matches amounts above a limit, without a manifest.
+/// A module without a manifest that matches amounts above a limit.
 fn bare(limit: u32) -> Vec<u8> {
     wat::parse_str(format!(
         r#"(module
@@ -121,7 +121,7 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
     assert_eq!(take(&[("a.wasm", &other)]).await.changed, ["a.wasm"]);
     assert_eq!(take(&[("moved.wasm", &other)]).await.changed, ["moved.wasm"]);
     assert_eq!((fixture.id("a"), fixture.rule("a").instruction.record.module.clone()), (id, other.clone()));
-    // One that is refused keeps its last good version, and the other takes effect.
+    // A refused file keeps its last good version, and the other file takes effect.
     let report = take(&[("moved.wasm", &bare(1)), ("b.wasm", &module("b", 1)), ("c.wasm", b"\0asm")]).await;
     assert_eq!(report.loaded, ["b.wasm"]);
     let failed: Vec<_> =
@@ -130,7 +130,7 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
     let is_told = |message: &str| message.starts_with("the module is refused: ") && !message.contains('\n');
     assert!(report.failed.iter().all(|file| is_told(&file.message)), "{:?}", report.failed);
     assert_eq!(fixture.rule("a").instruction.record.module, other);
-    // Taken out of force, it stays away until the file changes.
+    // A removed rule stays away until its file changes.
     fixture.intake.remove(InstructionId(id)).await.unwrap();
     take(&[("moved.wasm", &other), ("b.wasm", &module("b", 1))]).await;
     assert_eq!(fixture.names(), ["b"]);
@@ -148,7 +148,7 @@ async fn an_upload_that_comes_back_from_the_repository_is_the_repositorys() {
     let report = fixture.intake.take_tree(of_modules(git("c1"), &[("a.wasm", &bytes)])).await.unwrap();
     assert_eq!((report.failed, fixture.id("a")), (Vec::new(), id.0));
     assert_eq!(fixture.rule("a").instruction.record.source.path(), Some("a.wasm"));
-    // Another module under its name is another's.
+    // A different module with the same name is not adopted.
     fixture.intake.upload(module("b", 1), None).await.unwrap();
     let files: [(&str, &[u8]); 2] = [("a.wasm", &bytes), ("b.wasm", &module("b", 2))];
     let report = fixture.intake.take_tree(of_modules(git("c2"), &files)).await.unwrap();
@@ -176,11 +176,11 @@ async fn a_stored_module_that_is_not_let_in_any_more_is_held_until_somebody_acts
             (script, None)
         );
         check_refused(fixture.intake.release(held.id).await, &quarantine.reason);
-        // The next start finds the same.
+        // A restart produces the same state.
         let n_versions = fixture.n_versions();
         let fixture = fixture.again().await;
         assert_eq!((&fixture.rule("a").instruction.record, fixture.n_versions()), (&held, n_versions));
-        // Whatever lets it in has it run again.
+        // Once it can be admitted, it runs again.
         fixture.pass_off("a", None, module("a", 2)).await;
         let fixture = fixture.again().await;
         assert_eq!(fixture.rule("a").instruction.record.quarantine, None);

@@ -1,4 +1,4 @@
-//! Several places beside each other.
+//! Several sources beside each other.
 
 use tollgate_model::instruction::InstructionSource;
 
@@ -30,7 +30,7 @@ async fn a_version_names_the_commit_and_an_instruction_the_one_that_changed_it()
     let source = |name: &str| fixture.rule(name).instruction.record.source.clone();
     let of = |path: &str, commit: &str| InstructionSource::Git { path: path.into(), commit: commit.into() };
     assert_eq!((source("a"), source("b")), (of("a.ws", "c1"), of("b.ws", "c2")));
-    // Other changes carry the commit over.
+    // Other changes keep the commit.
     fixture.intake.save(&rule("api", "amount > 1")).await.unwrap();
     assert_eq!(fixture.registry.current().commit.as_deref(), Some("c2"));
     let stored = fixture.store.last_rule_set().await.unwrap().unwrap();
@@ -80,7 +80,7 @@ async fn what_was_saved_and_pushed_becomes_the_repositorys() {
     let script = rule("shared", "amount > 1");
     let saved = fixture.intake.save(&script).await.unwrap();
     fixture.intake.set_list("l", "1\n".to_owned()).await.unwrap();
-    // A last line break more or less is no other script.
+    // A trailing line break does not make another script.
     let in_tree = format!("{script}\n");
     let report = fixture.take(git("c1"), &[("shared.ws", &in_tree), ("lists/l.txt", "1")]).await;
     assert_eq!((report.changed.len(), report.failed.len()), (2, 0), "{report:?}");
@@ -88,7 +88,7 @@ async fn what_was_saved_and_pushed_becomes_the_repositorys() {
     let now = &now.instruction.record;
     assert_eq!((now.id, now.created_at), (saved.record.id, saved.record.created_at));
     assert_eq!(now.source.path(), Some("shared.ws"));
-    // From here on it changes and goes with its file.
+    // From here on, it changes and disappears with its file.
     fixture.take(git("c2"), &[("shared.ws", &rule("shared", "amount > 2"))]).await;
     assert_eq!(fixture.id("shared"), saved.record.id.0);
     fixture.take(git("c3"), &[]).await;

@@ -1,4 +1,4 @@
-//! One tree after another from one place.
+//! Successive trees from one source.
 
 use super::*;
 
@@ -128,7 +128,7 @@ async fn a_renamed_file_keeps_its_instruction() {
     let (was, is) = (&was.instruction.record, &is.instruction.record);
     assert_eq!((is.id, is.updated_at), (was.id, was.updated_at));
     assert_eq!(is.source.path(), Some("c.ws"));
-    // Two files that change places are two renamed files.
+    // Two files that swap their contents are two renamed files.
     let swapped = fixture.take_directory(&[("b.ws", &a), ("c.ws", &b)]).await;
     assert_eq!(swapped.changed, ["b.ws", "c.ws"]);
     assert_eq!((fixture.id("a"), fixture.id("b")), (1, 2));
@@ -143,11 +143,11 @@ async fn of_two_files_with_one_name_the_one_that_has_it_keeps_it() {
     assert_eq!(report.failed.len(), 1);
     assert_eq!(report.failed[0].path, "a.ws");
     assert!(report.failed[0].message.contains("the file `b.ws`"), "{:?}", report.failed);
-    // Also when it changes at the same time.
+    // Also if it changes at the same time.
     let changed = rule("same", "amount > 3");
     fixture.take_directory(&[("a.ws", &other), ("b.ws", &changed)]).await;
     assert_eq!(fixture.in_force(), [("same".to_owned(), 1, changed)]);
-    // Once it is gone, the other has its turn, and is the same instruction.
+    // Once the file is gone, the other takes over the instruction.
     fixture.take_directory(&[("a.ws", &other)]).await;
     assert_eq!(fixture.in_force(), [("same".to_owned(), 1, other)]);
 }

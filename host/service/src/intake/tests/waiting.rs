@@ -11,10 +11,9 @@ use tollgate_model::sequence::Sequence;
 
 use super::*;
 
-/// Nothing here takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A past that says when it is asked and answers when it is told to.
+/// A past that signals each read and waits for the test to continue.
 #[derive(Debug)]
 struct SlowPast {
     asked: Mutex<Sender<()>>,
@@ -34,7 +33,7 @@ impl Past for SlowPast {
     }
 }
 
-/// A past that cannot be read until it is told.
+/// A past that is unreadable until the test allows reads.
 #[derive(Debug, Default)]
 struct LockedPast {
     is_readable: AtomicBool,

@@ -1,4 +1,5 @@
-//! From a tree to the next rule set: what did not change is carried over, the first to give a name keeps it.
+//! Assembles the next rule set from a tree: unchanged rules are carried over, and the present holder of a name keeps
+//! it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,29 +23,28 @@ use crate::intake::tree::{
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, granting};
 
-/// What the next rule set is made of.
 #[derive(Debug)]
 pub(in crate::intake) struct NextRuleSet {
     pub(in crate::intake) rules: Vec<Arc<BoundRule>>,
     pub(in crate::intake) lists: Lists,
     pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) last_id: InstructionId,
-    /// Without its version and what failed.
+    /// Report without version and failures.
     pub(in crate::intake) report: TreeReport,
     pub(in crate::intake) failures: Vec<FileFailure>,
-    /// To be kept until the rules are in force.
+    /// Kept until the rules are in force.
     pub(in crate::intake) shown: Vec<ActivationGuard>,
 }
 
-/// Instructions that were taken out of force over the API though their files are there still: the digest of the file, by
-/// path. They stay away until the file says something else.
+/// Digests by path of files whose instructions were removed over the API. They stay removed until their content
+/// changes.
 pub(in crate::intake) type RemovedFiles = BTreeMap<String, ContentDigest>;
 
-/// Puts together what stands and a tree.
+/// Combines the current rules with a tree.
 ///
 /// # Errors
-/// When the store, or the compiler of modules, cannot be asked now: then the rule set would be less than it was, or lack what
-/// the tree says, for a reason that is not in the tree.
+/// A temporary error of the store or of module admission. The result would otherwise lack rules for a reason that is
+/// not in the tree.
 pub(in crate::intake) fn assemble(
     deps: &IntakeDeps,
     activating: &Arc<Activating>,
@@ -87,7 +87,7 @@ pub(in crate::intake) fn assemble(
     Ok(NextRuleSet { rules, lists, commit, last_id, report, failures, shown })
 }
 
-/// What stands or falls with this tree, by path, and what comes from elsewhere.
+/// Splits the rules into those of the tree's source, by path, and all others.
 fn split(
     rules: Vec<KnownInstruction>,
     tree: &RuleTree,
@@ -107,8 +107,8 @@ fn split(
     (own, others)
 }
 
-/// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on: so it
-/// is with what is saved, pushed, and comes back.
+/// Moves instructions of the API whose content is also in the repository to the repository. This happens after a rule
+/// is saved, pushed and fetched again.
 fn adopt(own: &mut BTreeMap<String, KnownInstruction>, others: &mut Vec<KnownInstruction>, tree: &RuleTree) {
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
@@ -129,7 +129,7 @@ fn adopt(own: &mut BTreeMap<String, KnownInstruction>, others: &mut Vec<KnownIns
     }
 }
 
-/// The names of lists that are there in one of the two only.
+/// Returns the names of lists that exist in only one of the two.
 fn changed_names(before: &Lists, after: &Lists) -> Vec<String> {
     let lacking = |one: &Lists, other: &Lists| -> Vec<String> {
         one.names().filter(|name| other.get(name).is_none()).map(str::to_owned).collect()
@@ -137,7 +137,7 @@ fn changed_names(before: &Lists, after: &Lists) -> Vec<String> {
     [lacking(before, after), lacking(after, before)].concat()
 }
 
-/// A file of the tree, and how far it has come.
+/// A file of the tree, and its state of processing.
 struct Candidate<'t> {
     file: &'t RuleFile,
     known: Option<KnownInstruction>,
@@ -145,18 +145,19 @@ struct Candidate<'t> {
 }
 
 enum CandidateResult {
-    /// Nothing about it changed.
+    /// Unchanged.
     AsItWas(Arc<BoundRule>),
     Draft(Box<Draft>),
     Failed(FileError),
-    /// It is kept as it was, without a word.
+    /// Keeps its previous version without a report.
     BeingWritten,
 }
 
-/// Every file that counts, compiled where it has to be, in order of paths; and behind the last, what is gone.
+/// Prepares every relevant file in order of path, and compiles where necessary. It also collects the rules whose files
+/// are gone.
 ///
 /// # Errors
-/// When nobody can say now whether a module may be let in.
+/// Fails if module admission is temporarily unavailable.
 fn candidates<'t>(
     assembly: &RuleSetAssembly<'_>,
     mut own: BTreeMap<String, KnownInstruction>,
@@ -222,7 +223,7 @@ struct Candidates<'t> {
 }
 
 impl Candidate<'_> {
-    /// The name it wants, if it wants any.
+    /// Returns the name for the rule, if known.
     fn name(&self) -> Option<&str> {
         match &self.made {
             CandidateResult::AsItWas(rule) => Some(&rule.instruction.record.name),
@@ -235,7 +236,7 @@ impl Candidate<'_> {
         self.known.as_ref().map(|known| known.record().name.as_str())
     }
 
-    /// Whether it has the name already that it wants.
+    /// Returns whether the rule already has this name.
     fn is_holder(&self) -> bool {
         self.known.is_some() && self.name() == self.known_name()
     }
@@ -248,10 +249,10 @@ struct RuleSetAssembly<'a> {
     origin: &'a TreeOrigin,
     now: DateTime<Utc>,
     lists: &'a Lists,
-    /// What the place of the tree gave before.
+    /// Rules in force from the tree's source, by name.
     by_name: HashMap<String, Arc<InstructionRecord>>,
     rules: Vec<Arc<BoundRule>>,
-    /// Who has which name.
+    /// Source of the rule for each name taken.
     names: HashMap<String, InstructionSource>,
     last_id: InstructionId,
     report: TreeReport,
@@ -260,7 +261,7 @@ struct RuleSetAssembly<'a> {
 }
 
 impl RuleSetAssembly<'_> {
-    /// Takes over what comes from elsewhere. Where a list appeared or went, the warnings of those who speak of it change.
+    /// Carries over a rule of another source, with new warnings if it refers to an added or removed list.
     fn carry_over(&mut self, known: &KnownInstruction, changed_lists: &[String]) -> Result<(), IntakeError> {
         let rule = match known {
             KnownInstruction::InForce(rule) => anew(self.deps, self.lists, rule, changed_lists),
@@ -271,7 +272,7 @@ impl RuleSetAssembly<'_> {
     }
 
     fn take(&mut self, candidates: Candidates<'_>, tree: &RuleTree) -> Result<(), IntakeError> {
-        // Who has a name already comes first, so that a restart decides as the running service did.
+        // Present holders of a name come first, so that a restart gives the same result as the running service.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
         for candidate in yielding(holders.into_iter().chain(others)) {
@@ -279,12 +280,12 @@ impl RuleSetAssembly<'_> {
         }
         for known in candidates.gone {
             let record = Arc::clone(known.record());
-            // Its name may be that of a file in another place now.
+            // The name may belong to a file of another source now.
             if record.source.path().is_some_and(|path| tree.hides(path)) {
                 self.report.n_unchanged += usize::from(self.keep_last_good(Some(&known))?);
                 continue;
             }
-            // A file that was only renamed is not gone.
+            // A renamed file is not gone.
             if !self.rules.iter().any(|rule| rule.instruction.record.id == record.id) {
                 tracing::info!(path = record.source.path(), rule.name = record.name, "a rule file is gone");
                 self.report.removed.extend(record.source.path().map(str::to_owned));
@@ -293,7 +294,7 @@ impl RuleSetAssembly<'_> {
         Ok(())
     }
 
-    /// Paths of which nothing is known are told like files that cannot be read.
+    /// Reports unknown paths like unreadable files.
     fn report_unreadable(&mut self, tree: &RuleTree) {
         for unreadable in &tree.unreadable {
             let UnreadablePath { path, why: Some(why) } = unreadable else { continue };
@@ -318,8 +319,8 @@ impl RuleSetAssembly<'_> {
             }
             CandidateResult::Draft(draft) => match self.add(file, known.as_ref(), *draft) {
                 Ok(()) => return Ok(()),
-                // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
-                // would be gone, and nobody would try again.
+                // A temporary error is no property of the file. Recording it as a failure would lose a rule that moved
+                // to another file, without a retry.
                 Err(FileError::Refused(error)) if error.passes() => return Err(error),
                 Err(error) => Some(error),
             },
@@ -354,10 +355,10 @@ impl RuleSetAssembly<'_> {
         granting::check(self.deps, &source, draft.manifest())
             .and(counted.map_err(IntakeError::from))
             .map_err(FileError::Refused)?;
-        // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
+        // The name identifies an instruction within its source, so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (mut identity, is_changed) = self.identity(file, before.as_deref());
-        // Its module is let in and the policy grants what it needs, as was just seen.
+        // Module admission and policy were just checked.
         identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
         let id = identity.id;
         let named = draft.under(identity);
@@ -374,7 +375,7 @@ impl RuleSetAssembly<'_> {
         Ok(())
     }
 
-    /// The identity of a file's instruction, and whether it is another than before.
+    /// Returns the identity of a file's instruction, and whether it changed.
     fn identity(&self, file: &RuleFile, before: Option<&InstructionRecord>) -> (Identity, bool) {
         let source = self.origin.source(&file.path);
         let Some(before) = before else {
@@ -390,11 +391,11 @@ impl RuleSetAssembly<'_> {
         if is_same_content {
             return (Identity { source, ..before }, true);
         }
-        // Nobody has seen this one fail.
+        // The new content has not failed yet, so it is not quarantined.
         (Identity { source, updated_at: self.now, quarantine: None, ..before }, true)
     }
 
-    /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.
+    /// Keeps the last good version of a refused file, unless another rule has its name now.
     fn keep_last_good(&mut self, known: Option<&KnownInstruction>) -> Result<bool, IntakeError> {
         let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
             return Ok(false);

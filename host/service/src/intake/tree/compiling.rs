@@ -1,4 +1,4 @@
-//! Many scripts and modules made ready side by side.
+//! Compiles scripts and admits modules in parallel.
 
 use std::num::NonZeroUsize;
 use std::thread;
@@ -8,19 +8,19 @@ use tollgate_model::instruction::{InstructionSource, RuleContent};
 
 use crate::intake::{Draft, IntakeDeps, IntakeError};
 
-/// Fewer files than this for each thread are not worth one.
+/// Minimum number of files per thread.
 const FILES_PER_THREAD_MIN: usize = 16;
 
-/// Who else wants the cores.
+/// Share of the cores for compiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::intake) enum CompileThreads {
-    /// Nobody: the service starts.
+    /// All cores, at startup.
     AllCores,
-    /// Those who judge transactions.
+    /// Half of the cores, while transactions are being evaluated.
     HalfOfThem,
 }
 
-/// Compiles each script and admits each module; the answers are in the order of the files.
+/// Compiles each script and admits each module; results are in the order of the files.
 pub(super) fn compile_all(
     pace: CompileThreads,
     deps: &IntakeDeps,

@@ -1,4 +1,4 @@
-//! Files that are not in force as they lie there, as people and the log are told of them.
+//! Reports and log entries for files whose present content is not in force.
 
 use tollgate_compiler::{Severity, headline, render};
 use tollgate_model::instruction::InstructionSource;
@@ -6,33 +6,32 @@ use tollgate_model::instruction::InstructionSource;
 use crate::intake::IntakeError;
 use crate::intake::tree::{FailedScript, UnreadableFile};
 
-/// Why a file does not take effect.
 #[derive(Debug)]
 pub(in crate::intake) enum FileError {
     Unreadable(String),
-    /// Its content is not what its name says.
+    /// The content does not match the file name.
     Mistaken {
         message: String,
         line: Option<usize>,
     },
-    /// Another instruction or list has the name already.
+    /// Another instruction or list has the name.
     Taken {
         what: &'static str,
         name: String,
         by: InstructionSource,
     },
     TooManyLists,
-    /// It would lose entries; for people.
+    /// The list would lose entries; text for people.
     HeldBack(String),
     Refused(IntakeError),
 }
 
-/// A file that does not take effect, and what the log says of it.
+/// A file that does not take effect, with its log entry.
 #[derive(Debug)]
 pub(in crate::intake) struct FileFailure {
     pub(in crate::intake) script: FailedScript,
     headline: String,
-    /// The diagnostics as a compiler draws them; empty when it had none.
+    /// Rendered diagnostics; empty if there are none.
     drawn: String,
 }
 
@@ -70,12 +69,12 @@ impl FileFailure {
         Self { script: of(error.to_string()), headline: headline.to_owned(), drawn: String::new() }
     }
 
-    /// A list that is refused.
+    /// Creates the failure of a refused list.
     pub(in crate::intake) fn of_list(script: FailedScript) -> Self {
         Self { script, headline: "a list is refused".to_owned(), drawn: String::new() }
     }
 
-    /// Says so once, where it is new.
+    /// Logs the failure; called once, when it is new.
     pub(in crate::intake) fn log(&self) {
         let FailedScript { path, line, column, message, has_last_good } = &self.script;
         if self.drawn.is_empty() {

@@ -1,4 +1,4 @@
-//! What is in force before a change: rules that run, or, at the start, records that are yet to be compiled.
+//! Instructions in force before a change: running rules, or stored records at startup.
 
 use std::sync::Arc;
 
@@ -11,28 +11,26 @@ use crate::intake::granting::{self, GrantRefusal};
 use crate::intake::tree::compiling::CompileThreads;
 use crate::intake::{Draft, HoldBack, Identity, IntakeDeps, IntakeError};
 
-/// One instruction from before.
 #[derive(Debug)]
 pub(in crate::intake) enum KnownInstruction {
-    /// It runs.
+    /// A running rule.
     InForce(Arc<BoundRule>),
-    /// It was in force when an earlier run ended.
+    /// A record that was in force when an earlier run ended.
     Stored(Arc<InstructionRecord>),
 }
 
-/// All that is in force before a change.
+/// Rules and lists in force before a change.
 #[derive(Debug)]
 pub(in crate::intake) struct CurrentRules {
     pub(in crate::intake) rules: Vec<KnownInstruction>,
     pub(in crate::intake) lists: Lists,
-    /// The last id ever given.
     pub(in crate::intake) last_id: InstructionId,
     pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) pace: CompileThreads,
     pub(in crate::intake) hold_back: HoldBack,
 }
 
-/// A script as it is compiled today, or, where this version of the compiler refuses it, as it was compiled before.
+/// Compiles a stored script. If this version of the compiler refuses it, its stored module is used.
 fn stored_script(
     deps: &IntakeDeps,
     lists: &Lists,
@@ -45,8 +43,8 @@ fn stored_script(
     })
 }
 
-/// A module that was let in before. One that is not granted any more the memory that it begins with is let in all the same,
-/// with an obstacle.
+/// Admits a stored module. If its initial memory exceeds the present grant, it is admitted with a reason for
+/// quarantine.
 fn stored_module(
     deps: &IntakeDeps,
     record: &InstructionRecord,
@@ -68,10 +66,10 @@ impl KnownInstruction {
         }
     }
 
-    /// The rule as it was. What is not granted any more, or cannot be run any more, is held in quarantine.
+    /// Returns the rule. One that is no longer granted, or can no longer run, is quarantined.
     ///
     /// # Errors
-    /// Those that pass: by them nothing is decided.
+    /// Only temporary errors.
     pub(in crate::intake) fn rule(
         &self,
         deps: &IntakeDeps,

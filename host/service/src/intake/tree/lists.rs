@@ -1,4 +1,4 @@
-//! The lists of a tree, beside those from elsewhere.
+//! Combines the lists of a tree with those of other sources.
 
 mod loss;
 
@@ -14,27 +14,27 @@ use crate::intake::tree::known::CurrentRules;
 use crate::intake::tree::{ListFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile};
 use crate::intake::{HoldBack, IntakeError};
 
-/// The lists of the next rule set.
 pub(super) struct NextLists {
     pub(super) lists: Lists,
     pub(super) failures: Vec<FileFailure>,
 }
 
-/// How lists are taken.
+/// State and settings while lists are taken.
 struct ListPolicy<'t> {
     next: NextLists,
     origin: &'t TreeOrigin,
     shrink: ListsShrink,
     hold_back: HoldBack,
-    /// Whether the content of some list is refused, so that its entries may be lost.
+    /// Whether the content of a list is refused, so that its entries may be lost.
     is_any_refused: bool,
 }
 
-/// Puts the lists of a tree in the place of those its place gave before. One that cannot be read, is none, or would fall to
-/// nothing stays as it was.
+/// Replaces the lists of the tree's source. A list that is unreadable, invalid or suddenly empty keeps its previous
+/// content.
 ///
 /// # Errors
-/// [`IntakeError::ListsRefused`] when lists of a commit are refused, another commit is in force, and nobody wants the rest.
+/// [`IntakeError::ListsRefused`] if lists of a commit are refused, another commit is in force, and the whole commit is
+/// to be held back.
 pub(super) fn next_lists(
     standing: &CurrentRules,
     shrink: ListsShrink,
@@ -82,7 +82,7 @@ pub(super) fn next_lists(
     Ok(next)
 }
 
-/// Of the files that give one list, as `a.csv` and `a.txt` do, the one in force keeps the name, or else the first.
+/// If several files define one list, such as `a.csv` and `a.txt`, the one in force keeps the name, otherwise the first.
 fn holders<'t>(files: &[&'t ListFile], current: &Lists, place: TreeKind) -> BTreeMap<&'t str, &'t str> {
     let mut holders = BTreeMap::new();
     for file in files {
@@ -157,7 +157,8 @@ fn is_at(source: &InstructionSource, path: &str) -> bool {
     source.path() == Some(path)
 }
 
-/// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on.
+/// Returns whether the same content was saved over the API and is now in the repository, which then takes over the
+/// list.
 fn is_adopted(saved: &ListInForce, in_tree: &ListInForce) -> bool {
     saved.source == InstructionSource::Api
         && TreeKind::of(&in_tree.source) == Some(TreeKind::Git)

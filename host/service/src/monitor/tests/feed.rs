@@ -1,4 +1,4 @@
-//! Rows of a ledger: history first, a verdict when somebody asks, each id once.
+//! Rows of a ledger: history first, a verdict on request, each id once.
 
 use tollgate_model::transaction::{Json, JsonLimits, TransactionReport};
 use tollgate_store::{DeadLetter, LedgerMark, LedgerProgress};
@@ -103,7 +103,7 @@ async fn rows_events_and_requests_for_one_id_at_once_come_to_one_end() {
             bank.feed(vec![row(&id, status)], round),
         );
         assert!(fed.is_ok() && again.is_ok() && reported.is_ok(), "{fed:?} {reported:?} {again:?}");
-        // Beside a report that came first the request has another status.
+        // If the report came first, the request has a different status.
         assert!(matches!(judged, Ok(_) | Err(MonitorError::Conflict(_))), "{judged:?}");
         let found = bank.monitor.find(&id).await.unwrap().unwrap();
         assert_eq!(found.transaction.status.as_deref(), Some("void"));

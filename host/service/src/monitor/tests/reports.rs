@@ -1,4 +1,4 @@
-//! Reports of a ledger: one pause for what waits, and nothing left of what did not become durable.
+//! Reports of a ledger: one pause for all waiting updates, and no trace of an update that did not become durable.
 
 use tollgate_model::transaction::{Json, JsonLimits};
 
@@ -105,7 +105,7 @@ async fn an_update_lost_on_the_way_is_undone_and_holds_nobody_up() {
             .history
             .update([change], |sequence| SequenceSlot::new(sequence, pipeline.committer.clone())),
     );
-    // It may be taken back together with the lost one, and is then to be sent again.
+    // It may be taken back together with the lost one, and must then be sent again.
     let answer = match bank.judge("b").await {
         Err(MonitorError::Unavailable) => bank.judge("b").await,
         answer => answer,

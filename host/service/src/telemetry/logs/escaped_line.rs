@@ -1,19 +1,19 @@
-//! The last step before the queue: whatever is in an event, a line stays one line, harmless on a terminal, and of a bounded length.
+//! The last step before the queue: keeps any event on one line, safe for terminals, and of bounded length.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-/// Longest line that is passed on as it is, in bytes.
+/// Maximum length of a line that is passed on unchanged, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
-/// What is left of each text of a longer one, in bytes.
+/// Bytes kept of each text of a longer line.
 const TEXT_BYTES_KEPT: usize = 2 * 1024;
 
-/// Takes one formatted event per write and escapes what must not stand in a line.
+/// Receives one formatted event per write and escapes characters that must not occur in a line.
 ///
-/// `\u001b` reads the same in a JSON text and to a person, so both formats are escaped alike; outside its strings a
-/// line of JSON has no such character.
+/// `\u001b` is readable in JSON and in text, so both formats use the same escapes. JSON contains such characters only
+/// inside its strings.
 pub(super) struct EscapedLine<W> {
     inner: W,
 }
@@ -25,7 +25,7 @@ impl<W> EscapedLine<W> {
 }
 
 impl<W: Write> Write for EscapedLine<W> {
-    /// One write for the whole line, so that lines of several threads do not mix.
+    /// Writes the whole line at once, so that lines of several threads do not mix.
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let event = buffer.strip_suffix(b"\n").unwrap_or(buffer);
         if event.len() <= LINE_BYTES_MAX && event.len() < buffer.len() && event.iter().all(is_plain) {
@@ -44,7 +44,7 @@ impl<W: Write> Write for EscapedLine<W> {
     }
 }
 
-/// Most events have nothing else.
+/// Returns whether a byte is printable ASCII, as in nearly all events.
 const fn is_plain(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
@@ -62,13 +62,13 @@ fn escaped(event: &str) -> String {
     line
 }
 
-/// Control characters, line ends of any script, and the marks that turn the direction of reading.
+/// Returns whether a character is a control character, a line separator or a direction mark.
 fn must_be_escaped(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// An event that is too long, with the beginning of each of its texts: an object of JSON stays one.
+/// Truncates each text of an event that is too long; a JSON object stays valid.
 fn shortened(event: &str) -> String {
     let Ok(fields) = serde_json::from_str::<Map<String, Value>>(event) else {
         return escaped(&beginning(event, LINE_BYTES_MAX));
@@ -80,7 +80,7 @@ fn shortened(event: &str) -> String {
     escaped(&Value::Object(fields.collect()).to_string())
 }
 
-/// At most so many bytes of a text, and how many are left out.
+/// Returns at most `bytes_max` bytes of a text, with a note of how many were left out.
 fn beginning(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

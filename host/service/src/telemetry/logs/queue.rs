@@ -1,12 +1,12 @@
-//! Log lines between the threads that log and the one that writes: a buffer that is bounded in lines and in bytes.
+//! The queue between threads that log and the writer thread: a buffer bounded in lines and in bytes.
 //!
 //! ```text
 //!  any thread ──push──▶ LogQueue ──take: all lines at once──▶ writer thread ──▶ standard error
 //!                          │ full: the line is dropped and counted
 //! ```
 //!
-//! INVARIANT: no caller of [`LogQueue::push`] waits for anything but the copy of a line. Nothing in here is allocated after the
-//! start: there are two buffers of [`BYTES_MAX`] bytes, the queue's and the writer's, which change places.
+//! INVARIANT: a caller of [`LogQueue::push`] waits for nothing but the copy of a line. Nothing is allocated after the
+//! start: the queue and the writer have one buffer of [`BYTES_MAX`] bytes each and exchange them.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,20 +14,20 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// Most lines that wait to be written.
+/// Maximum number of lines waiting to be written.
 pub(super) const LINES_MAX: usize = 8_192;
-/// Most bytes that wait to be written.
+/// Maximum number of bytes waiting to be written.
 pub(super) const BYTES_MAX: usize = 1 << 20;
-/// How long the writer lets lines gather: under load it wakes up five hundred times a second, and not for every line.
+/// Time for which the writer lets lines gather: under load it wakes up 500 times a second instead of once per line.
 const GATHER: Duration = Duration::from_millis(2);
 
-/// The lines that wait, and the count of those that were lost.
+/// The waiting lines, and the count of lost ones.
 #[derive(Debug)]
 pub(super) struct LogQueue {
     waiting: Mutex<QueuedLines>,
-    /// A line came, or somebody flushes.
+    /// Signalled when a line arrives or a flush starts.
     arrived: Condvar,
-    /// Everything that waited was written, or lost.
+    /// Signalled when all waiting lines are written or lost.
     done: Condvar,
     /// Lines lost since the start of the process.
     n_lost: AtomicU64,
@@ -37,19 +37,19 @@ pub(super) struct LogQueue {
 struct QueuedLines {
     lines: Vec<u8>,
     n_lines: usize,
-    /// Lines dropped since the writer took the last ones.
+    /// Lines dropped since the last `take`.
     n_dropped: u64,
-    /// Lines that were added, that the writer took, and that it has written or lost, since the start.
+    /// Lines added, taken by the writer, and written or lost, since the start.
     n_added: u64,
     n_taken: u64,
     n_done: u64,
     is_flushing: bool,
 }
 
-/// What the writer took.
+/// Result of a `take`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DrainedLines {
-    /// Lines that came after those taken and found no room.
+    /// Lines that were dropped after those taken.
     pub(super) n_dropped: u64,
 }
 
@@ -72,7 +72,7 @@ impl LogQueue {
         }
     }
 
-    /// Adds a line, which ends with a line feed; drops and counts it where there is no room.
+    /// Adds a line, which ends with a line feed; drops and counts it if the queue is full.
     pub(super) fn push(&self, line: &[u8]) {
         let mut waiting = self.waiting.lock();
         if waiting.n_lines >= LINES_MAX || waiting.lines.len() + line.len() > BYTES_MAX {
@@ -91,8 +91,8 @@ impl LogQueue {
         }
     }
 
-    /// Waits for lines and takes all of them in exchange for this buffer: at the latest after `within`, even if there are none,
-    /// and not before `pause` is over, unless somebody flushes.
+    /// Waits for lines and exchanges the buffers. Returns no later than after `within`, even without lines, and not
+    /// before `pause` ends, unless a flush is in progress.
     pub(super) fn take(
         &self,
         lines: &mut Vec<u8>,
@@ -124,12 +124,11 @@ impl LogQueue {
         self.n_lost.fetch_add(n_lines, Ordering::Relaxed);
     }
 
-    /// Lines lost since the start of the process.
     pub(super) fn n_lost(&self) -> u64 {
         self.n_lost.load(Ordering::Relaxed)
     }
 
-    /// Waits until what was logged before is written or lost, no longer than `within`; whether it is.
+    /// Waits at most `within` until all earlier lines are written or lost; returns whether they are.
     pub(super) fn flush(&self, within: Duration) -> bool {
         let end = Instant::now() + within;
         let mut waiting = self.waiting.lock();
@@ -193,7 +192,7 @@ mod tests {
         let writer = Arc::clone(&queue);
         let writer = thread::spawn(move || {
             let mut lines = Vec::new();
-            // An hour: the flush ends the pause.
+            // One hour: the flush ends the pause.
             writer.take(&mut lines, Duration::from_secs(3600), None);
             writer.take(&mut Vec::new(), NO_PAUSE, Some(NO_PAUSE));
             lines

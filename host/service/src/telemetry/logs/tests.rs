@@ -1,4 +1,4 @@
-//! What reaches standard error, read back.
+//! Tests of the lines that reach standard error.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Write for TestSink {
     }
 }
 
-/// The lines that `events` leaves behind.
+/// Returns the lines that `events` produces.
 fn lines(format: LogFormat, filter: &str, events: impl FnOnce()) -> Vec<String> {
     let sink = TestSink::default();
     let writer = sink.clone();

@@ -1,9 +1,9 @@
-//! The thread that writes log lines, and what it does when they cannot be written: it counts them, tries again, and says how many
-//! were lost once it works again.
+//! The thread that writes log lines. It counts lines that cannot be written, retries, and reports the number of lost
+//! lines once writing works again.
 //!
-//! It is our own rather than `tracing-appender`'s: that one bounds its queue in lines and not in bytes, does not count what the
-//! writer behind it refuses (a pipe without a reader, a full disk), and prints with `println!` when its end takes too long,
-//! which panics where standard output is gone.
+//! `tracing-appender` is not used for three reasons. It bounds its queue in lines but not in bytes. It does not count
+//! lines that the output refuses (a pipe without a reader, a full disk). If its shutdown takes too long, it calls
+//! `println!`, which panics if standard output is closed.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -16,21 +16,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::queue::{BYTES_MAX, DrainedLines, LogQueue};
 
-/// After a line could not be written, how long until the next one is tried, or the line about those that were lost.
+/// Delay between attempts after a line could not be written.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
-/// How long the writer waits at a time for a descriptor that does not block and takes nothing.
+/// Maximum time per wait for a non-blocking descriptor that accepts no data.
 const WAIT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// So many bytes a pipe that is ready takes at once.
+/// Bytes that a ready pipe accepts at once.
 const AT_ONCE_MAX: usize = 4096;
 
-/// The line that says how many were lost, with its line feed.
+/// Formats the line that reports the number of lost lines, with its line feed.
 pub(super) type LostLine = fn(u64) -> String;
 
-/// Starts the thread. It lives as long as the process.
+/// Starts the thread, which lives as long as the process.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// Returns an error if the system provides no thread.
 pub(super) fn start(
     queue: Arc<LogQueue>,
     output: impl Write + AsFd + Send + 'static,
@@ -44,9 +44,9 @@ struct LogWriter<W> {
     queue: Arc<LogQueue>,
     output: W,
     lost_line: LostLine,
-    /// Lines lost that no line tells of yet.
+    /// Lost lines that have not been reported yet.
     n_untold: u64,
-    /// Whether the last line was written in part.
+    /// Whether the last line was written only in part.
     is_within_line: bool,
 }
 
@@ -63,8 +63,7 @@ impl<W: Write + AsFd> LogWriter<W> {
         }
     }
 
-    /// Writes these lines, behind the line about those that could not be written before, and before the line about those that
-    /// found no room after them.
+    /// Writes lines, after a report of earlier lost lines and before a report of lines dropped after these.
     fn write_lines(&mut self, lines: &[u8], n_dropped: u64) {
         self.tell();
         let unwritten = if self.n_untold == 0 { self.write(lines) } else { lines };
@@ -76,14 +75,14 @@ impl<W: Write + AsFd> LogWriter<W> {
         }
     }
 
-    /// Says how many lines were lost, if any were.
+    /// Reports the number of lost lines, if there are any.
     fn tell(&mut self) {
         if self.n_untold > 0 && self.write((self.lost_line)(self.n_untold).as_bytes()).is_empty() {
             self.n_untold = 0;
         }
     }
 
-    /// Writes as much as can be written; what cannot.
+    /// Writes as much as possible; returns the rest.
     fn write<'l>(&mut self, lines: &'l [u8]) -> &'l [u8] {
         let mut rest = lines;
         if self.is_within_line && !rest.is_empty() {
@@ -104,7 +103,7 @@ impl<W: Write + AsFd> LogWriter<W> {
                 Ok(0) => break,
                 Ok(n_bytes) => rest = rest.get(n_bytes..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Who shares the descriptor with us has made it non-blocking.
+                // Another process that shares the descriptor has made it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for(&self.output),
                 Err(_) => break,
             }
@@ -113,21 +112,22 @@ impl<W: Write + AsFd> LogWriter<W> {
     }
 }
 
-/// Two signals would stop or end the whole process for a line: SIGTTOU, when it runs in the background of a terminal that wants
-/// to hear of that (`stty tostop`), and SIGXFSZ, when the log's file is as long as the limit of the process allows. Where they are
-/// blocked, the first line is written and the second an error.
+/// Blocks two signals that would stop or end the process because of a log line. SIGTTOU occurs in the background of a
+/// terminal with `stty tostop`; SIGXFSZ occurs when the log file reaches the size limit of the process. If they are
+/// blocked, the first write succeeds and the second returns an error.
 fn block_signals() {
     let signals: SigSet = [Signal::SIGTTOU, Signal::SIGXFSZ].into_iter().collect();
-    // These can be blocked, and who cannot goes on as before.
+    // Both signals can be blocked; a failure changes nothing.
     let _ = signals.thread_block();
 }
 
 fn wait_for(output: &impl AsFd) {
-    // However it ends, the next write says how things stand.
+    // Independent of the result, the next write reports the state.
     let _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], Some(&WAIT));
 }
 
-/// Where the system gives no thread: writes a line if that needs no waiting, which a pipe says of as much as it takes at once.
+/// Writes a line without waiting, for use if the system provides no thread. A ready pipe accepts `AT_ONCE_MAX` bytes at
+/// once.
 pub(super) fn write_without_waiting(mut to: impl Write + AsFd, line: &[u8]) {
     let is_ready = poll(&mut [PollFd::new(&to, PollFlags::OUT)], Some(&Timespec::default()))
         .is_ok_and(|n_ready| n_ready == 1);

@@ -1,4 +1,4 @@
-//! Which build this is.
+//! Build information.
 
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;

@@ -1,4 +1,4 @@
-//! Commits: how many transactions and status updates share one, how long it takes, how often the store refuses.
+//! Commit metrics: transactions and status updates per commit, duration, failures.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl CommitMetrics {
         let metrics = Self {
             // 1 to 1,024.
             group: Histogram::new(exponential_buckets(1.0, 2.0, 11)),
-            // 0.1 ms to 3.3 s: a fast disk to one in trouble.
+            // 0.1 ms to 3.3 s: from a fast disk to a failing one.
             commit_time: Histogram::new(exponential_buckets(0.000_1, 2.0, 16)),
             failures: Counter::default(),
         };

@@ -1,4 +1,4 @@
-//! Connections of clients: how many are open, and which the service refused or closed.
+//! Client connections: open, refused, and closed at a limit.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -15,7 +15,7 @@ pub(super) struct ConnectionMetrics {
     cut: Family<Label, Counter>,
 }
 
-/// A connection that is open until this is dropped.
+/// A guard that counts a connection as open until it is dropped.
 #[derive(Debug)]
 pub struct OpenConnection {
     gauge: Gauge,

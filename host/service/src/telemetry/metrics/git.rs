@@ -1,4 +1,4 @@
-//! Operations on the repository that rules live in.
+//! Operations on the Git repository of the rules.
 
 use chrono::{DateTime, Utc};
 use prometheus_client::metrics::counter::Counter;

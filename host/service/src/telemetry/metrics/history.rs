@@ -1,4 +1,4 @@
-//! The history: its size, asked for when somebody looks.
+//! Size of the history, measured at each scrape.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,22 +8,22 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-/// How much the history holds.
+/// Size of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HistorySize {
-    /// Transactions it can be asked about.
+    /// Transactions that rules can query.
     pub n_transactions: u64,
-    /// Series they are kept in.
+    /// Series.
     pub n_series: u64,
-    /// Memory they take.
+    /// Memory, in bytes.
     pub resident_bytes: u64,
-    /// What of them is in the spill file.
+    /// Bytes in the spill file.
     pub spilled_bytes: u64,
 }
 
 type HistoryGauge = Box<dyn Fn() -> HistorySize + Send + Sync>;
 
-/// Shared between the registry, which reads, and the metrics, which are told whom to ask.
+/// Shared between the registry, which encodes it, and the metrics, which set its source.
 #[derive(Clone, Default)]
 pub(super) struct HistoryMetrics {
     measure: Arc<OnceLock<HistoryGauge>>,
@@ -37,7 +37,7 @@ impl HistoryMetrics {
     }
 
     pub(super) fn watch(&self, measure: impl Fn() -> HistorySize + Send + Sync + 'static) {
-        // Whoever came first stays: the numbers of a scrape come from one history.
+        // The first source stays, so all values of a scrape come from one history.
         let _ = self.measure.set(Box::new(measure));
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of rules that got a value they cannot compare, asked for when somebody looks.
+//! Tests of rules that received a value they cannot compare, collected at each scrape.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,12 +11,12 @@ use prometheus_client::registry::Registry;
 
 use tollgate_engine::registry::RuleSet;
 
-/// Most series that are shown.
+/// Maximum number of metric series.
 const SERIES_MAX: usize = 1_000;
 
 type RuleSetReader = Box<dyn Fn() -> Arc<RuleSet> + Send + Sync>;
 
-/// Shared between the registry, which reads, and the metrics, which are told whom to ask.
+/// Shared between the registry, which encodes it, and the metrics, which set its source.
 #[derive(Clone, Default)]
 pub(super) struct IncomparableMetrics {
     measure: Arc<OnceLock<RuleSetReader>>,
@@ -30,7 +30,7 @@ impl IncomparableMetrics {
     }
 
     pub(super) fn watch(&self, measure: impl Fn() -> Arc<RuleSet> + Send + Sync + 'static) {
-        // Whoever came first stays: the numbers of a scrape come from one rule set.
+        // The first source stays, so all values of a scrape come from one rule set.
         let _ = self.measure.set(Box::new(measure));
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger that feeds the history: whether it is read, how far, what became of its rows.
+//! The ledger that feeds the history: connection, progress, and results of its rows and events.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -7,7 +7,7 @@ use prometheus_client::registry::Registry;
 
 use super::Label;
 
-/// An event that was taken.
+/// Label of an accepted event.
 const TAKEN: &str = "taken";
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct LedgerMetrics {
     rows: Family<Label, Counter>,
     passes: Family<Label, Counter>,
     events: Family<Label, Counter>,
-    /// That of `taken`, which nearly all are.
+    /// Counter of `taken`, which covers nearly all events.
     events_taken: Counter,
     waiting: Gauge,
 }

@@ -1,4 +1,4 @@
-//! Who outside hears of alerts, and how that goes.
+//! Delivery of alerts: tunnel and webhooks.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

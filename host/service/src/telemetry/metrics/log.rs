@@ -1,4 +1,4 @@
-//! The log: lines that could not be written, asked for when somebody looks.
+//! Lost log lines, collected at each scrape.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register_collector(Box::new(LogMetrics));
 }
 
-/// Standard error belongs to the process, so services in one process have this number in common.
+/// Standard error belongs to the process, so all services in one process share this counter.
 #[derive(Debug)]
 struct LogMetrics;
 

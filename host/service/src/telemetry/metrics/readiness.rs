@@ -1,4 +1,4 @@
-//! Readiness checks: how each of them stands, and since when.
+//! Readiness checks: state, and start of that state.
 
 use chrono::{DateTime, Utc};
 use prometheus_client::metrics::family::Family;

@@ -1,4 +1,4 @@
-//! Requests that got an error for an answer, or an answer and no more.
+//! Requests answered with an error, and acknowledged events without effect.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

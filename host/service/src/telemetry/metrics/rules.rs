@@ -1,4 +1,4 @@
-//! Rules: how many are in force, under which version, and how they fail.
+//! Rules: number in force, version of the rule set, and failures.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -8,16 +8,16 @@ use tollgate_model::assessment::RuleFailure;
 
 use super::Label;
 
-/// What counts of a rule set that comes into force.
+/// Figures of a rule set that comes into force.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSetFigures {
-    /// Its version.
+    /// Version of the rule set.
     pub version: u64,
-    /// How many rules it has.
+    /// Number of rules.
     pub n_rules: usize,
-    /// How many of them are not run.
+    /// Number of quarantined rules.
     pub n_quarantined: usize,
-    /// For how many a module of several rules answers.
+    /// Number of rules in modules that hold several rules.
     pub n_fused: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Snapshots of the history: what became of them, and where the history came from at the start.
+//! Snapshots of the history: results, and the source of the restored history.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

@@ -1,4 +1,4 @@
-//! The page as a scraper reads it.
+//! Tests of the metrics page, as a scraper reads it.
 
 use super::*;
 

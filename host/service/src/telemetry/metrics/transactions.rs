@@ -1,4 +1,4 @@
-//! Transactions: how many, with which verdict, how long their evaluation took, how many are under way.
+//! Transactions: number, verdicts, evaluation time, and number in progress.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) struct TransactionMetrics {
     in_flight: Gauge,
 }
 
-/// A transaction under way; dropped when it has its answer.
+/// A guard that counts a transaction as in progress until it is dropped.
 #[derive(Debug)]
 pub struct InFlight {
     gauge: Gauge,
@@ -37,7 +37,7 @@ impl TransactionMetrics {
             conflicts: Counter::default(),
             status_events: Family::default(),
             unclear_identifiers: Family::default(),
-            // 1 µs to 0.26 s: a few rules to thousands with cold history.
+            // 1 µs to 0.26 s: from a few rules to thousands with cold history.
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
             in_flight: Gauge::default(),
         };
@@ -102,7 +102,7 @@ impl TransactionMetrics {
         self.status_events.get_or_create_owned(&UNCHANGED).inc();
     }
 
-    /// The counter of the word in which the service answers.
+    /// Returns the counter of a verdict, as the service reports it.
     fn of(&self, verdict: Verdict) -> Counter {
         self.judged.get_or_create_owned(&[("verdict", verdict.severity().verdict().as_str())])
     }

@@ -1,4 +1,4 @@
-//! Which limit a connection comes to, after what.
+//! Tests of connection limits: which limit expires, and when.
 
 use super::*;
 
@@ -10,7 +10,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     age: Duration::from_secs(600),
 };
 
-/// Looked at after so many seconds without anything.
+/// Checks which limit has expired after `seconds` without traffic.
 #[track_caller]
 fn check(timers: &ConnectionTimers, seconds: u64, expected: Option<ExpiredLimit>) {
     let now = Instant::now() + Duration::from_secs(seconds);
@@ -104,7 +104,7 @@ fn an_old_connection_is_told_with_an_answer_or_closed_when_it_is_quiet() {
     timers.answered();
     check(&timers, 59, None);
     check(&timers, 60, Some(ExpiredLimit::Idle));
-    // Who is still taking the answer is not quiet.
+    // A client that is still reading the response is not quiet.
     let taking = ConnectionTimers::new(old);
     taking.request_without_body();
     taking.taken(0);

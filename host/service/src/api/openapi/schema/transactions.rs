@@ -1,4 +1,4 @@
-//! The shapes of transactions: as they are sent, as a ledger reports them, as they are given back.
+//! Schemas of transactions: as sent by a caller, as reported by a ledger, and as returned.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::StoredEvaluation;
 
-/// Names something: at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
+/// An identifier of at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
 #[derive(Serialize, ToSchema)]
 #[schema(
     min_length = 1,
@@ -15,7 +15,7 @@ use super::StoredEvaluation;
 )]
 pub(in crate::api) struct Id(String);
 
-/// The same, or an empty text, which is the same as leaving it out.
+/// An identifier as above, or an empty text, which counts as absent.
 #[derive(Serialize, ToSchema)]
 #[schema(
     max_length = 255,
@@ -23,9 +23,9 @@ pub(in crate::api) struct Id(String);
 )]
 pub(in crate::api) struct OptionalId(String);
 
-/// Names a transaction or an account: at most 255 bytes in UTF-8, without characters that nobody sees and without blanks at its
-/// ends. Joiners and selectors are taken where they change what is seen, which this pattern does not say. An empty text is the
-/// same as leaving it out.
+/// Id of a transaction or an account: at most 255 bytes in UTF-8, without invisible characters and without blanks at
+/// either end. Joiners and variation selectors are accepted where they change the rendering; the pattern does not
+/// express this. An empty text counts as absent.
 #[derive(Serialize, ToSchema)]
 #[schema(
     max_length = 255,
@@ -33,25 +33,25 @@ pub(in crate::api) struct OptionalId(String);
 )]
 pub(in crate::api) struct Identifier(String);
 
-/// The same with whatever characters it has in a ledger.
+/// Id of a transaction or an account with any characters that a ledger uses.
 #[derive(Serialize, ToSchema)]
 #[schema(max_length = 255)]
 pub(in crate::api) struct ReportedIdentifier(String);
 
-/// Names the transaction that is reported: not empty.
+/// Id of a reported transaction; not empty.
 #[derive(Serialize, ToSchema)]
 #[schema(min_length = 1, max_length = 255)]
 pub(in crate::api) struct ReportedId(String);
 
-/// The fields of a transaction, which differ in what its identifiers may hold.
+/// Defines the fields of a transaction for one type of identifier.
 macro_rules! transaction {
     ($(#[$attribute:meta])* $name:ident, $identifier:ty) => {
         #[derive(Serialize, ToSchema)]
         $(#[$attribute])*
         pub(in crate::api) struct $name {
-            /// Unique; the same id with the same content gets the same answer again. Generated when left out.
+            /// Unique id. A repeated id with the same content gets the same response. Generated if absent.
             transaction_id: Option<$identifier>,
-            /// In the unit of the currency; exact, with at most 38 digits.
+            /// Amount in units of the currency; exact, at most 38 digits.
             #[schema(example = 129.90)]
             amount: f64,
             /// Currency code.
@@ -60,13 +60,13 @@ macro_rules! transaction {
             source: Option<$identifier>,
             /// Destination balance identifier.
             destination: Option<$identifier>,
-            /// The caller's reference, any text; at most 255 bytes in UTF-8.
+            /// The caller's reference: any text of at most 255 bytes in UTF-8.
             #[schema(min_length = 1, max_length = 255)]
             reference: String,
-            /// For people; at most 4,096 bytes in UTF-8.
+            /// Description for people; at most 4,096 bytes in UTF-8.
             #[schema(max_length = 4096)]
             description: Option<String>,
-            /// A free word; `pending`, `applied`, `failed` and `declined` are in use.
+            /// Status, a free text; `pending`, `applied`, `failed` and `declined` are common.
             status: Option<OptionalId>,
             /// The caller's hash.
             hash: Option<OptionalId>,
@@ -82,15 +82,15 @@ macro_rules! transaction {
             /// The transaction should be atomic.
             #[schema(default = false)]
             atomic: Option<bool>,
-            /// When it happened: the clock of all windows. The time of arrival when left out.
+            /// Time of the transaction, which all windows refer to. The time of arrival if absent.
             created_at: Option<DateTime<Utc>>,
-            /// When it takes effect.
+            /// Effective date.
             effective_date: Option<DateTime<Utc>>,
-            /// When it is to be executed.
+            /// Scheduled execution time.
             scheduled_for: Option<DateTime<Utc>>,
-            /// When an inflight transaction lapses.
+            /// Expiry time of an inflight transaction.
             inflight_expiry_date: Option<DateTime<Utc>>,
-            /// Whatever else the caller knows; rules read it as `metadata`.
+            /// Additional data of the caller; rules read it as `metadata`.
             #[schema(value_type = Option<Object>)]
             meta_data: Option<()>,
         }
@@ -98,62 +98,62 @@ macro_rules! transaction {
 }
 
 transaction! {
-    /// One movement of money. Fields that are not named here are kept and given back, and no rule reads them. A time that is the
-    /// first instant of the year 1 (`0001-01-01T00:00:00Z`), as serialisers write one that is not set, is left out.
+    /// One movement of money. Fields not listed here are stored and returned, but rules do not read them. The first
+    /// instant of the year 1 (`0001-01-01T00:00:00Z`), which serialisers write for an unset time, counts as absent.
     #[schema(example = json!({"transaction_id": "txn_1", "amount": 129.90, "currency": "EUR", "reference": "ref_1"}))]
     Transaction, Identifier
 }
 
 transaction! {
-    /// One movement of money as it is known, whoever brought it.
+    /// One movement of money as stored, independent of its origin.
     RecordedTransaction, ReportedIdentifier
 }
 
-/// A transaction as it was sent, with the status it has by now, and the verdict it got.
+/// A transaction as it was sent, with its current status and its verdict.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct StoredTransaction {
     #[serde(flatten)]
     transaction: RecordedTransaction,
     #[serde(flatten)]
     evaluation: StoredEvaluation,
-    /// The transaction as a ledger told it last, where that differs in more than the status: what is moved is the same. Rules
-    /// see what was told first.
+    /// The latest version that a ledger reported, if it differs in more than the status. Amount, currency, source and
+    /// destination are equal. Rules read the first version.
     #[serde(skip_serializing_if = "Option::is_none")]
     latest_description: Option<RecordedTransaction>,
 }
 
-/// What a ledger sends. Members that are not named here are ignored.
+/// A message from a ledger. Members not listed here are ignored.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(in crate::api) enum WebhookEnvelope {
-    /// News of a transaction.
+    /// An event about a transaction.
     Transaction {
-        /// `transaction.` and a word.
+        /// `transaction.` followed by a word.
         #[schema(
             max_length = 255,
             pattern = r"^transaction\.[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+$",
             example = "transaction.applied"
         )]
         event: String,
-        /// Which.
+        /// The transaction.
         data: Box<ReportedTransaction>,
     },
-    /// Anything else, which changes nothing.
+    /// Any other event; it changes nothing.
     Other {
-        /// Any other kind of event.
+        /// Any other event name.
         #[schema(pattern = r"^(?!transaction\.)", example = "balance.created")]
         event: String,
-        /// Anything, or nothing.
+        /// Any value, or none.
         #[schema(value_type = Option<serde_json::Value>)]
         data: (),
     },
 }
 
-/// A transaction as a ledger knows it.
+/// A transaction as reported by a ledger.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct ReportedTransaction {
     #[serde(flatten)]
     transaction: RecordedTransaction,
-    /// Required here.
+    /// Required in reports.
     transaction_id: ReportedId,
 }

@@ -1,4 +1,4 @@
-//! What is found in directories that are laid out on purpose.
+//! Files found in test directories.
 
 use std::os::unix::fs::symlink;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::intake::rule_files::read;
 use crate::intake::rule_files::survey::take;
 
-/// A directory of files, named by their content; `a -> b` is a link, `a/` an empty folder.
+/// Creates a directory of files, each with its path as content; `a -> b` is a link, `a/` an empty folder.
 fn laid_out(entries: &[&str]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in entries {
@@ -27,7 +27,7 @@ fn laid_out(entries: &[&str]) -> TempDir {
     directory
 }
 
-/// Checks the files that are found, each with what lies behind it, and the paths that are refused.
+/// Checks the files found, each with the file behind it, and the refused paths.
 #[track_caller]
 fn check(entries: &[&str], files: &[(&str, &str)], refused: &[(&str, &str)]) {
     let directory = laid_out(entries);

@@ -1,14 +1,14 @@
-//! Lists that lose entries: one that falls to nothing is held back, one that loses more than half is told.
+//! Lists that lose entries: an emptied list is held back, and a loss of more than half is logged or held back.
 
 use tollgate_engine::registry::ListInForce;
 use tollgate_model::named_list::text;
 
 use crate::config::ListsShrink;
 
-/// Whether the new text of a list may come into force in the place of the one before.
+/// Checks whether the new content of a list may replace the previous one.
 ///
 /// # Errors
-/// Why not, and what to do; for people.
+/// The reason and the remedy, for people.
 pub(super) fn check(
     name: &str,
     before: &ListInForce,
