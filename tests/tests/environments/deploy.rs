@@ -24,6 +24,10 @@ fn image(home: &Home) {
         .arg(home.at("image"))
         .status();
     assert!(laid.unwrap().success());
+    let n_bytes = |path: &std::path::Path| fs::metadata(path).unwrap().len();
+    let (program, symbols) = (home.at("image/usr/local/bin/tollgate"), home.at("image.debug"));
+    assert!(n_bytes(&program) < n_bytes(binary()), "the symbols are still in the program");
+    assert!(n_bytes(&symbols) > 1 << 20, "the symbols are in no file");
 }
 
 /// Returns the variables of the manifest, from adjacent `name` and `value` lines.
