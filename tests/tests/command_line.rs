@@ -181,6 +181,28 @@ fn version_and_help_answer_without_starting_anything() {
 }
 
 #[test]
+fn completions_and_the_manual_page_are_those_of_the_command_line() {
+    let home = Home::new();
+    let script = run(&home, &["completions", "bash"]);
+    assert_eq!(script.status.code(), Some(0));
+    fs::write(home.at("completions"), &script.stdout).unwrap();
+    // Bash itself completes `tollgate he` by the script.
+    let completed = std::process::Command::new("bash")
+        .args(["-c", ". ./completions; COMP_WORDS=(tollgate he) COMP_CWORD=1; _tollgate tollgate he tollgate; echo ${COMPREPLY[@]}"])
+        .current_dir(home.at(""))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&completed.stdout).trim(), "healthcheck help");
+    let page = run(&home, &["man"]);
+    assert_eq!(page.status.code(), Some(0));
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    for part in [".TH tollgate 1", "doctor", "SERVICE_PORT"] {
+        assert!(page.contains(part), "no `{part}` in:\n{page}");
+    }
+    assert!(!page.contains("git\\-worker"), "it shows a command that is not for people");
+}
+
+#[test]
 fn without_a_command_the_service_is_served() {
     let home = Home::new();
     let mut child = home.command(&[]).spawn().unwrap();

@@ -60,7 +60,7 @@ fn check_unheard(service: Service, name: &str) {
     service.until("lost lines are counted", || lost(&service) > 0);
     let page = service.get("/metrics").text();
     assert!(
-        page.contains("# HELP tollgate_log_lines_lost Log lines of this process that were lost"),
+        page.contains("# HELP tollgate_log_lines_lost Log lines lost because standard error was full"),
         "{page}"
     );
     let started = Instant::now();

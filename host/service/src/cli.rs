@@ -9,20 +9,22 @@ mod from_watch;
 mod healthcheck;
 mod offline;
 mod pack;
+mod pages;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 use tollgate_engine::artifacts::{self, COMPILER_ARGUMENT};
 use tollgate_git::git::{self, WORKER_ARGUMENT};
 
-use crate::config::VARIABLES;
+use crate::config::{SECTIONS, Variable};
 
 /// Real-time transaction monitoring with sandboxed rules.
 #[derive(Debug, Parser)]
-#[command(name = "tollgate", version, after_help = variables())]
+#[command(name = "tollgate", version, after_help = settings_help())]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -32,21 +34,20 @@ struct Cli {
 enum Command {
     /// Runs the service (the default)
     Serve,
-    /// Compiles rule scripts and puts rule modules (*.wasm) through admission, and prints what is wrong; exit code 1 when
-    /// one does not compile or is not let in
+    /// Compiles rule scripts, checks rule modules (*.wasm), and prints their errors; exit code 1 if there is one
     Check {
-        /// Warn of named lists that are not in this directory (`<name>.txt`, `<name>.csv`)
+        /// Warn about named lists that are not in this directory (`<name>.txt`, `<name>.csv`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
-        /// Take the scripts for rules of Watch: mark what is read otherwise here, and print each rule that has to be
-        /// rewritten, on the standard output; see docs/from-watch.md
+        /// Read the scripts as rules of Watch: mark differences in meaning, and print each rule that must be rewritten to
+        /// standard output; see docs/from-watch.md
         #[arg(long)]
         from_watch: bool,
-        /// Rule scripts, modules, and directories of them, which are walked as the service walks its rules directory
+        /// Rule scripts, modules, and directories, which are read as the service reads its rules directory
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Puts a manifest into a rule module, in place of the one it may have
+    /// Writes a manifest into a rule module and replaces the one it has
     Pack {
         /// The module, as a compiler wrote it
         #[arg(value_name = "MODULE.wasm")]
@@ -54,55 +55,60 @@ enum Command {
         /// The manifest, in JSON
         #[arg(long, value_name = "MANIFEST.json")]
         manifest: PathBuf,
-        /// Where the module with its manifest goes; the file it came from will do
+        /// Output file; it may be the input file
         #[arg(long, value_name = "FILE.wasm")]
         output: PathBuf,
     },
-    /// Measures the whole service on this machine, with throwaway services on loopback, and prints what it saw
+    /// Measures the service on this machine, with temporary services on loopback, and prints the results
     Bench(Box<bench::BenchArguments>),
-    /// Looks whether what is stored holds together
+    /// Verifies the integrity of the store
     Audit {
         #[command(subcommand)]
         what: AuditCommand,
     },
-    /// Copies the store into one file, also while the service runs; what was answered before is in it
+    /// Copies the store into one file, also while the service runs; everything answered before the command is included
     Backup {
-        /// The data directory; SERVICE_DATA_DIR when left out
+        /// Data directory [default: SERVICE_DATA_DIR]
         #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
-        /// Where the copy goes: outside the data directory, and nothing is overwritten
+        /// Output file, outside the data directory; an existing file is not overwritten
         file: PathBuf,
     },
-    /// Makes a backup the store of a data directory that has none, while no service runs on it
+    /// Restores a backup into a data directory without a store, while no service runs on it
     Restore {
-        /// The data directory; SERVICE_DATA_DIR when left out
+        /// Data directory [default: SERVICE_DATA_DIR]
         #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
         /// The backup
         file: PathBuf,
     },
-    /// Examines a data directory and the settings, and changes nothing: a line for each check; exit code 1 when something is
-    /// wrong, 2 when it cannot look
+    /// Checks a data directory and the settings without changing them; exit code 1 if a check fails, 2 if it cannot be made
     Doctor {
-        /// The data directory; SERVICE_DATA_DIR when left out
+        /// Data directory [default: SERVICE_DATA_DIR]
         #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
     },
-    /// Asks the service of these settings whether it is alive, for images that have no other program. Exit code 0 when it is,
-    /// otherwise 1
+    /// Asks the running service whether it is alive, for images without a shell; exit code 0 if it is, otherwise 1
     Healthcheck {
-        /// Ask whether it is ready instead
+        /// Ask whether it is ready
         #[arg(long)]
         ready: bool,
     },
-    /// Works on what a Git remote sends; the service starts this itself
+    /// Prints a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Prints the manual page, in roff
+    Man,
+    /// Processes what a Git remote sends; started by the service itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker {
         /// Refuse to work without Landlock and seccomp
         #[arg(long)]
         walls_needed: bool,
     },
-    /// Compiles one module; the service starts this itself
+    /// Compiles one module; started by the service itself
     #[command(name = COMPILER_ARGUMENT, hide = true)]
     ModuleCompiler {
         /// Refuse to work without Landlock and seccomp
@@ -113,8 +119,8 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Derives every stored verdict again, by the rules it was given by, and names those that differ. Reads only. Exit code 0
-    /// when all are equal, 1 when one differs, 2 when it cannot be done; see docs/audit.md
+    /// Derives every stored verdict again with the rules of its time and lists those that differ, without writing; exit code 0
+    /// if all are equal, 1 if one differs, 2 on failure; see docs/audit.md
     Replay(audit::ReplayArguments),
 }
 
@@ -153,6 +159,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
         Ok(Cli { command: Some(Command::Healthcheck { ready }) }) => {
             CliAction::Exit(healthcheck::healthcheck(ready))
         }
+        Ok(Cli { command: Some(Command::Completions { shell }) }) => {
+            CliAction::Exit(pages::completions(shell))
+        }
+        Ok(Cli { command: Some(Command::Man) }) => CliAction::Exit(pages::man()),
         Ok(Cli { command: Some(Command::GitWorker { walls_needed }) }) => {
             CliAction::Exit(git::work(walls_needed))
         }
@@ -174,12 +184,40 @@ fn as_given(arguments: &[OsString]) -> String {
     ["tollgate".into()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn variables() -> String {
-    let lines: Vec<String> = VARIABLES.iter().map(|variable| format!("  {variable}")).collect();
-    format!(
-        "Settings come from the environment, or from a file `.env` in the working directory:\n{}",
-        lines.join("\n")
-    )
+/// Width of the longest setting name, and of the text beside it.
+const NAME_WIDTH: usize = 31;
+const TEXT_WIDTH: usize = 88;
+
+/// Lists all settings by section, in two aligned columns.
+fn settings_help() -> String {
+    let mut text =
+        "Settings come from the environment, or from a file `.env` in the working directory.".to_owned();
+    for (title, variables) in SECTIONS {
+        text.push_str(&format!("\n\n{title}:"));
+        for Variable { name, allowed, default, meaning, .. } in variables {
+            let lines = wrapped(&format!("{meaning} Takes {allowed}; default: {default}."));
+            for (n, line) in lines.iter().enumerate() {
+                let name = if n == 0 { name } else { "" };
+                text.push_str(&format!("\n  {name:<NAME_WIDTH$} {line}"));
+            }
+        }
+    }
+    text
+}
+
+/// Breaks a text at blanks into lines of at most [`TEXT_WIDTH`] characters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= TEXT_WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Writes a line to standard error, if it is open.

@@ -9,6 +9,8 @@ mod execution;
 mod git;
 mod ledger;
 mod links;
+#[cfg(test)]
+mod page;
 mod reader;
 mod requests;
 mod settings;
@@ -18,4 +20,4 @@ pub use environment::{authorities_named, is_supervised, load_dotenv, process_env
 pub use git::GitSettings;
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
-pub use settings::{ListsShrink, LogFormat, Settings, VARIABLES, data_dir, zone_data_dir};
+pub use settings::{ListsShrink, LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};

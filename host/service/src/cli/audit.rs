@@ -27,19 +27,19 @@ const IMPOSSIBLE: u8 = 2;
 /// Maximum length of a value shown to people, in bytes.
 const SHOWN_BYTES_MAX: usize = 400;
 
-/// What is asked for.
+/// Arguments of `tollgate audit replay`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReplayArguments {
-    /// The data directory, in place of SERVICE_DATA_DIR; a service may have it open
+    /// Data directory [default: SERVICE_DATA_DIR]; a running service may have it open
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// The first verdict, by its number in the order of acceptance
+    /// Sequence number of the first verdict
     #[arg(long, value_name = "SEQUENCE", default_value_t = 1)]
     from: u64,
-    /// The last verdict, by its number
+    /// Sequence number of the last verdict
     #[arg(long, value_name = "SEQUENCE", default_value_t = u64::MAX, hide_default_value = true)]
     through: u64,
-    /// One JSON object a line: each finding, and in the last line what came of it
+    /// Print JSON lines: one object for each finding, and a summary in the last line
     #[arg(long)]
     json: bool,
 }

@@ -8,64 +8,64 @@ use tollgate_bench::{BenchOptions, Measurement};
 
 use crate::cli::say;
 
-/// What is measured, and how.
+/// Arguments of `tollgate bench`.
 #[derive(Debug, Args)]
 pub(super) struct BenchArguments {
-    /// What is measured; left out: everything
+    /// Measurements to make [default: all]
     #[arg(value_enum)]
     measures: Vec<MeasureName>,
-    /// service: rules in force, each with a service of its own
+    /// service: numbers of rules, each with a service of its own
     #[arg(long, value_delimiter = ',', default_value = "0,10,100,1000")]
     rules: Vec<usize>,
-    /// service: different aggregates that the rules ask, at most 100, each with a service of its own
+    /// service: numbers of different aggregates in the rules, at most 100, each with a service of its own
     #[arg(long, value_delimiter = ',', default_value = "0,10,50")]
     aggregates: Vec<usize>,
     /// Keep-alive connections of the generator
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
-    /// How many seconds one step of load lasts
+    /// Duration of one load step, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=600))]
     seconds: u16,
-    /// service: steps of load, in hundredths of what a closed loop takes
+    /// service: load steps, in percent of the rate of a closed loop
     #[arg(long, value_delimiter = ',', default_value = "10,25,50,75,90,100", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     loads: Vec<u32>,
-    /// swap: rules in force while another one comes, up to 9,999
+    /// swap: numbers of rules in force while another is added, up to 9,999
     #[arg(long, value_delimiter = ',', default_value = "10,100,1000")]
     swap_rules: Vec<usize>,
-    /// swap: how many scripts are saved, and as many files
+    /// swap: number of scripts that are saved, and of files that are written
     #[arg(long, default_value_t = 20)]
     swaps: usize,
     /// overload: rules in force
     #[arg(long, default_value_t = 100)]
     overload_rules: usize,
-    /// overload: what is offered, as a multiple of the peak
+    /// overload: offered rate, as a multiple of the peak
     #[arg(long, default_value_t = 10.0, value_parser = factor)]
     overload_factor: f64,
-    /// overload: for how many seconds
+    /// overload: duration in seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3_600))]
     overload_seconds: u16,
-    /// overload: connections of the flood; with more than the service takes transactions at once, it refuses the others
+    /// overload: connections of the flood; the service refuses those beyond its limit of transactions in flight
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     overload_connections: u16,
-    /// overload: for how many seconds the service is used before its peak is measured: its history may be at its limit then
+    /// overload: seconds of use before the peak is measured, so that the history can reach its limit
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=3_600))]
     overload_warm_up: u16,
-    /// overload: who is refused comes back after the seconds that Retry-After names, or up to twice as many, and not at once
+    /// overload: refused clients wait for one to two times the seconds of Retry-After
     #[arg(long)]
     heed_retry_after: bool,
-    /// Measure another installation, with the rules in force there: the service alone. It stores what it is sent
+    /// Measure another installation with the rules in force there (`service` only); it stores what it receives
     #[arg(long, value_name = "http://HOST:PORT")]
     url: Option<String>,
-    /// Where throwaway services keep their data; left out: the system's directory for temporary files
+    /// Data directory of temporary services [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// A setting of throwaway services
+    /// Setting of temporary services
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     settings: Vec<(String, String)>,
-    /// Write all figures there, with raw samples
+    /// Write all figures and raw samples to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a plot there
+    /// Write a plot to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }

@@ -37,49 +37,51 @@ pub(super) const OPEN_MAX: Variable = variable(
     "SERVICE_CONNECTIONS_MAX",
     "a whole number from 1 to 1000000",
     "10000, or what the limit of open files allows",
-    "connections at once; more are answered 503, except for `/healthz`, `/readyz` and `/metrics`",
-);
+    "Maximum number of connections. More are answered 503, except for `/healthz`, `/readyz` and `/metrics`.",
+)
+.explained_in("connections.md");
 pub(super) const PER_ADDRESS_MAX: Variable = variable(
     "SERVICE_CONNECTIONS_PER_ADDRESS",
     "a whole number from 1 to 1000000",
     "half of them, and any number from this machine",
-    "connections at once of one address, or of one IPv6 network of 64 bits",
-);
+    "Maximum number of connections of one address, or of one IPv6 network of 64 bits.",
+)
+.explained_in("connections.md");
 pub(super) const HEAD: Variable = variable(
     "SERVICE_HEAD_TIMEOUT",
     "a time such as 500ms or 5s, from 100ms to 10m",
     "5s",
-    "how long a client may take to send the head of a request, counted from connecting",
+    "Time in which a client must send the head of a request, counted from the connection.",
 );
 pub(super) const BODY: Variable = variable(
     "SERVICE_BODY_TIMEOUT",
     "a time such as 500ms or 10s, from 100ms to 10m",
     "10s",
-    "how long it may take to send the body",
+    "Time in which a client must send the body of a request.",
 );
 pub(super) const WRITE: Variable = variable(
     "SERVICE_WRITE_TIMEOUT",
     "a time such as 500ms or 10s, from 100ms to 10m",
     "10s",
-    "how long it may leave an answer untouched",
+    "Time in which a client must read each 64 KiB of a response.",
 );
 pub(super) const IDLE: Variable = variable(
     "SERVICE_IDLE_TIMEOUT",
     "a time such as 500ms or 60s, from 100ms to 1h",
     "60s",
-    "how long a connection stays open between two requests",
+    "Time that a connection stays open between two requests.",
 );
 pub(super) const AGE: Variable = variable(
     "SERVICE_CONNECTION_AGE",
     "a time such as 500ms or 10m, from 100ms to 1d",
     "10m",
-    "after how long a connection is closed, behind the next answer",
+    "Time after which a connection is closed, after its next response.",
 );
 pub(super) const STOP: Variable = variable(
     "SERVICE_STOP_TIMEOUT",
     "a time such as 500ms or 10s, from 100ms to 10m",
     "10s",
-    "how long requests under way may take to end when the service is stopped",
+    "Time that requests in flight may take when the service stops.",
 );
 
 /// Upper bound of the setting, beyond the capacity of any machine.

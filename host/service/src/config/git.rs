@@ -40,63 +40,64 @@ pub(super) const REPO: Variable = variable(
     "WATCH_SCRIPT_GIT_REPO",
     "an address such as https://host/path, git@host:path or /path",
     "none",
-    "the Git repository that rules live in",
-);
+    "Git repository to follow for rules.",
+)
+.explained_in("git.md");
 pub(super) const BRANCH: Variable = variable(
     "WATCH_SCRIPT_GIT_BRANCH",
     "the name of a branch",
     "the repository's own choice",
-    "the branch whose rules are in force",
+    "Branch whose rules are in force.",
 );
 pub(super) const TOKEN: Variable = variable(
     "WATCH_SCRIPT_GIT_TOKEN",
     "a token",
     "none",
-    "what the repository of WATCH_SCRIPT_GIT_REPO asks for; it is kept in memory alone",
+    "Access token for WATCH_SCRIPT_GIT_REPO. It is kept in memory only.",
 );
 pub(super) const POLL: Variable = variable(
     "WATCH_SCRIPT_GIT_POLL_INTERVAL",
     "a time such as 500ms, 30s or 5m, from 100ms to 1d",
     "30s",
-    "how often the repository is asked for changes",
+    "Time between two polls of the repository.",
 );
 pub(super) const TIMEOUT: Variable = variable(
     "SERVICE_GIT_TIMEOUT",
     "a time such as 30s or 5m, from 1s to 10m",
     "60s",
-    "how long one operation on a repository may take",
+    "Time limit of one operation on a repository.",
 );
 pub(super) const SSH_KEY: Variable =
-    variable("WATCH_SCRIPT_GIT_SSH_KEY", "a file", "none", "the private key for repositories behind SSH");
+    variable("WATCH_SCRIPT_GIT_SSH_KEY", "a file", "none", "Private key for repositories over SSH.");
 pub(super) const SSH_HOST_KEYS: Variable = variable(
     "WATCH_SCRIPT_GIT_SSH_HOST_KEYS",
     "fingerprints such as SHA256:…, separated by commas",
     "none",
-    "the host keys that are trusted for SSH; all others are refused",
+    "Trusted SSH host keys; all others are refused.",
 );
 pub(super) const AUTHOR: Variable = variable(
     "SERVICE_GIT_AUTHOR",
     "a name and an address such as Desk <desk@bank.example>",
     "Tollgate <tollgate@localhost>",
-    "in whose name changes are committed",
+    "Author of the commits that the service makes.",
 );
 pub(super) const SCHEMES: Variable = variable(
     "SERVICE_GIT_ALLOW_SCHEMES",
     "some of https, http, ssh and file, separated by commas",
     "https",
-    "how repositories that are named over the API may be reached; `file` allows paths of this machine",
+    "Address schemes allowed for repositories that are named over the API. `file` allows paths of this machine.",
 );
 pub(super) const HOSTS: Variable = variable(
     "SERVICE_GIT_ALLOW_HOSTS",
     "host names, separated by commas",
     "any, or that of WATCH_SCRIPT_GIT_REPO",
-    "on which hosts repositories that are named over the API may be",
+    "Hosts allowed for repositories that are named over the API.",
 );
 pub(super) const PRIVATE: Variable = variable(
     "SERVICE_GIT_ALLOW_PRIVATE",
     "`true` or `false`",
     "false",
-    "whether these hosts may have private addresses: loopback, link-local, of a local network",
+    "Whether these hosts may have private addresses: loopback, link-local, or of a local network.",
 );
 
 const POLL_RANGE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(24 * 60 * 60);

@@ -10,36 +10,27 @@ use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-pub(super) const KIND: Variable = variable(
-    "LEDGER_KIND",
-    "`generic` or `blnk`",
-    "generic",
-    "which ledger reports payments, by events and rows: one that has one id for each payment, or Blnk",
-);
-pub(super) const IDENTITY: Variable = variable(
-    "LEDGER_IDENTITY",
-    "`id` or `reference`",
-    "id",
-    "by what a payment of Blnk is known: the id of its first entry, or its reference, where that is the `transaction_id` of POST \
-     /inject",
-);
+pub(super) const KIND: Variable = variable("LEDGER_KIND", "`generic` or `blnk`", "generic", "Kind of the ledger that reports payments by events and rows: one id for each payment (`generic`), or Blnk (`blnk`).").explained_in("blnk.md");
+pub(super) const IDENTITY: Variable = variable("LEDGER_IDENTITY", "`id` or `reference`", "id", "Identity of a Blnk payment: the id of its first entry, or its reference, if that is the `transaction_id` of POST /inject.").explained_in("blnk.md");
 pub(super) const PARENT_WAIT: Variable = variable(
     "LEDGER_PARENT_WAIT",
     "a time such as 15m, from 1s to 1d",
     "15m",
-    "how long an entry of Blnk waits for its parent before it is taken as a payment of its own",
-);
+    "Time that a Blnk entry waits for its parent before it becomes a payment of its own.",
+)
+.explained_in("blnk.md");
 pub(super) const DSN: Variable = variable(
     "LEDGER_DSN",
     "an address such as postgres://user:password@host/database?sslmode=verify-full",
     "none",
-    "the PostgreSQL ledger whose transactions feed the history",
-);
+    "PostgreSQL ledger whose transactions feed the history.",
+)
+.explained_in("ledger.md");
 pub(super) const TABLE: Variable = variable(
     "LEDGER_TABLE",
     "the name of a table or view, or schema.name, to the letter",
     "transactions",
-    "where its transactions are; with LEDGER_KIND=blnk the default is blnk.transactions",
+    "Table or view with the transactions, exactly as named. The default for LEDGER_KIND=blnk is blnk.transactions.",
 );
 /// Default table of Blnk.
 const TABLE_OF_BLNK: &str = "blnk.transactions";
@@ -47,46 +38,50 @@ pub(super) const COLUMNS: Variable = variable(
     "LEDGER_COLUMNS",
     "pairs such as transaction_id=id,description=, of a field and its column, or none where the ledger lacks it",
     "named as the fields",
-    "in which columns they are",
+    "Columns whose names differ from the names of the fields.",
 );
 pub(super) const INTERVAL: Variable = variable(
     "LEDGER_SYNC_INTERVAL",
     "a time such as 500ms, 5s or 1m, from 100ms to 1d",
     "5s",
-    "how often the ledger is looked at",
+    "Time between two reads of the ledger.",
 );
-pub(super) const BATCH: Variable =
-    variable("LEDGER_SYNC_BATCH", "a whole number from 1 to 5000", "500", "most rows of one look");
+pub(super) const BATCH: Variable = variable(
+    "LEDGER_SYNC_BATCH",
+    "a whole number from 1 to 5000",
+    "500",
+    "Maximum number of rows of one read.",
+);
 pub(super) const LOOK_BACK: Variable = variable(
     "LEDGER_SYNC_LOOKBACK",
     "a time such as 48h or 30d, up to 400d",
     "48h",
-    "how far back the first reading goes",
+    "Age of the oldest rows of the first read. A larger value at a later start also reads the earlier rows.",
 );
 pub(super) const OVERLAP: Variable = variable(
     "LEDGER_SYNC_OVERLAP",
     "a time such as 10m or 0s, up to 30d",
     "10m",
-    "how far behind the last row every look begins, for rows that were committed late",
+    "Time before the last row at which each read begins, for rows that were committed late.",
 );
 pub(super) const TIMEOUT: Variable = variable(
     "LEDGER_STATEMENT_TIMEOUT",
     "a time such as 30s, from 100ms to 1h",
     "30s",
-    "after how long the database gives a question of ours up",
+    "Time after which the database cancels a query of the service.",
 );
 pub(super) const EVALUATE: Variable = variable(
     "LEDGER_EVALUATE",
     "`true` or `false`",
     "false",
-    "whether transactions that the ledger brings first get a verdict",
+    "Whether transactions that the ledger reports first are judged.",
 );
 
 pub(super) const WAIT: Variable = variable(
     "LEDGER_WAIT_FOR_FIRST_READING",
     "`true` or `false`",
     "false",
-    "whether /readyz answers 503 until the ledger was read to its end once since the start",
+    "Whether /readyz answers 503 until the ledger has been read to its end once since the start.",
 );
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -51,67 +51,73 @@ pub(super) const LEDGER_SECRET: Variable = variable(
     "LEDGER_WEBHOOK_SECRET",
     "`whsec_` and base64, or other text; several separated by blanks",
     "none: not asked for",
-    "what a ledger signs its webhooks with; unsigned ones are refused then",
-);
+    "Secrets with which a ledger signs its webhooks. Unsigned webhooks are then refused.",
+)
+.explained_in("events.md");
 pub(super) const THRESHOLD: Variable = variable(
     "ALERT_RISK_THRESHOLD",
     "a score from 0 to 1",
     "0.5",
-    "the score from which an approved transaction is an alert; other verdicts always are",
-);
+    "Score from which an approved transaction is an alert. Other verdicts always are.",
+)
+.explained_in("alerts.md");
 pub(super) const TUNNEL: Variable = variable(
     "TUNNEL_URL",
     "an address such as wss://host/path",
     "none",
-    "the dashboard that is told of alerts while it is connected",
-);
+    "Dashboard that receives alerts while it is connected.",
+)
+.explained_in("tunnel.md");
 pub(super) const TUNNEL_TOKEN: Variable = variable(
     "TUNNEL_TOKEN",
     "a token",
     "none",
-    "sent to it as `Authorization: Bearer`; kept in memory alone",
+    "Token sent to the dashboard as `Authorization: Bearer`. It is kept in memory only.",
 );
 pub(super) const HEARTBEAT: Variable = variable(
     "TUNNEL_HEARTBEAT",
     "a time such as 500ms, 20s or 5m, from 50ms to 10m",
     "20s",
-    "how often the dashboard must give a sign of life; after two without it the link is down",
+    "Interval in which the dashboard must send something. After two silent intervals the connection is closed.",
 );
 pub(super) const RECONNECT_MIN: Variable = variable(
     "TUNNEL_RECONNECT_MIN",
     "a time such as 500ms or 1s, from 10ms to 10m",
     "500ms",
-    "longest wait before the first attempt to connect again; it doubles with each",
+    "Maximum wait before the first attempt to reconnect. It doubles with each attempt.",
 );
 pub(super) const RECONNECT_MAX: Variable = variable(
     "TUNNEL_RECONNECT_MAX",
     "a time such as 30s or 5m, from TUNNEL_RECONNECT_MIN to 1d",
     "60s",
-    "longest wait before any attempt",
+    "Maximum wait before any attempt to reconnect.",
 );
 pub(super) const WEBHOOK: Variable = variable(
     "ALERT_WEBHOOK_URL",
     "addresses such as https://host/path, separated by blanks or commas",
     "none",
-    "who is told of every alert over HTTP: the first, or the next where that fails",
-);
+    "Endpoints that receive every alert over HTTP: the first, or the next one if that fails.",
+)
+.explained_in("alerts.md");
 pub(super) const WEBHOOK_SECRET: Variable = variable(
     "ALERT_WEBHOOK_SECRET",
     "`whsec_` and base64, or other text; several separated by blanks",
     "none: unsigned",
-    "what alerts are signed with, as Standard Webhooks",
-);
+    "Secrets with which alerts are signed, as Standard Webhooks.",
+)
+.explained_in("alerts.md");
 pub(super) const WEBHOOK_RETRIES: Variable = variable(
     "ALERT_WEBHOOK_RETRIES",
     "up to 32 times such as 5s or 10h, separated by commas",
     "5s,5m,30m,2h,5h,10h,14h,20h,24h",
-    "waits after attempts that failed; behind the last an alert is a dead letter",
-);
+    "Waits after failed attempts. After the last one an alert becomes a dead letter.",
+)
+.explained_in("alerts.md");
 pub(super) const WEBHOOK_TIMEOUT: Variable = variable(
     "ALERT_WEBHOOK_TIMEOUT",
     "a time such as 500ms or 15s, from 50ms to 1m",
     "15s",
-    "how long one request to a webhook may take",
+    "Time limit of one request to a webhook.",
 );
 
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -1,6 +1,5 @@
 //! Environment variables and their typed parsing; an invalid value is refused with the allowed values.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -32,7 +31,7 @@ fn bytes_of(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// A variable, as listed by `--help` and in the README.
+/// A setting, as listed by `--help` and in `docs/configuration.md`.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
     /// Name of the variable.
@@ -41,8 +40,10 @@ pub struct Variable {
     pub allowed: &'static str,
     /// Default value.
     pub default: &'static str,
-    /// Purpose of the variable.
+    /// Purpose of the variable, in sentences.
     pub meaning: &'static str,
+    /// Page of `docs` that explains it, with an anchor if needed.
+    pub page: Option<&'static str>,
 }
 
 /// The reason why the service cannot start with its settings.
@@ -69,7 +70,7 @@ pub(super) const fn variable(
     default: &'static str,
     meaning: &'static str,
 ) -> Variable {
-    Variable { name, allowed, default, meaning }
+    Variable { name, allowed, default, meaning, page: None }
 }
 
 pub(super) struct SettingsReader<E> {
@@ -166,8 +167,8 @@ impl Variable {
     }
 }
 
-impl fmt::Display for Variable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<28}{} (takes {}; default: {})", self.name, self.meaning, self.allowed, self.default)
+impl Variable {
+    pub(super) const fn explained_in(self, page: &'static str) -> Self {
+        Self { page: Some(page), ..self }
     }
 }

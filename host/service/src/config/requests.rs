@@ -4,17 +4,12 @@ use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSetti
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-pub(super) const IDENTIFIERS: Variable = variable(
-    "SERVICE_IDENTIFIERS",
-    "`clear` or `as_sent`",
-    "clear",
-    "whether new requests may bring identifiers with invisible characters or with blanks at their ends: `as_sent` takes them",
-);
+pub(super) const IDENTIFIERS: Variable = variable("SERVICE_IDENTIFIERS", "`clear` or `as_sent`", "clear", "Whether new requests may contain identifiers with invisible characters or surrounding blanks: refused (`clear`) or accepted (`as_sent`).").explained_in("api.md");
 pub(super) const OBJECT_KEYS: Variable = variable(
     "SERVICE_OBJECT_KEYS_MAX",
     "a whole number from 64 to 65536",
     "1024",
-    "most keys of one object of a transaction, such as its `meta_data`",
+    "Maximum number of keys of one object of a transaction, such as its `meta_data`.",
 );
 
 const OBJECT_KEYS_RANGE: std::ops::RangeInclusive<usize> = 64..=65_536;

@@ -99,183 +99,176 @@ pub enum LogFormat {
     Text,
 }
 
-const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "address to listen on");
+const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "IP address to listen on.");
 const PORT: Variable =
-    variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "port to listen on; 0 takes a free one");
-const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "where the store lives");
-const RULES_DIR: Variable = variable(
-    "WATCH_SCRIPT_DIR",
-    "a directory",
-    "rules",
-    "where rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`) live; followed while the service runs",
-);
+    variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "Port to listen on; 0 takes a free one.");
+const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "Directory of the store, the history snapshot, clones of repositories (`git`) and compiled modules (`artifacts`).").explained_in("operations.md");
+const RULES_DIR: Variable = variable("WATCH_SCRIPT_DIR", "a directory", "rules", "Directory of rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`). Changes take effect while the service runs.").explained_in("rules.md");
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",
     "`true` or `false`",
     "true",
-    "whether the system is asked to tell of changes there; without, as for network file systems, they are found within seconds",
+    "Whether to ask the operating system for change notices. Without them, as on network file systems, changes are found within seconds.",
 );
 const SOURCES_OPTIONAL: Variable = variable(
     "SERVICE_SOURCES_OPTIONAL",
     "`true` or `false`",
     "false",
-    "whether the service may be ready though the rules directory or the repository was never read",
-);
-const RULES_REQUIRED: Variable = variable(
-    "SERVICE_RULES_REQUIRED",
-    "a whole number from 0 to 10000",
-    "0",
-    "how many rules have to be in force; with fewer the service is not ready, and no change of files goes below it",
-);
-const LISTS_SHRINK: Variable = variable(
-    "SERVICE_LISTS_SHRINK",
-    "`warn` or `hold`",
-    "warn",
-    "what becomes of a list file that loses more than half of its entries: in force with a warning, or held back",
-);
+    "Whether the service may be ready although the rules directory or the repository was never read.",
+)
+.explained_in("fail-closed.md");
+const RULES_REQUIRED: Variable = variable("SERVICE_RULES_REQUIRED", "a whole number from 0 to 10000", "0", "Number of rules that must be in force. With fewer the service is not ready, and a change of files that would leave fewer is held back.").explained_in("fail-closed.md");
+const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
     "a whole number from 1 to 256",
     "one per core",
-    "threads that evaluate rules",
+    "Number of threads that evaluate rules.",
 );
 const IN_FLIGHT: Variable = variable(
     "SERVICE_IN_FLIGHT_MAX",
     "a whole number from 1 to 65536",
     "1024",
-    "transactions under way at once; one more is answered 503",
+    "Maximum number of transactions in flight. One more is answered 503.",
 );
 const MEMORY: Variable = variable(
     "SERVICE_MEMORY_LIMIT",
     "a size such as 512MiB or 2GiB, at least 1MiB",
     "a third of what the control group or the machine has, 2GiB at most",
-    "memory for the history; what is over it goes to a file, and every answer stays exact",
-);
-const CONFINEMENT: Variable = variable(
-    "SERVICE_CONFINEMENT",
-    "`required` or `preferred`",
-    "preferred",
-    "whether modules and Git refuse to work where Landlock or seccomp is missing",
-);
+    "Memory for the history. What exceeds it is kept in a file; every answer stays exact.",
+)
+.explained_in("deploy.md#memory");
+const CONFINEMENT: Variable = variable("SERVICE_CONFINEMENT", "`required` or `preferred`", "preferred", "Whether modules and Git refuse to work without Landlock or seccomp (`required`) or continue with a warning (`preferred`).").explained_in("deploy.md#confinement");
 const SPILL_DIR: Variable = variable(
     "SERVICE_SPILL_DIR",
     "a directory",
     "the system's for temporary files; the data directory where that is in memory or cannot be written",
-    "where that file is: two to three times as long as what is over the limit, without a name, and gone when the service ends",
+    "Directory of the file that holds what exceeds the memory limit. The file is two to three times that size, has no name, and disappears when the service ends.",
 );
 const ZONES: Variable = variable(
     "SERVICE_TZDATA_DIR",
     "a directory of TZif files, such as /usr/share/zoneinfo",
     "the zone data that is compiled in",
-    "where time zone data is read from at the start; its digest is part of the rule-set version",
-);
+    "Directory from which time zone data is read at the start. Its digest is part of the rule-set version.",
+)
+.explained_in("operations.md#time-zone-data");
 const POLICY: Variable = variable(
     "SERVICE_RULE_POLICY",
     "a JSON file",
     "none: everything is granted",
-    "what rules may use, by where they come from; see docs/untrusted-rules.md",
-);
+    "JSON file that states what rules may use, by their source.",
+)
+.explained_in("untrusted-rules.md");
 const MARGIN: Variable = variable(
     "SERVICE_HISTORY_MARGIN",
     "a duration from PT1S to P400D, such as PT12H",
     "P30D",
-    "how far behind the latest a transaction may be dated and still be compared with all of its history",
+    "How far behind the latest transaction a transaction may be dated and still be compared with its whole history.",
 );
 const SNAPSHOT: Variable = variable(
     "SERVICE_SNAPSHOT_INTERVAL",
     "0, or a duration as rules write it, such as PT15M",
     "PT15M",
-    "how often the history is written down, so that a restart is quick; 0: only at the end",
-);
+    "Time between two snapshots of the history, which make a restart fast; 0 writes one only at the end.",
+)
+.explained_in("operations.md");
 const HOSTS: Variable = variable(
     "SERVICE_ALLOWED_HOSTS",
     "host names, separated by commas",
     "none",
-    "names, besides localhost and IP addresses, by which clients may address the service",
-);
+    "Names under which clients may address the service, besides localhost and IP addresses.",
+)
+.explained_in("api.md");
 const ORIGINS: Variable = variable(
     "SERVICE_ALLOWED_ORIGINS",
     "origins such as https://desk.example, separated by commas",
     "none",
-    "origins, as a reverse proxy passes them on, of web pages that may ask for changes",
-);
-const LOG_FORMAT: Variable = variable("SERVICE_LOG_FORMAT", "`json` or `text`", "json", "how log lines look");
-const LOG_FILTER: Variable = variable(
-    "SERVICE_LOG",
-    "a level such as `info`, or filters such as `warn,tollgate=debug`",
-    "info",
-    "which log lines there are",
-);
+    "Origins of web pages that may send changes through a reverse proxy. There is no CORS.",
+)
+.explained_in("api.md");
+const LOG_FORMAT: Variable =
+    variable("SERVICE_LOG_FORMAT", "`json` or `text`", "json", "Format of the log lines.");
+const LOG_FILTER: Variable = variable("SERVICE_LOG", "a level such as `info`, or filters such as `warn,tollgate=debug`", "info", "Level of the log, or `tracing` filters. At `debug` every verdict is logged. No payment waits for the log.").explained_in("operations.md#log");
 
-/// All variables, in the order of the README.
-pub const VARIABLES: [Variable; 67] = [
-    HOST,
-    PORT,
-    DATA_DIR,
-    RULES_DIR,
-    RULES_DIR_NOTICES,
-    SOURCES_OPTIONAL,
-    RULES_REQUIRED,
-    LISTS_SHRINK,
-    git::REPO,
-    git::BRANCH,
-    git::TOKEN,
-    git::POLL,
-    git::TIMEOUT,
-    git::SSH_KEY,
-    git::SSH_HOST_KEYS,
-    git::AUTHOR,
-    git::SCHEMES,
-    git::HOSTS,
-    git::PRIVATE,
-    ledger::KIND,
-    ledger::IDENTITY,
-    ledger::PARENT_WAIT,
-    ledger::DSN,
-    ledger::TABLE,
-    ledger::COLUMNS,
-    ledger::INTERVAL,
-    ledger::BATCH,
-    ledger::LOOK_BACK,
-    ledger::OVERLAP,
-    ledger::TIMEOUT,
-    ledger::EVALUATE,
-    ledger::WAIT,
-    links::LEDGER_SECRET,
-    links::THRESHOLD,
-    links::TUNNEL,
-    links::TUNNEL_TOKEN,
-    links::HEARTBEAT,
-    links::RECONNECT_MIN,
-    links::RECONNECT_MAX,
-    links::WEBHOOK,
-    links::WEBHOOK_SECRET,
-    links::WEBHOOK_RETRIES,
-    links::WEBHOOK_TIMEOUT,
-    THREADS,
-    IN_FLIGHT,
-    MEMORY,
-    CONFINEMENT,
-    execution::EXECUTION,
-    SPILL_DIR,
-    ZONES,
-    POLICY,
-    MARGIN,
-    SNAPSHOT,
-    HOSTS,
-    ORIGINS,
-    requests::IDENTIFIERS,
-    requests::OBJECT_KEYS,
-    connections::OPEN_MAX,
-    connections::PER_ADDRESS_MAX,
-    connections::HEAD,
-    connections::BODY,
-    connections::WRITE,
-    connections::IDLE,
-    connections::AGE,
-    connections::STOP,
-    LOG_FORMAT,
-    LOG_FILTER,
+/// All settings by section, in the order of `--help` and of `docs/configuration.md`.
+pub const SECTIONS: [(&str, &[Variable]); 8] = [
+    ("Service", &[HOST, PORT, DATA_DIR]),
+    (
+        "Rules and lists",
+        &[RULES_DIR, RULES_DIR_NOTICES, SOURCES_OPTIONAL, RULES_REQUIRED, LISTS_SHRINK, POLICY],
+    ),
+    (
+        "Rules in Git",
+        &[
+            git::REPO,
+            git::BRANCH,
+            git::TOKEN,
+            git::POLL,
+            git::TIMEOUT,
+            git::SSH_KEY,
+            git::SSH_HOST_KEYS,
+            git::AUTHOR,
+            git::SCHEMES,
+            git::HOSTS,
+            git::PRIVATE,
+        ],
+    ),
+    (
+        "Ledger",
+        &[
+            ledger::KIND,
+            ledger::IDENTITY,
+            ledger::PARENT_WAIT,
+            ledger::DSN,
+            ledger::TABLE,
+            ledger::COLUMNS,
+            ledger::INTERVAL,
+            ledger::BATCH,
+            ledger::LOOK_BACK,
+            ledger::OVERLAP,
+            ledger::TIMEOUT,
+            ledger::EVALUATE,
+            ledger::WAIT,
+            links::LEDGER_SECRET,
+        ],
+    ),
+    (
+        "Alerts",
+        &[
+            links::THRESHOLD,
+            links::TUNNEL,
+            links::TUNNEL_TOKEN,
+            links::HEARTBEAT,
+            links::RECONNECT_MIN,
+            links::RECONNECT_MAX,
+            links::WEBHOOK,
+            links::WEBHOOK_SECRET,
+            links::WEBHOOK_RETRIES,
+            links::WEBHOOK_TIMEOUT,
+        ],
+    ),
+    (
+        "Evaluation and history",
+        &[THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, SNAPSHOT, ZONES, CONFINEMENT, execution::EXECUTION],
+    ),
+    (
+        "Requests and connections",
+        &[
+            HOSTS,
+            ORIGINS,
+            requests::IDENTIFIERS,
+            requests::OBJECT_KEYS,
+            connections::OPEN_MAX,
+            connections::PER_ADDRESS_MAX,
+            connections::HEAD,
+            connections::BODY,
+            connections::WRITE,
+            connections::IDLE,
+            connections::AGE,
+            connections::STOP,
+        ],
+    ),
+    ("Log", &[LOG_FORMAT, LOG_FILTER]),
 ];
 
 impl Settings {

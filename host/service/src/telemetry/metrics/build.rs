@@ -7,5 +7,5 @@ use tollgate_guest_abi::ABI_VERSION;
 pub(super) fn register(registry: &mut Registry) {
     let labels =
         vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("abi_version", ABI_VERSION.to_string())];
-    registry.register("build", "The build that answers", Info::new(labels));
+    registry.register("build", "Build of the service", Info::new(labels));
 }

@@ -24,20 +24,16 @@ impl CommitMetrics {
         };
         registry.register(
             "commit_group_transactions",
-            "Transactions and status updates that became durable together",
+            "Transactions and status updates per group commit",
             metrics.group.clone(),
         );
         registry.register_with_unit(
             "commit_duration",
-            "One group commit, its flush to the disk included",
+            "Duration of a group commit, including the flush to disk",
             Unit::Seconds,
             metrics.commit_time.clone(),
         );
-        registry.register(
-            "commit_failures",
-            "Group commits that the store refused",
-            metrics.failures.clone(),
-        );
+        registry.register("commit_failures", "Group commits that failed", metrics.failures.clone());
         metrics
     }
 

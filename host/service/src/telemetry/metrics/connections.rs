@@ -29,16 +29,16 @@ impl ConnectionMetrics {
             refused: Family::default(),
             cut: Family::default(),
         };
-        registry.register("connections_open", "Connections of clients", metrics.open.clone());
-        registry.register("connections_opened", "Connections that were let in", metrics.opened.clone());
+        registry.register("connections_open", "Open client connections", metrics.open.clone());
+        registry.register("connections_opened", "Client connections accepted", metrics.opened.clone());
         registry.register(
             "connections_refused",
-            "Connections that were refused at once: all seats taken, those of their address, or no file for them",
+            "Client connections refused: all slots taken, those of the address taken, or no file descriptor left",
             metrics.refused.clone(),
         );
         registry.register(
             "connections_cut",
-            "Connections that the service closed, by the limit they came to",
+            "Client connections closed by the service, by the limit they reached",
             metrics.cut.clone(),
         );
         for reason in ["full", "address", "files"] {

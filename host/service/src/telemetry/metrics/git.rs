@@ -19,12 +19,12 @@ impl GitMetrics {
         let metrics = Self { operations: Family::default(), last_success: Gauge::default() };
         registry.register(
             "git_operations",
-            "Operations on the rules repository, polls among them, by how they ended",
+            "Operations on the rules repository, including polls, by result",
             metrics.operations.clone(),
         );
         registry.register(
             "git_last_success_timestamp_seconds",
-            "When the last of them succeeded; 0 when none did",
+            "Time of the last successful operation on the rules repository; 0 if none succeeded",
             metrics.last_success.clone(),
         );
         for result in ["ok", "failed"] {

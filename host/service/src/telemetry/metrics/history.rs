@@ -46,10 +46,10 @@ impl Collector for HistoryMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let size = self.measure.get().map(|measure| measure()).unwrap_or_default();
         for (name, help, count) in [
-            ("history_transactions", "Transactions the history can be asked about", size.n_transactions),
-            ("history_series", "Series the history keeps them in", size.n_series),
-            ("history_resident_bytes", "Memory the history takes, as it counts it", size.resident_bytes),
-            ("history_spilled_bytes", "Size of what of the history is in the spill file", size.spilled_bytes),
+            ("history_transactions", "Transactions in the history", size.n_transactions),
+            ("history_series", "Series of the history", size.n_series),
+            ("history_resident_bytes", "Memory of the history, as accounted", size.resident_bytes),
+            ("history_spilled_bytes", "Size of the spilled part of the history", size.spilled_bytes),
         ] {
             let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;

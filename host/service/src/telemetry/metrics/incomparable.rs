@@ -40,7 +40,7 @@ impl Collector for IncomparableMetrics {
         let rule_set = self.measure.get().map(|measure| measure());
         let rules = rule_set.iter().flat_map(|rule_set| &rule_set.rules).map(|in_force| &in_force.rule);
         let all = rules.flat_map(|rule| rule.counted_mismatches().into_iter().map(move |one| (rule, one)));
-        let help = "Tests of rules that got a value they cannot compare; 1000 stands for 1000 or more";
+        let help = "Values that a test of a rule could not compare; 1000 means 1000 or more";
         let mut family =
             encoder.encode_descriptor("rule_incomparable_values", help, None, MetricType::Counter)?;
         for (rule, counted) in all.take(SERIES_MAX) {

@@ -37,35 +37,31 @@ impl LedgerMetrics {
             events_taken,
             waiting: Gauge::default(),
         };
-        registry.register("ledger_connected", "1 while the ledger is read", metrics.connected.clone());
+        registry.register(
+            "ledger_connected",
+            "1 while the service is connected to the ledger",
+            metrics.connected.clone(),
+        );
         registry.register(
             "ledger_mark_timestamp_seconds",
-            "Up to which time the ledger was read; 0 when it was not",
+            "Time up to which the ledger has been read; 0 before the first read",
             metrics.mark.clone(),
         );
         registry.register(
             "ledger_remaining_rows",
-            "Rows that the first reading of a run has before it; 0 afterwards, and when they are too many to count",
+            "Rows left in the first pass over the ledger; 0 afterwards, and if they are too many to count",
             metrics.remaining.clone(),
         );
         registry.register(
             "ledger_rows",
-            "Rows read of the ledger, those of the overlap again and again, by what became of them",
+            "Ledger rows read, by result; rows of the overlap count on every pass",
             metrics.rows.clone(),
         );
-        registry.register(
-            "ledger_passes",
-            "Readings of the ledger, by how they ended",
-            metrics.passes.clone(),
-        );
-        registry.register(
-            "ledger_events",
-            "Events of the ledger, by what became of them",
-            metrics.events.clone(),
-        );
+        registry.register("ledger_passes", "Passes over the ledger, by result", metrics.passes.clone());
+        registry.register("ledger_events", "Ledger events, by result", metrics.events.clone());
         registry.register(
             "ledger_waiting_entries",
-            "Entries of the ledger that wait for their parent",
+            "Ledger entries that wait for their parent",
             metrics.waiting.clone(),
         );
         for result in [TAKEN, "waiting", "ignored", "dead", "refused"] {

@@ -31,32 +31,40 @@ impl LinkMetrics {
             dead: Gauge::default(),
             endpoints_gone: Gauge::default(),
         };
-        registry.register("tunnel_up", "Whether the dashboard is connected", metrics.tunnel_up.clone());
+        registry.register("tunnel_up", "1 while the dashboard is connected", metrics.tunnel_up.clone());
         registry.register(
             "tunnel_connections",
-            "Connections to the dashboard that came about",
+            "Connections to the dashboard that were established",
             metrics.tunnel_connections.clone(),
         );
         registry.register(
             "tunnel_notifications",
-            "Notifications for the dashboard: sent, or why not",
+            "Notifications for the dashboard, by result",
             metrics.notifications.clone(),
         );
         registry.register(
             "tunnel_messages_ignored",
-            "Messages of the dashboard; none has an effect",
+            "Messages received from the dashboard and ignored",
             metrics.messages_ignored.clone(),
         );
         registry.register(
             "alert_attempts",
-            "Attempts to deliver an alert to a webhook, by how they ended",
+            "Attempts to deliver an alert to a webhook, by result",
             metrics.attempts.clone(),
         );
-        registry.register("alerts_pending", "Alerts on their way to webhooks", metrics.pending.clone());
-        registry.register("alert_dead_letters", "Alerts that no webhook took", metrics.dead.clone());
+        registry.register(
+            "alerts_pending",
+            "Alerts that wait for delivery to a webhook",
+            metrics.pending.clone(),
+        );
+        registry.register(
+            "alert_dead_letters",
+            "Alerts that could not be delivered to any webhook",
+            metrics.dead.clone(),
+        );
         registry.register(
             "alert_endpoints_gone",
-            "Webhooks that answered 410 and are told nothing any more",
+            "Webhooks that answered 410 and receive no more alerts",
             metrics.endpoints_gone.clone(),
         );
         for result in ["sent", "down", "full", "lost"] {

@@ -9,8 +9,7 @@ use prometheus_client::registry::Registry;
 
 use crate::telemetry::logs;
 
-const HELP: &str =
-    "Log lines of this process that were lost, because standard error was full, closed or on a full disk";
+const HELP: &str = "Log lines lost because standard error was full, closed or on a full disk";
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register_collector(Box::new(LogMetrics));

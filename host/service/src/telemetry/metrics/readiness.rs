@@ -23,7 +23,7 @@ impl ReadinessMetrics {
         );
         registry.register(
             "readiness_check_since_timestamp_seconds",
-            "When each of them came to this",
+            "Time at which each readiness check entered its state",
             metrics.since.clone(),
         );
         metrics

@@ -17,12 +17,12 @@ impl RequestMetrics {
         let metrics = Self { refusals: Family::default(), events_ignored: Counter::default() };
         registry.register(
             "refusals",
-            "Requests answered with an error, by its code",
+            "Requests answered with an error, by error code",
             metrics.refusals.clone(),
         );
         registry.register(
             "webhook_events_ignored",
-            "Ledger events that are about no transaction: acknowledged, and no more",
+            "Ledger events that are acknowledged and ignored because they concern no transaction",
             metrics.events_ignored.clone(),
         );
         metrics

@@ -45,30 +45,22 @@ impl RuleMetrics {
             rule_set_version: Gauge::default(),
             files_refused: Gauge::default(),
         };
-        registry.register(
-            "rule_failures",
-            "Rules that could not answer for a transaction, by what went wrong",
-            metrics.failures.clone(),
-        );
-        registry.register("rules_in_force", "Rules of the rule set in force", metrics.in_force.clone());
-        registry.register(
-            "rules_fused",
-            "Rules that are answered for by modules of several rules",
-            metrics.fused.clone(),
-        );
+        registry.register("rule_failures", "Rule failures, by kind", metrics.failures.clone());
+        registry.register("rules_in_force", "Rules in force", metrics.in_force.clone());
+        registry.register("rules_fused", "Rules that are evaluated in fused modules", metrics.fused.clone());
         registry.register(
             "fused_modules_failed",
-            "Modules of several rules that failed on a transaction, so that their rules were run one by one",
+            "Failures of fused modules, after which their rules ran one by one",
             metrics.bodies_failed.clone(),
         );
         registry.register(
             "rules_activating",
-            "Rules that wait for the history to know what they ask",
+            "Rules that wait until the history can answer them",
             metrics.activating.clone(),
         );
         registry.register(
             "rules_quarantined",
-            "Rules that are not run, in whose place every transaction is held for review",
+            "Quarantined rules; each lifts every verdict to at least review",
             metrics.quarantined.clone(),
         );
         registry.register(
@@ -78,7 +70,7 @@ impl RuleMetrics {
         );
         registry.register(
             "rule_files_refused",
-            "Rule files and lists that are not in force as they lie there",
+            "Rule files and lists that were refused",
             metrics.files_refused.clone(),
         );
         for failure in RuleFailure::ALL {

@@ -20,17 +20,17 @@ impl SnapshotMetrics {
             Self { restored: Family::default(), snapshots: Family::default(), bytes: Gauge::default() };
         registry.register(
             "history_restored_from",
-            "Transactions brought back at the start, by where they came from",
+            "Transactions restored into the history at the start, by source",
             metrics.restored.clone(),
         );
         registry.register(
             "history_snapshots",
-            "Snapshots of the history, by what became of them",
+            "Snapshots of the history, by outcome",
             metrics.snapshots.clone(),
         );
         registry.register(
             "history_snapshot_bytes",
-            "Size of the last snapshot that was written",
+            "Size of the last snapshot written",
             metrics.bytes.clone(),
         );
         metrics.restored(0, 0);

@@ -41,29 +41,29 @@ impl TransactionMetrics {
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
             in_flight: Gauge::default(),
         };
-        registry.register("transactions_judged", "Transactions by verdict", metrics.judged.clone());
+        registry.register("transactions_judged", "Transactions judged, by verdict", metrics.judged.clone());
         registry.register(
             "transaction_conflicts",
-            "Transactions refused because another one has their id",
+            "Transactions refused because a different one has the same id",
             metrics.conflicts.clone(),
         );
         registry.register(
             "status_events",
-            "Ledger events about known transactions, by what they did to the status",
+            "Ledger events about known transactions, by their effect on the status",
             metrics.status_events.clone(),
         );
         registry.register(
             "unclear_identifiers",
-            "Transactions taken of which an identifier holds an invisible or control character, or a blank at an end, by origin",
+            "Transactions accepted with an identifier that has an invisible or control character or a surrounding blank, by origin",
             metrics.unclear_identifiers.clone(),
         );
         registry.register_with_unit(
             "evaluation_duration",
-            "Evaluation of all rules on one transaction",
+            "Duration of the evaluation of all rules on one transaction",
             Unit::Seconds,
             metrics.evaluation_time.clone(),
         );
-        registry.register("transactions_in_flight", "Transactions under way", metrics.in_flight.clone());
+        registry.register("transactions_in_flight", "Transactions in flight", metrics.in_flight.clone());
         for verdict in [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block] {
             metrics.of(verdict);
         }
