@@ -10,6 +10,7 @@ mod markdown;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use regex::Regex;
 use serde_json::Value;
 use tollgate_tests::{Home, Service, repository};
 
@@ -172,6 +173,26 @@ fn check_references(document: &Value, node: &Value, broken: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| check_references(document, item, broken)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+#[test]
+fn the_alert_rules_and_the_dashboard_name_metrics_that_exist() {
+    let service = Service::start(&Home::new());
+    let page = service.get("/metrics").text();
+    let families: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let name = Regex::new(r"\btollgate_[a-z_]+").unwrap();
+    for file in ["deploy/prometheus-alerts.yml", "deploy/grafana-dashboard.json"] {
+        let text = repository::read(&repository::root().join(file));
+        let named: BTreeSet<&str> = name.find_iter(&text).map(|found| found.as_str()).collect();
+        assert!(named.len() >= 10, "{file} names {named:?}");
+        for metric in named {
+            let family = ["_total", "_bucket", "_info"].iter().find_map(|end| metric.strip_suffix(end));
+            assert!(families.contains(family.unwrap_or(metric)), "{file}: there is no metric {metric}");
+        }
+    }
+    let dashboard = repository::read(&repository::root().join("deploy/grafana-dashboard.json"));
+    serde_json::from_str::<Value>(&dashboard).unwrap();
 }
 
 #[test]
