@@ -20,6 +20,9 @@ use markdown::{Fence, fences, headings, links};
 /// Placeholder in a printed response for any value, further fields or further items.
 const ANYTHING: &str = "…";
 
+/// Longer sentences are not understood at the first reading.
+const SENTENCE_WORDS_MAX: usize = 40;
+
 /// Routes and methods of the API and of operations.
 const ROUTES: [(&str, &[&str]); 14] = [
     ("/inject", &["post"]),
@@ -39,10 +42,19 @@ const ROUTES: [(&str, &[&str]); 14] = [
 ];
 
 #[test]
-fn the_readmes_requests_give_the_answers_it_prints() {
-    let readme = repository::read(&repository::root().join("README.md"));
+fn the_requests_of_each_page_give_the_answers_it_prints() {
+    for (page, n_expected) in [("README.md", 1), ("docs/tutorial.md", 5)] {
+        let n_compared = compare_answers(page);
+        assert!(n_compared >= n_expected, "{page} prints only {n_compared} answers");
+        println!("{page}: {n_compared} answers compared");
+    }
+}
+
+/// Sends the requests of a page to a service of its own. Returns the number of printed answers.
+fn compare_answers(page: &str) -> usize {
+    let text = repository::read(&repository::root().join(page));
     let service = Service::start(&home_of_the_readme());
-    let fences = fences(&readme);
+    let fences = fences(&text);
     let mut n_compared = 0;
     for (place, fence) in fences.iter().enumerate().filter(|(_, fence)| is_request(fence)) {
         let requests = Curl::parse_all(&fence.text);
@@ -62,8 +74,7 @@ fn the_readmes_requests_give_the_answers_it_prints() {
         }
         n_compared += 1;
     }
-    assert!(n_compared >= 3, "only {n_compared} answers are printed");
-    println!("{n_compared} answers compared");
+    n_compared
 }
 
 fn is_request(fence: &Fence) -> bool {
@@ -131,6 +142,24 @@ fn a_printed_answer_is_compared_in_every_part() {
 }
 
 #[test]
+fn the_front_page_has_at_most_150_lines() {
+    let readme = repository::read(&repository::root().join("README.md"));
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
+}
+
+#[test]
+fn every_page_of_the_documentation_is_in_the_index_of_the_readme() {
+    let readme = repository::read(&repository::root().join("README.md"));
+    let pages = repository::files("docs", ".md");
+    let missing: Vec<String> = pages
+        .iter()
+        .map(|page| repository::relative(page))
+        .filter(|page| !readme.contains(&format!("]({page})")))
+        .collect();
+    assert!(missing.is_empty(), "pages without a link: {missing:?}");
+}
+
+#[test]
 fn every_route_is_described() {
     let service = Service::start(&Home::new());
     let document = service.get("/openapi.json").expect(200);
@@ -178,6 +207,8 @@ fn check_references(document: &Value, node: &Value, broken: &mut Vec<String>) {
 #[test]
 fn the_alert_rules_and_the_dashboard_name_metrics_that_exist() {
     let service = Service::start(&Home::new());
+    // A family of errors appears with its first error.
+    service.send("POST", "/inject", &[("content-type", "application/json")], b"{}").unwrap();
     let page = service.get("/metrics").text();
     let families: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
@@ -214,6 +245,35 @@ fn the_readable_page_needs_nothing_from_elsewhere() {
         n_loaded += 1;
     }
     assert!(n_loaded > 0, "the page loads nothing at all");
+}
+
+#[test]
+fn a_sentence_has_at_most_40_words() {
+    let mut found = Vec::new();
+    for document in repository::files("", ".md") {
+        for sentence in markdown::sentences(&repository::read(&document)) {
+            let n_words = sentence.split_whitespace().count();
+            if n_words > SENTENCE_WORDS_MAX {
+                found.push(format!("{}: {n_words} words: {sentence}", repository::relative(&document)));
+            }
+        }
+    }
+    assert!(found.is_empty(), "long sentences:\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_path_that_the_architecture_names_exists() {
+    let path = Regex::new(r"`([\w./-]+/[\w./-]*)`").unwrap();
+    let page = repository::read(&repository::root().join("ARCHITECTURE.md"));
+    let tops =
+        ["host/", "compiler/", "guest-abi/", "tests/", "benches/", "docs/", "rules/", "deploy/", "examples/"];
+    let named: Vec<&str> = path.captures_iter(&page).map(|found| found.get(1).unwrap().as_str()).collect();
+    let named = named.into_iter().filter(|path| tops.iter().any(|top| path.starts_with(top)));
+    let is_placeholder =
+        |path: &&str| ["tests/tests/name.rs", "tests/tests/name/", "rules/TYPOLOGY/"].contains(path);
+    let named = named.filter(|path| !is_placeholder(path));
+    let missing: Vec<&str> = named.filter(|path| !repository::root().join(path).exists()).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
 }
 
 #[test]

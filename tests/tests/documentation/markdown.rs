@@ -83,3 +83,57 @@ fn without_code(line: &str) -> String {
     let parts = line.split('`').enumerate();
     parts.map(|(n, part)| if n % 2 == 0 { part.to_owned() } else { "-".repeat(part.len()) }).collect()
 }
+
+/// Returns the sentences outside fences. Code and links count as the words they show; a cell of a table is a text of its own.
+pub(crate) fn sentences(document: &str) -> Vec<String> {
+    let mut texts: Vec<String> = vec![String::new()];
+    for line in prose(document) {
+        let line = line.trim();
+        let begins_anew = line.is_empty() || line.starts_with(['#', '|', '-', '*', '>']) || is_numbered(line);
+        if line.starts_with('|') {
+            texts.extend(line.split('|').map(str::to_owned));
+            texts.push(String::new());
+            continue;
+        }
+        if begins_anew {
+            texts.push(String::new());
+        }
+        if let Some(text) = texts.last_mut() {
+            text.push_str(line);
+            text.push(' ');
+        }
+    }
+    texts.iter().flat_map(|text| split_sentences(&without_addresses(&without_code(text)))).collect()
+}
+
+fn is_numbered(line: &str) -> bool {
+    line.split_once(". ").is_some_and(|(number, _)| number.chars().all(|c| c.is_ascii_digit()))
+}
+
+fn split_sentences(text: &str) -> Vec<String> {
+    let mut sentences = vec![String::new()];
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if let Some(sentence) = sentences.last_mut() {
+            sentence.push_str(word);
+            sentence.push(' ');
+        }
+        let ends = word.trim_end_matches([')', '*', '"']).ends_with(['.', '!', '?', ':', ';']);
+        let next_begins = words.peek().is_some_and(|next| !next.starts_with(|c: char| c.is_lowercase()));
+        if ends && next_begins {
+            sentences.push(String::new());
+        }
+    }
+    sentences
+}
+
+/// Removes the addresses of links and keeps their texts.
+fn without_addresses(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("](") {
+        kept.push_str(before);
+        rest = behind.split_once(')').map_or("", |(_, behind)| behind);
+    }
+    kept + rest
+}
