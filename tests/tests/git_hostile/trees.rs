@@ -87,6 +87,14 @@ fn links_submodules_and_programs_are_nothing_and_are_said() {
 
 #[test]
 fn links_and_submodules_with_rules_behind_them_are_said() {
+    for list in ["names/stopped.txt", "names/stopped.csv"] {
+        check_links(list);
+    }
+}
+
+/// Checks the links of a repository in which only `list` is a list behind a link.
+#[track_caller]
+fn check_links(list: &str) {
     let upstream = Upstream::new();
     let link = |target: &str| Step::Put("120000", target.as_bytes().to_vec());
     upstream.steps(
@@ -94,7 +102,7 @@ fn links_and_submodules_with_rules_behind_them_are_said() {
         &[
             ("shared/good.ws", file(&sample::rule("good", "amount > 1"))),
             ("names/deep/stopped.txt", file("EUR\n")),
-            ("names/stopped.txt", file("EUR\n")),
+            (list, file("EUR\n")),
             ("docs/page.md", file("ours")),
             (".old/gone.ws", file(&sample::rule("gone", "amount > 1"))),
             // Links to rules, or possibly to rules.

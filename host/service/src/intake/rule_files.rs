@@ -58,7 +58,7 @@ pub(super) enum FileKind {
 impl FileKind {
     /// Returns whether this is an extension of rule files.
     pub(super) fn has_extension(extension: &OsStr) -> bool {
-        ["ws", "wasm", "txt"].iter().any(|known| extension == *known)
+        ["ws", "wasm", "txt", "csv"].iter().any(|known| extension == *known)
     }
 
     /// Returns the kind for a path below the rules directory. `None` for other files, hidden files and temporary files
@@ -140,6 +140,9 @@ mod tests {
     #[track_caller]
     fn check(relative: &str, kind: Option<FileKind>) {
         assert_eq!(FileKind::of(relative), kind, "{relative}");
+        // A change of such a file behind a link is noticed by its extension.
+        let extension = Path::new(relative).extension().unwrap_or_default();
+        assert!(kind.is_none() || FileKind::has_extension(extension), "{relative}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Leaves {
                     pending.push((entry.id(), false));
                 } else if name.ends_with(b".ws")
                     || name.ends_with(b".wasm")
-                    || has_lists && name.ends_with(b".txt")
+                    || has_lists && (name.ends_with(b".txt") || name.ends_with(b".csv"))
                 {
                     return Ok(true);
                 }
