@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  host call
-//!     ├─ AggregateBatch::answer    several aggregates of one key, one lookup (aggregate_batch.rs)
-//!     └─ AggregateQuery::answer_within
-//!           ├─ of_text             plain query, the key is one text, everything is in memory
+//!     ├─ AggregateBatch::answer ─────────┐
+//!     └─ AggregateQuery::answer_within   │
+//!           ├─ of_text, a batch of one ──┴─ answer_plain   one lookup: the key is one text, everything is in memory
 //!           └─ Scope::search ──┬─ count_of      `count`; precomputed sums suffice
 //!              (scope.rs)      ├─ of_amounts    other functions; precomputed sums suffice
 //!                              └─ of_rows       row by row, within a budget
@@ -21,9 +21,9 @@ use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction};
 
+use crate::aggregate_batch::answer_plain;
 use crate::exact::{AggregateValue, ExactValue};
 use crate::filter::FilterError;
-use crate::key::OnlyText;
 use crate::key_table::Entries;
 use crate::lookup_budget::{CostedAnswer, LookupBudget};
 use crate::lookup_error::LookupError;
@@ -151,11 +151,8 @@ impl AggregateQuery {
         if !self.is_plain {
             return None;
         }
-        let text = self.scope.only_text(current).and_then(OnlyText::of)?;
         let mut answer = None;
-        self.scope.series().look(&text, |entries| {
-            answer = self.of_entries(entries, &self.scope.stretch(current, as_of));
-        });
+        answer_plain(self, std::iter::empty(), current, as_of, |_, value| answer = Some(value));
         answer
     }
 

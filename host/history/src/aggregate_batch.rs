@@ -47,19 +47,28 @@ impl AggregateBatch {
     /// Passes each answer to `tell`, with its index in the batch; it equals that of [`AggregateQuery::answer`]. No row
     /// is read. The caller must query other aggregates alone: their key is not one text, or a chunk must be read back
     /// or was discarded.
-    pub fn answer(
-        &self,
-        current: &Transaction,
-        as_of: Sequence,
-        mut tell: impl FnMut(usize, AggregateValue),
-    ) {
-        let Some(text) = self.first.scope().only_text(current).and_then(OnlyText::of) else { return };
-        self.first.scope().series().look(&text, |entries| {
-            for (n, one) in std::iter::once(&self.first).chain(&self.others).enumerate() {
-                if let Some(answer) = one.of_entries(entries, &one.scope().stretch(current, as_of)) {
-                    tell(n, answer);
-                }
-            }
-        });
+    pub fn answer(&self, current: &Transaction, as_of: Sequence, tell: impl FnMut(usize, AggregateValue)) {
+        let others = self.others.iter().map(|other| &**other);
+        answer_plain(&self.first, others, current, as_of, tell);
     }
+}
+
+/// Answers plain queries of one key with one lookup; a single query is a batch of one. Passes each answer to `tell`, with
+/// its index.
+#[inline]
+pub(super) fn answer_plain<'q>(
+    first: &'q AggregateQuery,
+    others: impl Iterator<Item = &'q AggregateQuery>,
+    current: &Transaction,
+    as_of: Sequence,
+    mut tell: impl FnMut(usize, AggregateValue),
+) {
+    let Some(text) = first.scope().only_text(current).and_then(OnlyText::of) else { return };
+    first.scope().series().look(&text, |entries| {
+        for (n, one) in std::iter::once(first).chain(others).enumerate() {
+            if let Some(answer) = one.of_entries(entries, &one.scope().stretch(current, as_of)) {
+                tell(n, answer);
+            }
+        }
+    });
 }
