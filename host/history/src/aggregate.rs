@@ -21,9 +21,9 @@ use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction};
 
-use crate::aggregate_batch::answer_plain;
 use crate::exact::{AggregateValue, ExactValue};
 use crate::filter::FilterError;
+use crate::key::OnlyText;
 use crate::key_table::Entries;
 use crate::lookup_budget::{CostedAnswer, LookupBudget};
 use crate::lookup_error::LookupError;
@@ -232,6 +232,26 @@ impl AggregateQuery {
             false
         });
     }
+}
+
+/// Answers plain queries of one key with one lookup; a single query is a batch of one. Passes each answer to `tell`, with
+/// its index.
+#[inline]
+pub(super) fn answer_plain<'q>(
+    first: &'q AggregateQuery,
+    others: impl Iterator<Item = &'q AggregateQuery>,
+    current: &Transaction,
+    as_of: Sequence,
+    mut tell: impl FnMut(usize, AggregateValue),
+) {
+    let Some(text) = first.scope().only_text(current).and_then(OnlyText::of) else { return };
+    first.scope().series().look(&text, |entries| {
+        for (n, one) in std::iter::once(first).chain(others).enumerate() {
+            if let Some(answer) = one.of_entries(entries, &one.scope().stretch(current, as_of)) {
+                tell(n, answer);
+            }
+        }
+    });
 }
 
 /// Returns whether precomputed sums can answer the function.

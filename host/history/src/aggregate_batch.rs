@@ -11,9 +11,8 @@ use std::sync::Arc;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::aggregate::AggregateQuery;
+use crate::aggregate::{AggregateQuery, answer_plain};
 use crate::exact::AggregateValue;
-use crate::key::OnlyText;
 
 /// Aggregates that differ only in window and function, and that precomputed sums answer.
 #[derive(Debug)]
@@ -51,24 +50,4 @@ impl AggregateBatch {
         let others = self.others.iter().map(|other| &**other);
         answer_plain(&self.first, others, current, as_of, tell);
     }
-}
-
-/// Answers plain queries of one key with one lookup; a single query is a batch of one. Passes each answer to `tell`, with
-/// its index.
-#[inline]
-pub(super) fn answer_plain<'q>(
-    first: &'q AggregateQuery,
-    others: impl Iterator<Item = &'q AggregateQuery>,
-    current: &Transaction,
-    as_of: Sequence,
-    mut tell: impl FnMut(usize, AggregateValue),
-) {
-    let Some(text) = first.scope().only_text(current).and_then(OnlyText::of) else { return };
-    first.scope().series().look(&text, |entries| {
-        for (n, one) in std::iter::once(first).chain(others).enumerate() {
-            if let Some(answer) = one.of_entries(entries, &one.scope().stretch(current, as_of)) {
-                tell(n, answer);
-            }
-        }
-    });
 }

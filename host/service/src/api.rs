@@ -28,6 +28,7 @@ mod listener;
 mod lists;
 mod openapi;
 mod quoted;
+mod request_limits;
 mod routes;
 mod transactions;
 mod webhook;

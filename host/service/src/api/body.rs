@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, header};
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::linger::{LINGER_BYTES_MAX, linger, linger_for_late};
-use super::listener::ArrivalError;
+use super::request_limits::ArrivalError;
 
 /// Errors that a route with a JSON body can return, parsing included.
 pub(super) const ERRORS: &[ErrorCode] = &[

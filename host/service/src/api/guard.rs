@@ -8,8 +8,8 @@ use super::error_code::ErrorCode;
 use super::health;
 use super::hosts::{AllowedHosts, Host};
 use super::linger::{LINGER_BYTES_MAX, linger};
-use super::listener::{FULL_MESSAGE, HealthOnly};
 use super::quoted::quoted;
+use super::request_limits::{FULL_MESSAGE, HealthOnly};
 
 /// Maximum length of a URL, in bytes.
 const URL_BYTES_MAX: usize = 8 * 1024;

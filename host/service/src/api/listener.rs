@@ -36,10 +36,6 @@ use crate::telemetry::metrics::Metrics;
 use connection::{ConnectionContext, ShutdownStage};
 use slots::{ConnectionCaps, ConnectionSlots, HEALTH_SLOTS};
 
-pub(super) use bodies::ArrivalError;
-pub(super) use connection::HealthOnly;
-pub(super) use refusal::FULL_MESSAGE;
-
 /// Default maximum number of open connections: some 100 MiB if all are idle.
 const OPEN_MAX: usize = 10_000;
 

@@ -8,23 +8,13 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 
 use super::timers::ConnectionTimers;
+use crate::api::request_limits::ArrivalError;
 
 #[derive(Debug)]
 pub(super) struct TimedRequestBody {
     incoming: Incoming,
     timers: Arc<ConnectionTimers>,
     is_open: bool,
-}
-
-/// The reason why a body is incomplete.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::api) enum ArrivalError {
-    /// The body took too long.
-    #[error("the body took too long")]
-    Late,
-    /// The client disconnected or sent an invalid body.
-    #[error(transparent)]
-    Broken(#[from] hyper::Error),
 }
 
 #[derive(Debug)]

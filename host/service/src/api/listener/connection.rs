@@ -24,6 +24,7 @@ use super::timed_stream::TimedStream;
 use super::timers::{ConnectionTimers, ExpiredLimit};
 use crate::api::api_service::ApiService;
 use crate::api::error_code::ErrorCode;
+use crate::api::request_limits::HealthOnly;
 use crate::config::ConnectionLimits;
 use crate::telemetry::metrics::Metrics;
 
@@ -38,10 +39,6 @@ const HEALTH_REQUEST_HEAD_MAX: Duration = Duration::from_secs(1);
 
 /// Sleep time of the timer while no limit applies.
 const FAR: Duration = Duration::from_secs(60);
-
-/// Marks a request that is answered only if it is a health check.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::api) struct HealthOnly;
 
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {

@@ -9,14 +9,12 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::api::error_code::ErrorCode;
+use crate::api::request_limits::FULL_MESSAGE;
 
 /// Bytes to discard after a response, so that a client that is still sending receives it.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
 /// Maximum time for discarding them.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// Message for clients without a slot.
-pub(in crate::api) const FULL_MESSAGE: &str = "as many connections are open as the service takes";
 
 static FULL: LazyLock<String> = LazyLock::new(|| answer(ErrorCode::Overloaded, FULL_MESSAGE));
 static LATE: LazyLock<String> =
