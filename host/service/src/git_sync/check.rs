@@ -46,7 +46,7 @@ impl GitCheck {
             None if self.is_optional => {
                 self.check().degraded(format!(
                     "{why}; no rule of the repository is in force; SERVICE_SOURCES_OPTIONAL lets the service be ready \
-                     without"
+                     without it"
                 ))
             }
             None => self.check().failing(format!(
@@ -73,7 +73,7 @@ impl GitSyncInner {
 
     /// Reports that the repository was not contacted yet.
     pub(super) fn report_unasked(&self) {
-        self.check.failed("the repository was not asked yet", self.followed().as_deref());
+        self.check.failed("the repository was not contacted yet", self.followed().as_deref());
     }
 
     /// Returns branch and commit of the repository whose rules are in force.

@@ -6,9 +6,9 @@ use crate::git_sync::remotes::Configured;
 use crate::git_sync::{GitSyncError, GitSyncInner};
 use crate::telemetry::logs::ErrorChain;
 
-const STILL_THERE: &str = "that one is still there, so it was not renamed";
+const STILL_THERE: &str = "the old branch still exists, so it was not renamed";
 const NOT_IN_HISTORY: &str =
-    "that one is gone, and the commit whose rules are in force is not in the history of the new one";
+    "the old branch is gone, and the new one does not contain the commit whose rules are in force";
 
 impl GitSyncInner {
     /// Refuses another default branch unless it is the renamed previous one: the old name is gone, and the new branch
@@ -64,7 +64,7 @@ impl GitSyncInner {
     /// Returns the record of the repository followed last, for use without a clone.
     pub(super) fn remembered(&self) -> Option<FollowedRepository> {
         self.directory.remembered().unwrap_or_else(|error| {
-            tracing::error!(error = %ErrorChain(&error), "nobody knows which repository was followed");
+            tracing::error!(error = %ErrorChain(&error), "the record of the followed repository cannot be read");
             None
         })
     }

@@ -167,13 +167,12 @@ impl PendingEdits {
         self.attempted.send_replace(n_added);
     }
 
-    /// Wakes the writing task, and waits until it has tried to write every change added so far, for at most `wait`.
-    pub(super) async fn attempt(&self, wait: Duration) {
+    /// Waits until the writing task has tried to write every change added so far, for at most `wait`.
+    pub(super) async fn attempted(&self, wait: Duration) {
         let n_added = self.n_added();
         if !self.are_waiting() || *self.attempted.borrow() >= n_added {
             return;
         }
-        self.came.notify_one();
         let mut attempted = self.attempted.subscribe();
         let tried = attempted.wait_for(|attempted| *attempted >= n_added);
         timeout(wait, tried).await.ok();

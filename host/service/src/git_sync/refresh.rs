@@ -249,10 +249,7 @@ impl GitSyncInner {
         self.shown.lock().in_the_way = in_the_way;
         let replaced = kept.filter(|_| has_moved);
         if let Some(replaced) = &replaced {
-            tracing::warn!(
-                replaced,
-                "local commits gave way to the remote's branch; the reference keeps them"
-            );
+            tracing::warn!(replaced, "the remote's branch replaced local commits; the reference keeps them");
         }
         Ok(replaced)
     }
@@ -276,7 +273,7 @@ impl GitSyncInner {
         if let Advance::InTheWay(paths) = &advance
             && clone.take_back(paths)?
         {
-            tracing::warn!(paths = paths.join(", "), "changes over the API made way for the remote's");
+            tracing::warn!(paths = paths.join(", "), "changes over the API were replaced by the remote's");
             advance = clone.advance(&fetched.branch, fetched.commit)?;
             self.deps.edits.begin(&self.deps.intake);
             self.deps.edits.write(clone);
@@ -287,7 +284,7 @@ impl GitSyncInner {
                 let known = self.shown.lock().in_the_way == paths;
                 if !known {
                     let paths = paths.join(", ");
-                    tracing::warn!(paths, "changed files keep the work tree where it is");
+                    tracing::warn!(paths, "changed files prevent the work tree from advancing");
                 }
                 Ok(paths)
             }
@@ -300,7 +297,7 @@ impl GitSyncInner {
 }
 
 fn tell_of_damage(error: &GitError) {
-    tracing::error!(error = %ErrorChain(error), "the clone cannot be used; another is made beside it");
+    tracing::error!(error = %ErrorChain(error), "the clone cannot be used; another is created beside it");
 }
 
 /// Reads the rule tree of a commit and records that it is about to be in force.

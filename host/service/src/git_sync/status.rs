@@ -173,7 +173,7 @@ impl GitSync {
     /// # Errors
     /// Fails if the clone cannot be read.
     pub async fn status(&self) -> Result<GitStatus, GitSyncError> {
-        self.inner.deps.edits.attempt(EDITS_WAIT).await;
+        self.inner.deps.edits.attempted(EDITS_WAIT).await;
         let inner = Arc::clone(&self.inner);
         off_the_executor(move || inner.status()).await
     }
