@@ -182,7 +182,10 @@ impl Checker<'_, '_> {
                     .report(Code::NotAValue, span, || {
                         format!("{} is a condition, not a value", quote(span.text(self.script)))
                     })
-                    .help(|| "conditions are joined with `and`, `or` and `not`, not compared".to_owned());
+                    .help(|| {
+                        "conditions are combined with `and`, `or` and `not`; they cannot be compared"
+                            .to_owned()
+                    });
                 None
             }
             Lowered::Invalid => None,

@@ -144,7 +144,7 @@ impl fmt::Display for EmitError {
                 write!(f, "the function of these rules would have {n} {what}, at most {n_max} are allowed")
             }
             EmitError::Unsupported { rule, form } => {
-                write!(f, "rule `{rule}` cannot be made into a module: {form}")
+                write!(f, "rule `{rule}` cannot be compiled to a module: it contains {form}")
             }
         }
     }

@@ -153,7 +153,7 @@ impl DifferenceCollector {
             // The rewritten script exceeds a limit, because some parts occur twice in it.
             self.ask(
                 Span::new(0, 0),
-                "the rule rewritten to mean the same here is over a limit of the compiler",
+                "the rewritten rule exceeds a limit of the compiler",
                 "split it into several rules, then check them again",
             );
         }

@@ -36,7 +36,7 @@ pub(crate) fn lex(script: &str, findings: &mut Diagnostics<'_>) -> Vec<Token> {
             Err(LexError::Unterminated) => {
                 findings
                     .report(Code::UnterminatedString, span, || "unterminated string".to_owned())
-                    .help(|| "close it with the quote it was opened with".to_owned());
+                    .help(|| "close it with the same quote character".to_owned());
                 Some(TokenKind::Unterminated)
             }
             Err(LexError::Stray) => {
@@ -110,16 +110,18 @@ fn show(character: &str) -> String {
 
 fn cure(character: &str) -> Option<String> {
     let cure = match character {
-        "“" | "”" | "„" | "‘" | "’" => "texts stand in straight quotes: \"…\" or '…'",
-        invisible if INVISIBLE.contains(invisible) => "it cannot be seen: delete it, or write a plain blank",
+        "“" | "”" | "„" | "‘" | "’" => "texts are written in straight quotes: \"…\" or '…'",
+        invisible if INVISIBLE.contains(invisible) => {
+            "the character is invisible: delete it, or write a plain space"
+        }
         "–" | "—" | "−" => "write a plain `-`",
         "≥" => "write `>=`",
         "≤" => "write `<=`",
         "≠" => "write `!=`",
-        "`" => "texts stand in \"…\" or '…'",
+        "`" => "texts are written in quotes: \"…\" or '…'",
         other if other.chars().all(char::is_alphabetic) => {
-            "names are made of the letters a to z, digits and `_`; texts stand in \"…\", and so do keys of other letters: \
-             `metadata.\"…\"`"
+            "names consist of the letters a to z, digits and `_`; texts, and keys with other letters, are written in \
+             quotes: \"…\", `metadata.\"…\"`"
         }
         _ => return None,
     };

@@ -83,6 +83,6 @@ fn too_long(script: &str) -> Vec<Diagnostic> {
                 script.len()
             )
         })
-        .help(|| "keep long lists as named lists, beside the rules".to_owned());
+        .help(|| "move long lists into named lists, which are kept beside the rules".to_owned());
     findings.into_diagnostics()
 }

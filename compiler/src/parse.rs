@@ -87,7 +87,7 @@ impl Parser<'_, '_> {
                 .report(Code::ConditionTooLarge, span, || {
                     format!("the condition is too large: it has more than {NODES_MAX} parts")
                 })
-                .help(|| "split the rule, or keep long lists as named lists".to_owned());
+                .help(|| "split the rule, or move long lists into named lists".to_owned());
             self.abandon();
         }
     }

@@ -165,10 +165,13 @@ fn forms_that_no_script_has_are_refused() {
         (compare(json!({"current": "amount"}), ">", json!({"number": 1})), "`$current` outside a filter"),
         (
             json!({"matches": {"value": text(), "pattern": "x", "negated": false}}),
-            "a pattern searched in a literal",
+            "a pattern search in a literal",
         ),
         (json!({"all": []}), "an empty chain of conditions"),
     ] {
-        check_refused(&[rule("A", when)], &format!("rule `A` cannot be made into a module: {form}"));
+        check_refused(
+            &[rule("A", when)],
+            &format!("rule `A` cannot be compiled to a module: it contains {form}"),
+        );
     }
 }

@@ -111,7 +111,7 @@ impl fmt::Display for ManifestError {
         match self {
             ManifestError::Malformed(words) => write!(f, "the manifest cannot be read: {words}"),
             ManifestError::AbiVersion(version) => {
-                write!(f, "the module is written to ABI version {version}, this host knows {ABI_VERSION}")
+                write!(f, "the module uses ABI version {version}, this host supports {ABI_VERSION}")
             }
         }
     }

@@ -77,7 +77,7 @@ impl TryFrom<u32> for Semantics {
 impl core::fmt::Display for UnknownSemantics {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self(number) = self;
-        write!(f, "semantics {number} is not known; this program knows 1 to {}", Semantics::CURRENT.number())
+        write!(f, "unknown semantics {number}; this program supports 1 to {}", Semantics::CURRENT.number())
     }
 }
 

@@ -20,9 +20,9 @@ fn check_says_of_good_scripts_what_they_cost_at_worst() {
     assert!(!said.contains("error["), "{said}");
     for part in [
         "a.ws: rule `a`, verdict block\n  worst case: ",
-        " 1 calls to the host, 0 questions to the history\n",
+        " 1 host calls, 0 history queries\n",
         "b.ws: rule `b`, verdict block\n  worst case: ",
-        " 2 calls to the host, 1 questions to the history\n",
+        " 2 host calls, 1 history queries\n",
     ] {
         assert!(said.contains(part), "no `{part}` in:\n{said}");
     }
@@ -102,7 +102,7 @@ fn check_walks_a_directory_as_the_service_does() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     for part in [
         "bad.ws:1:",
-        "z.ws: the rule `a` is in ",
+        "z.ws: the rule `a` is already defined in ",
         "more: the link leads nowhere",
         "$unknown",
         "3 of 6 files with errors",
@@ -137,7 +137,7 @@ fn pack_puts_a_manifest_in_and_takes_the_one_before_it_out() {
         let output = pack(&home, "module.wasm", "module.wasm");
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         assert!(said(&output).contains(&format!("manifest of `{name}`")), "{}", said(&output));
-        assert_eq!(said(&output).contains("in place of"), name == "second_name", "{}", said(&output));
+        assert_eq!(said(&output).contains("which replaces"), name == "second_name", "{}", said(&output));
     }
     let packed = fs::read(home.at("module.wasm")).unwrap();
     let text = String::from_utf8_lossy(&packed);
@@ -152,7 +152,7 @@ fn pack_says_what_is_wrong_and_writes_nothing() {
     let newer = manifest("a").replace("\"abi_version\":1", "\"abi_version\":2");
     for (module, manifest, words) in [
         ("nowhere.wasm", manifest("a"), "cannot read"),
-        ("script.ws", manifest("a"), "no WebAssembly module"),
+        ("script.ws", manifest("a"), "not a WebAssembly module"),
         ("module.wasm", "{".to_owned(), "manifest.json: the manifest cannot be read"),
         ("module.wasm", newer, "ABI version 2"),
     ] {

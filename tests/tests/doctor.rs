@@ -68,7 +68,7 @@ fn started() -> (Home, Service) {
 fn all_is_well_with_a_service_that_runs_was_killed_or_stopped() {
     let (home, service) = started();
     let said = check(&home, 0);
-    assert!(said.contains(&format!("ok       lock: process {} runs on it", service.pid())), "{said}");
+    assert!(said.contains(&format!("ok       lock: process {} uses it", service.pid())), "{said}");
     service.kill();
     let before = content(&home);
     check_every_line(&check(&home, 0));
@@ -143,7 +143,7 @@ fn what_can_be_made_again_is_a_warning() {
     for part in [
         "warning  snapshot: ",
         "warning  artifacts: ",
-        "warning  files: others may read tollgate.db",
+        "warning  files: other users can read tollgate.db",
         "warning  directory: ",
         "0 problems, 4 warnings",
     ] {
@@ -175,7 +175,7 @@ fn where_it_cannot_look_it_says_so() {
     let home = Home::new();
     let output = home.command(&["doctor", "--data-dir", "no/such/directory"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("error: cannot look: no/such/directory"), "{}", said(&output));
+    assert!(said(&output).contains("error: cannot check: no/such/directory"), "{}", said(&output));
 }
 
 /// Runs `tollgate doctor` on this home and returns its output.

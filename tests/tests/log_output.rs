@@ -235,7 +235,7 @@ fn signals_that_mean_nothing_end_nothing() {
         check_payments(&service, signal, 4);
     }
     let is_told =
-        |line: &str| log::message(line).starts_with("SIGHUP: reading the rules directory anew").then_some(());
+        |line: &str| log::message(line).starts_with("SIGHUP: reading the rules directory").then_some(());
     assert!(service.log().wait_for(PATIENCE, is_told).is_some());
     let (status, lines) = service.stop();
     assert_eq!((status.code(), status.signal()), (Some(0), None));

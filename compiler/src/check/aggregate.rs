@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
                 self.findings
                     .report(Code::MissingValueField, span, || "`distinct` needs a field to count".to_owned())
                     .help(|| {
-                        "name it in front of `when`: `distinct(destination when source == $current.source, \"P1D\")`"
+                        "name the field before `when`: `distinct(destination when source == $current.source, \"P1D\")`"
                             .to_owned()
                     });
                 return None;
@@ -61,10 +61,7 @@ impl Checker<'_, '_> {
                         function.as_str()
                     )
                 })
-                .help(|| {
-                    "only values that are numbers take part; different values are counted by `distinct`"
-                        .to_owned()
-                });
+                .help(|| "only numbers are aggregated; to count different values, use `distinct`".to_owned());
         }
         Some(value)
     }

@@ -53,7 +53,10 @@ impl Checker<'_, '_> {
         let Some(number) = number else {
             self.findings
                 .report(Code::NotANumber, value.span, || {
-                    format!("{} is no number to compute with", quote(value.span.text(self.script)))
+                    format!(
+                        "{} is not a number, so it cannot be used in arithmetic",
+                        quote(value.span.text(self.script))
+                    )
                 })
                 .help(|| "`+`, `-`, `*` and `/` combine numbers; they do not join texts".to_owned());
             return None;

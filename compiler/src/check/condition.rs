@@ -82,9 +82,10 @@ impl Checker<'_, '_> {
             .report(Code::MixedConnectives, *first, || "`and` binds tighter than `or`".to_owned())
             .help(|| match reading {
                 Some(reading) => {
-                    format!("it is read as `{reading}`: write the parentheses to make that plain")
+                    format!("this is read as `{reading}`: add the parentheses to make it explicit")
                 }
-                None => "what `and` joins belongs together: write parentheses to make that plain".to_owned(),
+                None => "the tests joined by `and` are grouped first: add parentheses to make it explicit"
+                    .to_owned(),
             });
     }
 }

@@ -64,16 +64,18 @@ impl Checker<'_, '_> {
             if looks_like_text {
                 self.findings
                     .report(Code::BareName, span, || {
-                        format!("{} is no known field, so this is never true", quote(&name))
+                        format!("{} is not a known field, so this is never true", quote(&name))
                     })
                     .help(|| match near() {
-                        Some(near) => format!("did you mean `{near}`? A text stands in quotes: `\"{name}\"`"),
-                        None => format!("a text stands in quotes: `\"{name}\"`"),
+                        Some(near) => {
+                            format!("did you mean `{near}`? A text is written in quotes: `\"{name}\"`")
+                        }
+                        None => format!("a text is written in quotes: `\"{name}\"`"),
                     });
             } else {
                 self.findings
                     .report(Code::UnknownField, span, || {
-                        format!("{} is no known field: its value is always missing", quote(&name))
+                        format!("{} is not a known field: its value is always missing", quote(&name))
                     })
                     .help(|| match &hyphened_to {
                         Some(before) => hyphened(before, &path),
@@ -91,20 +93,19 @@ fn hyphened(before: &FieldPath, after: &FieldPath) -> String {
         last.push('-');
         last.push_str(after.root());
     }
-    format!("a key with a hyphen stands in quotes: `{}`", FieldPath::new(keys))
+    format!("a key with a hyphen is written in quotes: `{}`", FieldPath::new(keys))
 }
 
 fn cure(path: &FieldPath, near: Option<&str>) -> String {
     let name = path.to_string();
     let root_is_field = FieldPath::parse(path.root()).field_type() != FieldType::Unknown;
     if root_is_field {
-        return format!("`{}` has no parts; only `metadata` has", path.root());
+        return format!("`{}` has no keys; only `metadata` has keys", path.root());
     }
     match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "what the caller attaches stands below `metadata`: {}",
-            quote(&format!("metadata.{name}"))
-        ),
+        None => {
+            format!("values that callers attach are below `metadata`: {}", quote(&format!("metadata.{name}")))
+        }
     }
 }

@@ -11,14 +11,14 @@ use crate::diagnostic::quote;
 use crate::span::Span;
 
 const SAME: &str = "both sides are the same";
-const DAYS: &str = "days are named in full, in English, and only with `==`, `!=`, `in` and `not_in`; 0 is Sunday, 6 is Saturday";
+const DAYS: &str = "day names are in English, in full, and allowed only with `==`, `!=`, `in` and `not_in`; 0 is Sunday, 6 is Saturday";
 
 impl Checker<'_, '_> {
     /// Reports that a test always has the same result, and why.
     pub(super) fn report_foregone(&mut self, holds: bool, span: Span, why: impl FnOnce() -> String) {
         let text = quote(span.text(self.script));
         let (code, what) = if holds {
-            (Code::AlwaysTrue, "always true wherever its values are there")
+            (Code::AlwaysTrue, "always true when its values are present")
         } else {
             (Code::NeverTrue, "never true")
         };
@@ -62,7 +62,7 @@ impl Checker<'_, '_> {
         let Some(domain) = Interval::of_operand(value) else {
             return;
         };
-        let why = || format!("it is {domain}");
+        let why = || format!("the value is {domain}");
         let number = number.to_f64();
         match Interval::of_comparison(operator, number) {
             Some(wanted) if domain.and(wanted).is_empty() => self.report_foregone(false, *span, why),
@@ -84,7 +84,7 @@ fn why_never(script: &str, comparing: &ComparisonDraft, possible: PossibleRelati
     } else if is_order && possible.equal && value_kind::of(&left.operand) == ValueKind::Boolean {
         "booleans have no order".to_owned()
     } else if is_order && possible.equal {
-        format!("{}; texts have an order only when both are numbers", describe(script, left, right))
+        format!("{}; texts can be ordered only when both are numbers", describe(script, left, right))
     } else {
         describe(script, left, right)
     }
@@ -100,7 +100,7 @@ fn describe(script: &str, left: &CheckedValue, right: &CheckedValue) -> String {
 }
 
 /// Describes texts that compare with a date-time.
-const TIMES: &str = "a time is written `\"2026-01-31T10:15:00Z\"`, a whole day `\"2026-01-31\"`";
+const TIMES: &str = "a time is written as `\"2026-01-31T10:15:00Z\"`, a whole day as `\"2026-01-31\"`";
 
 fn is_time_beside_text(time: &CheckedValue, text: &CheckedValue) -> bool {
     value_kind::of(&time.operand) == ValueKind::Time && matches!(text.operand, Operand::Text(_))

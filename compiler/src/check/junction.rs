@@ -189,10 +189,8 @@ fn differ(left: &Operand, right: &Operand) -> bool {
 fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Diagnostics<'_>) {
     let place = findings.position(first.start);
     findings
-        .report(Code::RepeatedCondition, again, || {
-            format!("{} stands here for the second time", quote(again.text(script)))
-        })
-        .help(|| format!("it stands at line {}, column {} already", place.line, place.column));
+        .report(Code::RepeatedCondition, again, || format!("{} is repeated", quote(again.text(script))))
+        .help(|| format!("the first occurrence is at line {}, column {}", place.line, place.column));
 }
 
 fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Diagnostics<'_>) {
@@ -201,18 +199,18 @@ fn report_clash(script: &str, junction: Junction, first: Span, second: Span, fin
     if first == second {
         findings
             .report(Code::NeverTrue, second, || format!("{text} is never true"))
-            .help(|| "the lower bound stands first".to_owned());
+            .help(|| "the lower bound comes first".to_owned());
         return;
     }
     let first = quote(first.text(script));
     match junction {
         Junction::All => findings
             .report(Code::NeverTrue, second, || format!("{first} and {text} are never true together"))
-            .help(|| "so what `and` joins here never holds: did you mean `or`?".to_owned()),
+            .help(|| "this `and` is never true: did you mean `or`?".to_owned()),
         Junction::Any => findings
             .report(Code::AlwaysTrue, second, || {
-                format!("one of {first} and {text} is always true, wherever the value is there")
+                format!("one of {first} and {text} is always true when the value is present")
             })
-            .help(|| "so what `or` joins here always holds: did you mean `and`?".to_owned()),
+            .help(|| "this `or` is always true when the value is present: did you mean `and`?".to_owned()),
     }
 }

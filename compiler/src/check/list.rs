@@ -49,7 +49,7 @@ impl Checker<'_, '_> {
             self.findings
                 .report(Code::UnknownList, name.span, || {
                     format!(
-                        "unknown list {}: the rule fails, which means at least `review`, until the list is set",
+                        "unknown list {}: until it is set, the rule fails on every transaction, which means at least `review`",
                         quote(&format!("${}", name.value))
                     )
                 })
@@ -83,7 +83,7 @@ impl Checker<'_, '_> {
         let is_unknown = nature == ValueKind::Unknown || natures.contains(&ValueKind::Unknown);
         if !is_unknown && !natures.iter().any(|&item| value_kind::possible(nature, item).equal) {
             self.report_foregone(negated && nature != ValueKind::Nothing, span, || {
-                format!("the value is {}, and no item of the list can be equal to it", nature.as_str())
+                format!("the value is {}, so no item of the list can equal it", nature.as_str())
             });
         }
         Some(())

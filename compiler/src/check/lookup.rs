@@ -15,7 +15,9 @@ impl Checker<'_, '_> {
         let window = Window::parse(&text.value);
         if window.is_none() {
             self.findings
-                .report(Code::MalformedWindow, text.span, || format!("{} is no window", quote(&text.value)))
+                .report(Code::MalformedWindow, text.span, || {
+                    format!("{} is not a valid window", quote(&text.value))
+                })
                 .help(|| cure(&text.value));
         }
         window
@@ -40,9 +42,9 @@ impl Checker<'_, '_> {
         if !may {
             self.findings
                 .report(Code::TooManyLookups, span, || {
-                    format!("a rule asks the history at most {HISTORY_LOOKUPS_MAX} different questions")
+                    format!("a rule has at most {HISTORY_LOOKUPS_MAX} different history look-ups")
                 })
-                .help(|| "split the rule; the same question asked twice counts once".to_owned());
+                .help(|| "split the rule; equal look-ups count once".to_owned());
         }
         may
     }
@@ -62,11 +64,11 @@ fn cure(text: &str) -> String {
         && let Some(days) = weeks.checked_mul(7)
         && Window::parse(&format!("P{days}D")).is_some()
     {
-        return format!("weeks are written in days: `\"P{days}D\"`");
+        return format!("weeks are written as days: `\"P{days}D\"`");
     }
     let days = WINDOW_SECONDS_MAX / 86_400;
     format!(
-        "a window is days, hours, minutes and seconds in whole numbers, such as \"PT15M\", \"P1D\", \"P1DT12H\"; it \
-         is longer than nothing and at most {days} days"
+        "a window is whole days, hours, minutes and seconds, such as \"PT15M\", \"P1D\" or \"P1DT12H\"; it is at least \
+         one second and at most {days} days"
     )
 }

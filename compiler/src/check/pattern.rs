@@ -34,7 +34,7 @@ impl Checker<'_, '_> {
         if nature == ValueKind::Nothing || (nature == ValueKind::Object && !negated) {
             self.report_foregone(false, span, || "there is no text to search in".to_owned());
         } else if matches!(pattern.as_str(), "" | ".*") && nature != ValueKind::Unknown {
-            self.report_foregone(!negated, span, || "the pattern is found in every text".to_owned());
+            self.report_foregone(!negated, span, || "the pattern matches every text".to_owned());
         }
         let depth = self.above(value.depth, span)?;
         let condition = Condition::Matches { value: value.operand, pattern, negated };
@@ -83,7 +83,7 @@ fn refusal(pattern: &str) -> Option<(String, Option<String>)> {
         Ok(_) => None,
         Err(regex::Error::CompiledTooBig(_)) => Some((
             "the pattern is too large once it is compiled".to_owned(),
-            Some("repeat less: counted repetitions such as `{1000}` multiply".to_owned()),
+            Some("use smaller repetition counts: a count such as `{1000}` multiplies the size".to_owned()),
         )),
         Err(error) => {
             let words = error.to_string();
@@ -91,7 +91,7 @@ fn refusal(pattern: &str) -> Option<(String, Option<String>)> {
             let reason = words.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
             let help = reason.contains("look-around").then(|| {
-                "patterns are searched in linear time, which excludes looking ahead and behind: combine two tests \
+                "patterns are searched in linear time, which rules out look-ahead and look-behind: combine two tests \
                  with `and` and `not_regex`"
                     .to_owned()
             });

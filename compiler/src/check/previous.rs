@@ -88,9 +88,11 @@ impl Checker<'_, '_> {
     fn report_previous_compared(&mut self, span: Span) {
         self.findings
             .report(Code::PreviousCompared, span, || {
-                "`previous_transaction` is true or false, and compares with nothing else".to_owned()
+                "`previous_transaction` can be compared only with `true` and `false`".to_owned()
             })
-            .help(|| "it is a condition by itself; `count` says how many transactions there were".to_owned());
+            .help(|| {
+                "it is a condition by itself; to get the number of transactions, use `count`".to_owned()
+            });
     }
 }
 

@@ -55,8 +55,8 @@ impl Checker<'_, '_> {
             && !(0.0..=1.0).contains(&score.value)
         {
             self.findings
-                .report(Code::ScoreOutOfRange, score.span, || "a score lies between 0 and 1".to_owned())
-                .help(|| "0 is the lowest risk, 1 the highest; 70 percent are `score 0.7`".to_owned());
+                .report(Code::ScoreOutOfRange, score.span, || "a score is between 0 and 1".to_owned())
+                .help(|| "0 is the lowest risk, 1 the highest; 70 percent is written `score 0.7`".to_owned());
         }
     }
 }

@@ -18,7 +18,7 @@ impl Checker<'_, '_> {
         if !matches!(nature, ValueKind::Time | ValueKind::Dynamic | ValueKind::Unknown) {
             self.findings
                 .report(Code::NeverTrue, time.field.span, || {
-                    format!("{} is {}, and has no time", quote(&field.to_string()), nature.as_str())
+                    format!("{} is {}, not a date-time", quote(&field.to_string()), nature.as_str())
                 })
                 .help(|| {
                     "time functions read date-time fields, such as `timestamp`, and metadata".to_owned()
@@ -50,7 +50,7 @@ impl Checker<'_, '_> {
             .report(Code::UnknownTimeZone, zone.span, || format!("unknown time zone {}", quote(&zone.value)))
             .help(|| match near {
                 Some(near) => format!("did you mean `\"{near}\"`?"),
-                None => "a time zone is a name of the IANA data base, such as `\"Africa/Lagos\"`".to_owned(),
+                None => "a time zone is a name from the IANA database, such as `\"Africa/Lagos\"`".to_owned(),
             });
         None
     }

@@ -143,10 +143,10 @@ impl ValueKind<'_> {
             ValueKind::Text | ValueKind::Literal(_) => "a text",
             ValueKind::Boolean => "a boolean",
             ValueKind::Time => "a date-time",
-            ValueKind::Dynamic => "a piece of metadata",
+            ValueKind::Dynamic => "a metadata value",
             ValueKind::Object => "an object",
             ValueKind::Nothing => "always missing",
-            ValueKind::Unknown => "no known field",
+            ValueKind::Unknown => "an unknown field",
         }
     }
 }

@@ -106,7 +106,7 @@ impl CollectedDiagnostic {
             code: Code::TooManyErrors,
             span,
             message: format!("only the first {DIAGNOSTICS_MAX} errors are shown"),
-            help: Some("cure those, then compile again".to_owned()),
+            help: Some("correct these errors, then compile again".to_owned()),
         }
     }
 

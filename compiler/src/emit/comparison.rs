@@ -140,7 +140,7 @@ impl BodyBuilder {
 
     fn references(&mut self, left: &Operand, right: &Operand) -> Result<(i32, i32), Unsupported> {
         let both = self.reference(left).zip(self.reference(right));
-        both.ok_or(Unsupported("an exact comparison of what is computed"))
+        both.ok_or(Unsupported("an exact comparison of a computed value"))
     }
 
     /// Emits `!=` of two numbers on the stack; false when either is NaN.

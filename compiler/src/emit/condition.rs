@@ -69,7 +69,7 @@ impl BodyBuilder {
                 self.ask_both(Call::Matches, field, pattern);
             }
             Operand::Text(_) | Operand::Boolean(_) => {
-                return Err(Unsupported("a pattern searched in a literal"));
+                return Err(Unsupported("a pattern search in a literal"));
             }
             number => self.ask_of_number(Call::MatchesNumber, number, pattern)?,
         }

@@ -110,7 +110,7 @@ fn check_limits(
     for (what, n, n_max) in [
         ("locals", n_locals as usize, LOCALS_MAX as usize),
         ("blocks", n_blocks, BLOCKS_MAX),
-        ("blocks within one another", deepest, BLOCK_DEPTH_MAX),
+        ("nested blocks", deepest, BLOCK_DEPTH_MAX),
         ("bytes of instructions", bytes.len(), BODY_BYTES_MAX),
     ] {
         if n > n_max {

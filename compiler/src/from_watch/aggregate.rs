@@ -64,7 +64,7 @@ impl<'a> AggregateTest<'a> {
         let Some(text) = self.with_payment(&sites) else {
             work.ask(
                 self.node.span,
-                "Watch counted the payment itself in these aggregates, each under another condition",
+                "Watch included the payment itself in these aggregates, each under a different condition",
                 "split the test into several rules, then check them again",
             );
             return;
@@ -88,8 +88,8 @@ impl<'a> AggregateTest<'a> {
             let name = aggregate.function.as_str();
             work.note(
                 span,
-                format!("Watch has no `{name}`: a rule with it never fired there"),
-                "it is left as it stands, and leaves the payment itself out",
+                format!("Watch has no `{name}`, so a rule with it never fired there"),
+                "it is unchanged; here it excludes the payment itself",
             );
             return None;
         }
@@ -97,8 +97,8 @@ impl<'a> AggregateTest<'a> {
         if reads_value && aggregate.value.as_ref().is_some_and(|value| value.value.keys != ["amount"]) {
             work.ask(
                 span,
-                "Watch took `amount` here, whatever field was named, and included the payment itself",
-                "it is left as it stands; write which of the two fields you mean, then check the rule again",
+                "Watch used `amount` here, whatever field the rule names, and included the payment itself",
+                "it is unchanged; write the field that you mean, then check the rule again",
             );
             return None;
         }
@@ -107,11 +107,7 @@ impl<'a> AggregateTest<'a> {
             FilterMembership::Always => (None, false),
             FilterMembership::When { condition, otherwise_empty } => (Some(condition), otherwise_empty),
             FilterMembership::Never => {
-                work.note(
-                    span,
-                    "the payment itself never satisfies this filter",
-                    "so the test stays as it is",
-                );
+                work.note(span, "the payment itself never satisfies this filter", "so the test is unchanged");
                 return None;
             }
         };
@@ -289,7 +285,7 @@ const fn is_unknown(function: AggregateFunction) -> bool {
 
 fn counted(function: AggregateFunction) -> String {
     format!(
-        "in Watch this `{}` includes the payment itself; here it is over those accepted before",
+        "in Watch this `{}` includes the payment itself; here it covers only payments accepted earlier",
         function.as_str()
     )
 }
@@ -298,15 +294,15 @@ fn explanation(site: &AggregateSite<'_>) -> String {
     let is_extreme = site.with_payment == "amount";
     match (&site.condition, site.aggregate.function) {
         (Some(_), _) if is_extreme => {
-            "the rewritten test takes the payment's own amount where that is the least or the largest".to_owned()
+            "the rewritten test uses the payment's own amount when it is the smallest or the largest".to_owned()
         }
         (Some(condition), _) => {
             let condition = condition.split_whitespace().collect::<Vec<_>>().join(" ");
-            format!("the payment is one of them only when `{condition}`; the rewritten test minds that")
+            format!("the payment is included only when `{condition}`; the rewritten test handles both cases")
         }
-        (None, AggregateFunction::Count) => "the rewritten test counts one less".to_owned(),
+        (None, AggregateFunction::Count) => "the rewritten test allows for a count that is one lower".to_owned(),
         (None, _) => {
-            "the rewritten test adds the payment's amount; that is arithmetic, so it is rounded as doubles are".to_owned()
+            "the rewritten test adds the payment's amount; like all arithmetic, the result is rounded to a double".to_owned()
         }
     }
 }

@@ -23,7 +23,8 @@ const OF_PAYMENT: [&str; 8] = [
 const COLUMNS: [&str; 7] =
     ["transaction_id", "amount", "currency", "source", "destination", "timestamp", "description"];
 
-const NOW_READ: &str = "here it is read, so this test can hold for the first time: see that you want that";
+const NOW_READ: &str =
+    "here it is read, so this test can be true for the first time: check that this is intended";
 
 pub(super) fn remark(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     for node in &tree.rule.nodes {
@@ -56,7 +57,7 @@ fn compare(tree: ParsedScript<'_>, left: NodeId, right: NodeId, work: &mut Diffe
         work.note(
             node.span,
             format!("Watch compared with the text \"{}\" here, not with that field", path.keys.join(".")),
-            "here it is the field; the text is written in quotes",
+            "here it is the field; to compare with the text, put it in quotes",
         );
     } else {
         operand(tree, right, work);
@@ -80,15 +81,15 @@ fn missing(path: &Path, span: Span, work: &mut DifferenceCollector) {
         "timestamp" => "Watch found the time of a payment only as `created_at`".to_owned(),
         _ => format!("Watch did not keep `{root}`"),
     };
-    work.note(span, format!("{why}, so that a test of `{name}` was never true there"), NOW_READ);
+    work.note(span, format!("{why}, so a test of `{name}` was never true there"), NOW_READ);
 }
 
 fn in_list(list: &ListExpr, work: &mut DifferenceCollector) {
     match list {
         ListExpr::Named(name) => work.note(
             name.span,
-            format!("Watch has no named lists, so that a rule with `${}` never fired there", name.value),
-            "here it fires for the entries of the list of that name: see that you want that",
+            format!("Watch has no named lists, so a rule with `${}` never fired there", name.value),
+            "here it uses the list of that name, so the rule can fire: check that this is intended",
         ),
         ListExpr::Items(items) => {
             for item in items {
@@ -108,7 +109,7 @@ fn in_list(list: &ListExpr, work: &mut DifferenceCollector) {
 /// Watch ignored a pair that it could not look up and evaluated the others.
 fn previous(asked: &PreviousExpr, work: &mut DifferenceCollector) {
     if let Some(window) = &asked.window {
-        one_unit(window, "so that a rule with it never fired there", work);
+        one_unit(window, "so a rule with it never fired there", work);
     }
     for (field, value) in &asked.pairs {
         let is_known = is_column(&field.value) || is_metadata(&field.value);
@@ -117,8 +118,8 @@ fn previous(asked: &PreviousExpr, work: &mut DifferenceCollector) {
             let name = field.value.keys.join(".");
             work.note(
                 field.span.to(value.span),
-                format!("Watch left out the pair of `{name}`, and looked for the others alone"),
-                "here all pairs have to be equal, so the rule matches less often than there",
+                format!("Watch ignored the pair with `{name}` and matched only the others"),
+                "here all pairs must match, so the rule matches less often",
             );
         }
     }
@@ -130,14 +131,14 @@ fn aggregate(tree: ParsedScript<'_>, asked: &AggregateExpr, node: &Node, work: &
         return;
     }
     if let Some(window) = &asked.window {
-        one_unit(window, "so that no payment at all was judged while the rule was there", work);
+        one_unit(window, "so no payment was evaluated while the rule was active", work);
     }
     let Some(filter) = tree.node(asked.filter) else { return };
     let NodeKind::Compare { left, operator, right } = &filter.kind else {
         work.note(
             filter.span,
-            "Watch took one test `column == value` as a filter, and refused a rule with any other",
-            "this rule did not run there: see that it says what you want",
+            "Watch accepted only a single test `column == value` as a filter, and refused rules with any other filter",
+            "this rule did not run there: check that it does what you intend",
         );
         return;
     };
@@ -145,10 +146,10 @@ fn aggregate(tree: ParsedScript<'_>, asked: &AggregateExpr, node: &Node, work: &
         work.ask(
             filter.span,
             format!(
-                "Watch asked for equality here, whatever operator stands there: `{}` was `==`",
+                "Watch tested for equality here, whatever the operator: `{}` was `==`",
                 operator.as_str()
             ),
-            "here the operator is what it says: write `==` if the rule did what you want",
+            "here the operator has its usual meaning: write `==` if the rule did what you intended in Watch",
         );
     }
     if let Some(NodeKind::Field(path)) = tree.node(*left).map(|node| &node.kind)
@@ -157,7 +158,7 @@ fn aggregate(tree: ParsedScript<'_>, asked: &AggregateExpr, node: &Node, work: &
         work.note(
             tree.node(*left).map_or(node.span, |left| left.span),
             format!(
-                "Watch had no column `{}`: no payment at all was judged while the rule was there",
+                "Watch had no column `{}`, so no payment was evaluated while the rule was active",
                 path.keys.join(".")
             ),
             NOW_READ,
@@ -173,7 +174,7 @@ fn operand_of_filter(tree: ParsedScript<'_>, id: NodeId, work: &mut DifferenceCo
         NodeKind::Field(path) => work.note(
             node.span,
             format!("Watch compared with the text \"{}\" here, not with that field", path.keys.join(".")),
-            "here it is the field; the text is written in quotes",
+            "here it is the field; to compare with the text, put it in quotes",
         ),
         _ => {}
     }
@@ -190,8 +191,8 @@ fn inside_or(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
             if matches!(node.kind, NodeKind::Aggregate(_)) {
                 work.note(
                     node.span,
-                    "Watch did not look up an aggregate beside an `or`: the rule failed where it came to it",
-                    "here it is looked up, so the rule can match for the first time: see that you want that",
+                    "Watch did not compute an aggregate beside an `or`: the rule failed when it reached the aggregate",
+                    "here it is computed, so the rule can match for the first time: check that this is intended",
                 );
             }
         }
@@ -204,8 +205,8 @@ fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut DifferenceCo
     if n_units > 1 {
         work.note(
             window.span,
-            format!("Watch could not read a window of more than one unit, {consequence}"),
-            "here it can be read: see that you want what it says",
+            format!("Watch could not parse a window with more than one unit, {consequence}"),
+            "here the window is valid: check that the rule does what you intend",
         );
     }
 }

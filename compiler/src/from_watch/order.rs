@@ -55,7 +55,7 @@ pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     }
     work.note(
         first.to(*last),
-        "Watch joined these tests from left to right; here `and` binds tighter than `or`",
-        "the rewritten rule has the parentheses that Watch read",
+        "Watch evaluated these tests from left to right; here `and` binds tighter than `or`",
+        "the rewritten rule has parentheses that keep the grouping of Watch",
     );
 }

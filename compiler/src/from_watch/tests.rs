@@ -122,13 +122,13 @@ fn sums_means_and_extremes_include_the_amount_of_the_payment() {
 fn what_needs_a_person_says_so() {
     check_remark(
         r#"sum(metadata.fee when source == $current.source, "P1D") > 9"#,
-        "Watch took `amount` here",
+        "Watch used `amount` here",
         true,
     );
     check_remark(r#"count(when amount > 9, "P1D") > 9"#, "`>` was `==`", true);
     check_remark(
         r#"count(when status == "a", "P1D") + count(when status == "b", "P1D") + count(when status == "c", "P1D") > 9"#,
-        "each under another condition",
+        "each under a different condition",
         true,
     );
 }
@@ -157,7 +157,7 @@ fn what_never_fired_there_is_told() {
         (r#"amount > 5 or count(when source == $current.source, "PT1H") > 1"#, "beside an `or`"),
         (
             r#"previous_transaction(within: "PT1H", match: { status: "failed", source: $current.source })"#,
-            "left out the pair of `status`",
+            "ignored the pair with `status`",
         ),
         (r#"distinct(destination when source == $current.source, "PT1H") > 1"#, "has no `distinct`"),
     ] {
@@ -194,7 +194,7 @@ fn a_rewritten_rule_over_a_limit_is_left_to_its_author() {
     let tests: Vec<String> = (0..9).map(test).collect();
     let condition = tests.join(" and ");
     check(&condition, "");
-    check_remark(&condition, "over a limit of the compiler", true);
+    check_remark(&condition, "exceeds a limit of the compiler", true);
 }
 
 #[test]

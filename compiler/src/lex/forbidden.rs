@@ -26,7 +26,7 @@ pub(super) fn report_all(script: &str, findings: &mut Diagnostics<'_>) {
 
 fn report(span: Span, first: char, findings: &mut Diagnostics<'_>) {
     let code_point = u32::from(first);
-    let kind = if first.is_control() { "control character" } else { "invisible control of text direction" };
+    let kind = if first.is_control() { "control character" } else { "invisible text-direction character" };
     findings
         .report(Code::ForbiddenCharacter, span, || format!("{kind} U+{code_point:04X} is not allowed"))
         .help(|| "delete it; it is refused in strings and comments too".to_owned());

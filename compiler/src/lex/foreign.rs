@@ -17,10 +17,10 @@ pub(super) fn settle(script: &str, span: Span, findings: &mut Diagnostics<'_>) -
         "!" => (Some(TokenKind::Not), "write `not`"),
         "&" | "&&" => (Some(TokenKind::And), "write `and`"),
         "|" | "||" => (Some(TokenKind::Or), "write `or`"),
-        "[" => (Some(TokenKind::LeftParenthesis), "lists stand in parentheses: `(\"a\", \"b\")`"),
-        "]" => (Some(TokenKind::RightParenthesis), "lists stand in parentheses: `(\"a\", \"b\")`"),
-        ";" => (None, "leave it out: nothing ends with a semicolon"),
-        _ => (Some(TokenKind::Invalid), "there is `+`, `-`, `*` and `/`, and nothing else of this kind"),
+        "[" => (Some(TokenKind::LeftParenthesis), "lists are written in parentheses: `(\"a\", \"b\")`"),
+        "]" => (Some(TokenKind::RightParenthesis), "lists are written in parentheses: `(\"a\", \"b\")`"),
+        ";" => (None, "delete it: the language has no semicolons"),
+        _ => (Some(TokenKind::Invalid), "the arithmetic operators are `+`, `-`, `*` and `/`"),
     };
     findings
         .report(Code::ForeignOperator, span, || format!("{} is not part of this language", quote(lexeme)))

@@ -16,7 +16,7 @@ pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Diag
         findings.report(Code::MalformedNumber, span, || format!("malformed number {}", quote(lexeme))).help(
             || {
                 if is_key {
-                    format!("a key that begins with a digit stands in quotes: `\"{lexeme}\"`")
+                    format!("a key that begins with a digit is written in quotes: `\"{lexeme}\"`")
                 } else {
                     cure(lexeme).to_owned()
                 }
@@ -37,7 +37,7 @@ pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Diag
 
 fn cure(lexeme: &str) -> &'static str {
     if lexeme.ends_with('.') {
-        "write digits behind the point, or leave the point out"
+        "write digits after the point, or delete the point"
     } else if lexeme.starts_with("0x") || lexeme.starts_with("0X") {
         "numbers are decimal: `255`, not `0xff`"
     } else if lexeme.contains('_') {
@@ -45,6 +45,6 @@ fn cure(lexeme: &str) -> &'static str {
     } else if lexeme.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E')) {
         "write the number out in digits with at most one point: `1000`, `0.5`"
     } else {
-        "a number is digits, perhaps with a point between them; a name does not begin with a digit"
+        "a number is digits, optionally with a point between them; a name cannot begin with a digit"
     }
 }

@@ -16,7 +16,7 @@ impl Parser<'_, '_> {
         if self.kind() == TokenKind::When || self.at_where() {
             self.take();
         } else if value.is_some() {
-            self.expected(Code::MalformedAggregate, "`when` and a filter behind the value field")
+            self.expected(Code::MalformedAggregate, "`when` and a filter after the value field")
                 .help(|| example(function));
             return self.give_up_call(first);
         }
@@ -30,7 +30,7 @@ impl Parser<'_, '_> {
         self.leave(1);
         if self.take_if(TokenKind::Comma).is_none() {
             self.distrust_end_of(filter);
-            self.expected(Code::MalformedAggregate, "`,` and a window behind the filter")
+            self.expected(Code::MalformedAggregate, "`,` and a window after the filter")
                 .help(|| format!("`{}(when source == $current.source, \"PT1H\")`", function.as_str()));
             return self.give_up_call(first);
         }
@@ -42,7 +42,7 @@ impl Parser<'_, '_> {
         }
         self.take_if(TokenKind::Comma);
         if self.take_if(TokenKind::RightParenthesis).is_none() {
-            self.expected(Code::MalformedAggregate, "`)` behind the window");
+            self.expected(Code::MalformedAggregate, "`)` after the window");
             return self.give_up_call(first);
         }
         let span = self.since(first);

@@ -35,10 +35,11 @@ impl Parser<'_, '_> {
 
     fn history_inside_filter(&mut self) -> NodeId {
         self.complain(Code::HistoryInsideFilter, |parser| {
-            format!("{} cannot stand inside the filter of an aggregate", quote(parser.lexeme()))
+            format!("{} cannot be used inside the filter of an aggregate", quote(parser.lexeme()))
         })
         .help(|| {
-            "a filter looks at one historical transaction; compare the two answers outside of it".to_owned()
+            "a filter tests one past transaction at a time; compare the two results outside the filter"
+                .to_owned()
         });
         self.skip_call()
     }
@@ -53,8 +54,8 @@ impl Parser<'_, '_> {
         self.complain(Code::UnknownFunction, |parser| format!("unknown function {}", quote(parser.lexeme())))
             .help(|| match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "there are the aggregates count, sum, avg, min, max, distinct and stddev, the time \
-                         functions such as hour_of_day, and previous_transaction"
+                None => "the functions are the aggregates count, sum, avg, min, max, distinct and stddev, \
+                         time functions such as hour_of_day, and previous_transaction"
                     .to_owned(),
             });
         self.skip_call()

@@ -36,7 +36,7 @@ impl Parser<'_, '_> {
             let is_operand =
                 matches!(self.kind(), TokenKind::Name | TokenKind::Not | TokenKind::LeftParenthesis);
             let cure = foreign_connective(self.lexeme())
-                .or_else(|| is_operand.then(|| "tests are joined with `and` or `or`".to_owned()));
+                .or_else(|| is_operand.then(|| "join tests with `and` or `or`".to_owned()));
             self.expected(Code::ExpectedConnective, "`and`, `or` or `then`").help_if(|| cure);
             self.distrust_end_of(condition);
             self.skip_to_connective();
@@ -243,7 +243,7 @@ fn comparison(kind: TokenKind) -> Option<Comparison> {
 fn foreign_connective(word: &str) -> Option<String> {
     let cure = match word.to_ascii_lowercase().as_str() {
         "contains" | "matches" | "like" | "starts_with" | "startswith" | "ends_with" | "endswith" => {
-            "texts are searched with a pattern: `description regex \"gift\"`"
+            "search texts with a pattern: `description regex \"gift\"`"
         }
         "is" | "eq" | "equals" => "write `==`",
         "isnt" | "ne" => "write `!=`",
@@ -251,8 +251,8 @@ fn foreign_connective(word: &str) -> Option<String> {
         "gte" => "write `>=`",
         "lt" => "write `<`",
         "lte" => "write `<=`",
-        "score" | "reason" => "the `then` clause comes first: `then review score 0.5 reason \"…\"`",
-        ")" => "there is no `(` that it would close",
+        "score" | "reason" => "write `then` and a verdict first: `then review score 0.5 reason \"…\"`",
+        ")" => "it has no matching `(`",
         _ => return None,
     };
     Some(cure.to_owned())

@@ -49,7 +49,7 @@ impl Parser<'_, '_> {
                  `$current.metadata.tags`"
                     .to_owned()
             }
-            _ => "a list stands in parentheses: `(\"a\", \"b\")`".to_owned(),
+            _ => "a list is written in parentheses: `(\"a\", \"b\")`".to_owned(),
         });
         // Skips the expression in place of the list; the missing list has been reported.
         self.expression(BindingPower::Sum);
@@ -74,7 +74,7 @@ impl Parser<'_, '_> {
                 self.complain_at(Code::ListTooLong, place, || {
                     format!("a list has at most {LIST_ITEMS_MAX} items")
                 })
-                .help(|| "keep long lists as named lists, beside the rules".to_owned());
+                .help(|| "move long lists into named lists, which are kept beside the rules".to_owned());
                 self.skip_past_parenthesis();
                 return ListExpr::Invalid;
             }
@@ -88,7 +88,7 @@ impl Parser<'_, '_> {
         if items.is_empty() && !broken {
             let span = self.since(opening);
             self.complain_at(Code::EmptyList, span, || "the list is empty".to_owned())
-                .help(|| "nothing is ever in an empty list: name an item, or leave the test out".to_owned());
+                .help(|| "an empty list never contains a value: add an item, or remove the test".to_owned());
         }
         if items.is_empty() || broken { ListExpr::Invalid } else { ListExpr::Items(items) }
     }
@@ -124,7 +124,7 @@ impl Parser<'_, '_> {
                     self.complain_at(Code::ListAsValue, name.span, || {
                         format!("{} is a named list, not an item", quote(&format!("${}", name.value)))
                     })
-                    .help(|| format!("look values up in it: `source in ${}`", name.value));
+                    .help(|| format!("use it with `in` or `not_in`: `source in ${}`", name.value));
                     return None;
                 }
             },
@@ -154,7 +154,7 @@ impl Parser<'_, '_> {
         let lexeme = self.lexeme().to_owned();
         self.expected(Code::ExpectedItem, "a literal or `$current.<field>`").help_if(|| {
             is_name.then(|| {
-                format!("a text stands in quotes, `\"{lexeme}\"`; the field is written `$current.{lexeme}`")
+                format!("a text is written in quotes, `\"{lexeme}\"`; a field is written `$current.{lexeme}`")
             })
         });
     }

@@ -56,7 +56,7 @@ impl Parser<'_, '_> {
                 self.complain_at(Code::ListAsValue, name.span, || {
                     format!("{} is a named list, not a value", quote(&format!("${}", name.value)))
                 })
-                .help(|| format!("look values up in it: `source in ${}`", name.value));
+                .help(|| format!("use it with `in` or `not_in`: `source in ${}`", name.value));
                 self.invalid(name.span)
             }
             None => self.invalid(first),
@@ -69,9 +69,9 @@ impl Parser<'_, '_> {
         let is_reserved = self.kind().is_word() && self.infix(0).is_none() && !self.at_clause();
         self.expected(Code::ExpectedOperand, "a value or a condition").help_if(|| {
             if starts_with_point {
-                Some("write a digit in front of the point: `0.5`".to_owned())
+                Some("write a digit before the point: `0.5`".to_owned())
             } else if is_reserved {
-                Some("that word is reserved; it can name something only behind a dot".to_owned())
+                Some("that word is reserved; it can be used as a name only after a dot".to_owned())
             } else {
                 None
             }
@@ -92,7 +92,7 @@ impl Parser<'_, '_> {
     pub(super) fn unclosed_parenthesis(&mut self, opening: Span) {
         let Position { line, column } = self.findings.position(opening.start);
         self.expected(Code::MissingClosingParenthesis, "`)`")
-            .help(|| format!("the `(` at line {line}, column {column} is open"));
+            .help(|| format!("the `(` at line {line}, column {column} is not closed"));
         self.skip_until(|parser| {
             let in_call = parser.n_calls > 0;
             parser.at_clause()

@@ -49,7 +49,7 @@ impl Parser<'_, '_> {
             let (path, key) = (keys.join("."), self.lexeme().to_owned());
             self.expected(Code::ExpectedKey, "a key after `.`").help(|| {
                 if is_quotable {
-                    format!("a key of other characters stands in quotes, whole: `{path}.\"{key}…\"`")
+                    format!("a key with other characters is written entirely in quotes: `{path}.\"{key}…\"`")
                 } else {
                     "a key is letters, digits and `_`, or any text in quotes".to_owned()
                 }
@@ -124,6 +124,6 @@ impl Parser<'_, '_> {
 
     fn no_field_named(&mut self, span: Span) {
         self.complain_at(Code::MalformedReference, span, || "`$current` names no field".to_owned())
-            .help(|| "write which one: `$current.source`".to_owned());
+            .help(|| "add a field: `$current.source`".to_owned());
     }
 }

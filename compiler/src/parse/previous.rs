@@ -66,7 +66,7 @@ impl Parser<'_, '_> {
             self.complain(Code::UnknownArgument, |_| format!("unknown argument {}", quote(written))).help(
                 || {
                     near.map_or_else(
-                        || format!("its arguments are named: {FORM}"),
+                        || format!("the arguments are `within` and `match`: {FORM}"),
                         |near| format!("did you mean `{near}`?"),
                     )
                 },
@@ -116,9 +116,8 @@ impl Parser<'_, '_> {
         if self.take_if(TokenKind::RightBrace).is_some() {
             seen.broken = true;
             let span = self.since(opening);
-            self.complain_at(Code::EmptyMatch, span, || "`match` needs at least one pair".to_owned()).help(
-                || "say what the earlier transaction must equal: `{ source: $current.source }`".to_owned(),
-            );
+            self.complain_at(Code::EmptyMatch, span, || "`match` needs at least one pair".to_owned())
+                .help(|| "name the fields that must be equal: `{ source: $current.source }`".to_owned());
             return;
         }
         while self.kind() != TokenKind::RightBrace {

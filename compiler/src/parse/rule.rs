@@ -23,9 +23,9 @@ impl Parser<'_, '_> {
             let is_clause = self.at_clause();
             self.expected(Code::ExpectedOpeningBrace, "`{`").help(|| {
                 if is_clause {
-                    "a rule stands in braces: `rule Name { … }`".to_owned()
+                    "a rule is written in braces: `rule Name { … }`".to_owned()
                 } else {
-                    "a name is one word of letters, digits and `_`, and `{` follows it".to_owned()
+                    "a name is one word of letters, digits and `_`, followed by `{`".to_owned()
                 }
             });
             self.skip_until(|parser| parser.at_clause() || parser.kind() == TokenKind::LeftBrace);
@@ -112,7 +112,9 @@ impl Parser<'_, '_> {
             format!("missing closing `}}`, found {}", parser.found())
         })
         .help_if(|| {
-            place.map(|Position { line, column }| format!("the `{{` at line {line}, column {column} is open"))
+            place.map(|Position { line, column }| {
+                format!("the `{{` at line {line}, column {column} is not closed")
+            })
         });
     }
 
@@ -131,7 +133,7 @@ impl Parser<'_, '_> {
             (false, None) => ("`when` clause and no `then` clause", closing),
         };
         self.complain_at(Code::MissingClause, span, || format!("the rule has no {what}"))
-            .help(|| "a rule says when it matches and what then: `when amount > 100 then review`".to_owned());
+            .help(|| "a rule needs a condition and a verdict: `when amount > 100 then review`".to_owned());
     }
 
     fn after_rule(&mut self) {
@@ -141,7 +143,7 @@ impl Parser<'_, '_> {
                 format!("expected the end of the script after the rule, found {}", parser.found())
             })
             .help_if(|| {
-                is_rule.then(|| "one rule per script: put the next one into a script of its own".to_owned())
+                is_rule.then(|| "a script contains one rule: put the next one into its own script".to_owned())
             });
         }
     }
@@ -154,7 +156,7 @@ impl Parser<'_, '_> {
             Some(_) => {}
             None => {
                 self.expected(Code::ExpectedDescription, "string after 'description'")
-                    .help(|| "a description stands in double quotes".to_owned());
+                    .help(|| "a description is written in double quotes".to_owned());
                 self.skip_to_clause();
             }
         }
@@ -182,8 +184,8 @@ impl Parser<'_, '_> {
             self.complain_at(Code::RepeatedClause, word, || format!("`{name}` is given twice"))
                 .help(|| format!("a rule has one `{name}` clause: join the two, or write two rules"));
         } else if then.is_some() && !known {
-            self.complain_at(Code::UnexpectedClause, word, || format!("`{name}` stands behind `then`"))
-                .help(|| format!("`then` comes last: move `{name}` in front of it"));
+            self.complain_at(Code::UnexpectedClause, word, || format!("`{name}` comes after `then`"))
+                .help(|| format!("`then` is the last clause: move `{name}` before it"));
         }
     }
 

@@ -21,11 +21,11 @@ impl Parser<'_, '_> {
                 break;
             } else {
                 let cure = match self.kind() {
-                    TokenKind::Rule => "the rule before it is not closed: write `}` in front of it",
+                    TokenKind::Rule => "the previous rule is not closed: write `}` before this one",
                     TokenKind::When | TokenKind::Description => {
-                        "`then` comes last: move this clause in front of it"
+                        "`then` is the last clause: move this clause before it"
                     }
-                    _ => "only `score <number>` and `reason \"<text>\"` follow the verdict",
+                    _ => "only `score <number>` and `reason \"<text>\"` can follow the verdict",
                 };
                 self.complain(Code::UnexpectedInThen, |_| "unexpected token in then clause".to_owned())
                     .help(|| cure.to_owned());
@@ -69,7 +69,7 @@ impl Parser<'_, '_> {
             self.complain(Code::ExpectedScore, |_| "expected number after 'score'".to_owned()).help(|| {
                 let plain = "a score is a number from 0 to 1, such as `score 0.7`";
                 if is_negative {
-                    "a score is not negative: 0 is the lowest".to_owned()
+                    "a score cannot be negative: 0 is the lowest".to_owned()
                 } else {
                     plain.to_owned()
                 }
@@ -93,7 +93,7 @@ impl Parser<'_, '_> {
             }
             None => {
                 self.complain(Code::ExpectedReason, |_| "expected string after 'reason'".to_owned())
-                    .help(|| "a reason stands in double quotes: `reason \"…\"`".to_owned());
+                    .help(|| "a reason is written in double quotes: `reason \"…\"`".to_owned());
                 self.skip_to_then_part();
             }
         }

@@ -25,8 +25,8 @@ impl Parser<'_, '_> {
             }
         }
         if self.take_if(TokenKind::RightParenthesis).is_none() {
-            self.expected(Code::MalformedTimeCall, "`)` behind the arguments")
-                .help(|| format!("`{}` takes a field, and perhaps a time zone", function.as_str()));
+            self.expected(Code::MalformedTimeCall, "`)` after the arguments")
+                .help(|| format!("`{}` takes a field and, optionally, a time zone", function.as_str()));
             return self.give_up_call(first);
         }
         let span = self.since(first);

@@ -16,7 +16,7 @@ const fn answer(group: &'static str, name: &'static str, value: i32, about: &'st
 
 /// Every named result, grouped by kind.
 pub(crate) const ANSWERS: [Answer; 14] = [
-    answer("KIND", "MISSING", kind::MISSING, "nothing is there"),
+    answer("KIND", "MISSING", kind::MISSING, "the value is missing"),
     answer("KIND", "BOOLEAN", kind::BOOLEAN, "`true` or `false`"),
     answer("KIND", "NUMBER", kind::NUMBER, "a JSON number"),
     answer("KIND", "TEXT", kind::TEXT, "a text"),

@@ -61,7 +61,7 @@ impl Client {
         if said.status == status {
             Ok(said.body)
         } else {
-            Err(BenchError::Answer(format!("{method} {path} is answered {}: {}", said.status, said.body)))
+            Err(BenchError::Answer(format!("{method} {path} returned {}: {}", said.status, said.body)))
         }
     }
 
@@ -79,7 +79,7 @@ impl Client {
             }
             let n_bytes = (&stream).read(&mut piece).map_err(shown)?;
             if n_bytes == 0 {
-                return Err("the connection ends before the answer".to_owned());
+                return Err("the connection was closed before the response".to_owned());
             }
             bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
         };

@@ -13,7 +13,7 @@ pub(super) enum BenchError {
         source: io::Error,
     },
     /// The temporary service exited, or was not ready in time.
-    #[error("the service does not start:\n{0}")]
+    #[error("the service did not start:\n{0}")]
     Start(String),
     /// The service refused some of the rules.
     #[error("{in_force} of {n_rules} rules are in force; the service refused the others")]
@@ -30,7 +30,7 @@ pub(super) enum BenchError {
     #[error("`{0}` is not of the form `http://host:port`")]
     Url(String),
     /// The service returned too few answers to evaluate.
-    #[error("nothing was answered with 200: {0}")]
+    #[error("no request was answered with 200: {0}")]
     Nothing(String),
     /// The user interrupted the run.
     #[error("interrupted")]

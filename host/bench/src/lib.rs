@@ -114,7 +114,7 @@ fn measure(options: &BenchOptions, say: &dyn Fn(&str)) -> Result<(), BenchError>
         say("warning: this is a debug build; its figures say nothing about a release");
     }
     if let Some(url) = &options.url {
-        say(&format!("warning: this stores transactions in {url}, and they stay there"));
+        say(&format!("warning: this stores transactions in {url} permanently"));
         report.services.push(service::elsewhere(&HttpTarget::at(url)?, options, say)?);
     } else {
         for measure in &options.measures {

@@ -49,8 +49,7 @@ impl MachineInfo {
             system: format!("{} {}", std::env::consts::OS, release.trim()),
             file_system: file_system(directory),
             load_average: load.split(' ').take(3).collect::<Vec<_>>().join(" "),
-            fdatasync: fdatasync(directory)
-                .map_err(BenchError::io("write into the directory of the data"))?,
+            fdatasync: fdatasync(directory).map_err(BenchError::io("write to the data directory"))?,
         })
     }
 

@@ -49,7 +49,7 @@ pub(super) fn measure(
     for n_rules in options.rules.iter().copied() {
         for n_aggregates in options.aggregates.iter().copied() {
             if !can_ask(n_rules, n_aggregates) {
-                say(&format!("service: {n_rules} rules do not ask {n_aggregates} aggregates; left out"));
+                say(&format!("service: {n_rules} rules cannot use {n_aggregates} aggregates; skipped"));
                 continue;
             }
             say(&format!("service: {n_rules} rules, {n_aggregates} aggregates"));

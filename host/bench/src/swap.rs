@@ -88,7 +88,7 @@ pub(super) fn measure(
         let throwaway = TemporaryService::start(directory, &rules, &options.settings)?;
         let run = under_load(options, &throwaway, n_rules)?;
         let judged = run.judged(SwapMethod::Api);
-        say(&format!("  over the API: half within {:.1} ms", judged.permille_ms(500)));
+        say(&format!("  over the API: median {:.1} ms", judged.permille_ms(500)));
         runs.push(run);
     }
     Ok(())
@@ -216,7 +216,7 @@ impl<'a> SwapFixture<'a> {
     fn until(&mut self, name: &str, judges: bool, began: Instant) -> Result<Duration, BenchError> {
         while self.judges(name)? != judges {
             if began.elapsed() > PATIENCE {
-                return Err(BenchError::Answer(format!("the rule `{name}` neither comes nor goes")));
+                return Err(BenchError::Answer(format!("the rule `{name}` did not take effect in time")));
             }
         }
         Ok(began.elapsed())

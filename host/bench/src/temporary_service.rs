@@ -46,8 +46,7 @@ impl TemporaryService {
         rules: &[Script],
         settings: &[(String, String)],
     ) -> Result<Self, BenchError> {
-        let place = TemporaryDirectory::below(directory, rules)
-            .map_err(BenchError::io("write rules to measure with"))?;
+        let place = TemporaryDirectory::below(directory, rules).map_err(BenchError::io("write the rules"))?;
         let mut process = command(&place, settings).spawn().map_err(BenchError::io("start a service"))?;
         let address = process.stderr.take().map(listening);
         let failed = |process: &mut Child, why: String| {
@@ -57,7 +56,7 @@ impl TemporaryService {
         let address = match address {
             Some(Ok(address)) => address,
             Some(Err(log)) => return Err(failed(&mut process, log)),
-            None => return Err(failed(&mut process, "it has no log".to_owned())),
+            None => return Err(failed(&mut process, "its log cannot be read".to_owned())),
         };
         let target = HttpTarget { address, host: address.to_string(), pid: Some(process.id()) };
         let service = Self { process, target, place };
@@ -88,7 +87,7 @@ impl TemporaryService {
         while !client.send("GET", "/readyz", "").is_ok_and(|said| said.status == 200) {
             interrupt::check()?;
             if Instant::now() > deadline {
-                return Err(BenchError::Start("it listens, and does not become ready".to_owned()));
+                return Err(BenchError::Start("it listens but does not become ready".to_owned()));
             }
             thread::sleep(LOOK_EVERY);
         }

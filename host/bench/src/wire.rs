@@ -20,9 +20,9 @@ pub(super) struct CompleteResponse {
 pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static str> {
     let Some(head_end) = position(bytes, b"\r\n\r\n") else { return Ok(None) };
     let head = bytes.get(..head_end).and_then(|head| std::str::from_utf8(head).ok());
-    let mut lines = head.ok_or("an answer whose head is no text")?.split("\r\n");
+    let mut lines = head.ok_or("the head of the response is not text")?.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok());
-    let status = status.ok_or("an answer without a status")?;
+    let status = status.ok_or("the response has no status")?;
     let (mut length, mut retry_after, mut closes) = (None, None, false);
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
@@ -37,7 +37,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static 
     // A 204 response has no body and needs no length.
     let length = if status == 204 { Some(0) } else { length };
     let start = head_end + 4;
-    let end = start.saturating_add(length.ok_or("an answer without a length")?);
+    let end = start.saturating_add(length.ok_or("the response has no length")?);
     Ok((end <= bytes.len()).then_some(CompleteResponse { status, body: start..end, retry_after, closes }))
 }
 

@@ -68,7 +68,7 @@ impl Artifacts {
         let cache = match Cache::open(data_dir, sandbox.fingerprint()) {
             Ok(cache) => Some(cache),
             Err(error) => {
-                tracing::warn!(%error, "compiled modules cannot be kept: each start compiles them again");
+                tracing::warn!(%error, "compiled modules cannot be cached; each start compiles them again");
                 None
             }
         };
@@ -93,7 +93,7 @@ impl Artifacts {
             match self.sandbox.load(upload, &Artifact::vouched_for(kept)) {
                 Ok(admitted) => return Ok(admitted),
                 Err(refusal) => {
-                    tracing::warn!(module = %digest, %refusal, "a compiled module is not taken: it is compiled again");
+                    tracing::warn!(module = %digest, %refusal, "a cached module cannot be loaded; it is compiled again");
                 }
             }
         }

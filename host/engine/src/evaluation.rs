@@ -122,7 +122,7 @@ impl Evaluator {
                     n_failed += 1;
                     tracing::debug!(
                         failure = failure.as_str(),
-                        "a body failed; its rules are run one by one"
+                        "a fused body failed; its rules are run one by one"
                     );
                     run_each(runner, rule_set, &in_force.places, outcomes)?;
                 }

@@ -73,7 +73,7 @@ enum GrantedNames {
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The file cannot be read.
-    #[error("the rule policy `{}` cannot be read; set SERVICE_RULE_POLICY to a file that can", path.display())]
+    #[error("the rule policy `{}` cannot be read; set SERVICE_RULE_POLICY to a readable file", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -111,7 +111,7 @@ impl Policy {
         let Some(grants) = &self.grants else { return Ok(RuleGrant::default()) };
         let granted =
             grants.iter().find(|granted| granted.covers(source)).map(|granted| granted.grant.clone());
-        granted.ok_or_else(|| Denial { missing: vec![format!("a grant for rules from {source}")] })
+        granted.ok_or_else(|| Denial { missing: vec![format!("any rule from {source}")] })
     }
 }
 

@@ -87,7 +87,7 @@ pub enum SandboxError {
     /// Compiled rules are machine code, but the system forbids executable memory.
     #[error(
         "memory cannot be made executable, which every compiled rule needs: {0}; remove MemoryDenyWriteExecute= from the systemd unit, \
-         PR_SET_MDWE from whoever starts the service, allow `execmem` in the policy of SELinux, or set SERVICE_EXECUTION to `interpreted`"
+         PR_SET_MDWE from the program that starts the service, allow `execmem` in the SELinux policy, or set SERVICE_EXECUTION to `interpreted`"
     )]
     ExecutableMemory(String),
 }

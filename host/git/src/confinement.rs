@@ -117,7 +117,7 @@ impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => f.write_str("whole"),
-            Self::Partial => f.write_str("partial (the kernel is older than some of it)"),
+            Self::Partial => f.write_str("partial (the kernel does not support all of it)"),
             Self::Missing(why) => write!(f, "missing ({why})"),
         }
     }

@@ -71,54 +71,54 @@ pub enum GitError {
     #[error(transparent)]
     Address(#[from] RepositoryAddressError),
     /// The policy does not allow this remote.
-    #[error("the remote may not be used: {0}")]
+    #[error("the remote is not allowed: {0}")]
     NotAllowed(&'static str),
     /// The branch name is invalid, or the remote has no such branch.
     #[error("the remote has no branch of this name")]
     NoBranch,
     /// The default branch of the remote does not exist.
-    #[error("the repository's own choice of a branch is none that it has: its HEAD leads nowhere")]
+    #[error("the default branch of the repository does not exist: its HEAD refers to a missing branch")]
     NoOwnChoice,
     /// The remote has no branch at all.
     #[error("the remote repository is empty")]
     Empty,
     /// The host name cannot be resolved.
     #[error(
-        "the name of the remote's host cannot be resolved; check it, and the DNS of this machine or container (`/etc/resolv.conf`)"
+        "the host name of the remote cannot be resolved; check it, and the DNS settings of this machine or container (`/etc/resolv.conf`)"
     )]
     Unresolved,
     /// The remote does not respond.
     #[error("the remote cannot be reached")]
     Unreachable,
     /// The certificate or host key of the remote is not trusted.
-    #[error("the remote did not prove who it is: its certificate or host key is not trusted")]
+    #[error("the identity of the remote cannot be verified: its certificate or host key is not trusted")]
     Untrusted,
     /// Credentials are wrong or missing.
     #[error("the remote did not accept the credentials")]
     Refused,
     /// The private key for SSH cannot be read.
-    #[error("the file of WATCH_SCRIPT_GIT_SSH_KEY cannot be read")]
+    #[error("the file named by WATCH_SCRIPT_GIT_SSH_KEY cannot be read")]
     Key(#[source] io::Error),
     /// The remote exceeded the timeout.
     #[error("the remote took longer than SERVICE_GIT_TIMEOUT")]
     TooSlow,
     /// Too many bytes or objects, packed or unpacked.
     #[error(
-        "the remote sends more than {TRANSFER_BYTES_MAX} bytes or {TRANSFER_OBJECTS_MAX} objects, or what unpacks to \
-         more than {OBJECT_BYTES_MAX} bytes in one object or {UNPACKED_BYTES_MAX} in all"
+        "the remote sends more than {TRANSFER_BYTES_MAX} bytes or {TRANSFER_OBJECTS_MAX} objects, or objects that \
+         unpack to more than {OBJECT_BYTES_MAX} bytes each or {UNPACKED_BYTES_MAX} bytes in total"
     )]
     TooLarge,
     /// The worker process ended without a reply; the text says how.
-    #[error("the process that works on what the remote sends ended before its time: {0}")]
+    #[error("the process that handles data from the remote failed: {0}")]
     Worker(String),
     /// The remote responded, but not as a Git repository.
-    #[error("the remote did not answer as a git repository does")]
+    #[error("the remote did not respond like a git repository")]
     Failed(#[source] git2::Error),
     /// The remote refused a push.
     #[error("the remote refused the push")]
     PushRefused,
     /// A commit exceeds a limit on rule files.
-    #[error("the commit holds too much: {0}")]
+    #[error("the commit exceeds a limit: {0}")]
     OverLimit(String),
     /// The local clone cannot be read.
     #[error("the local clone is damaged")]

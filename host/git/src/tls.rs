@@ -15,11 +15,11 @@ pub fn authorities(named: Option<PathBuf>) -> Result<PathBuf, String> {
     {
         let named = named.display();
         return Err(format!(
-            "SSL_CERT_FILE names {named}, which is not there: the authorities of the system are trusted instead"
+            "SSL_CERT_FILE names {named}, which does not exist: the certificate authorities of the system are used instead"
         ));
     }
     openssl_probe::probe().cert_file.ok_or_else(|| {
-        "there is no file of certificate authorities, so that nobody is trusted: install `ca-certificates`, or name one with SSL_CERT_FILE"
+        "there is no file of certificate authorities, so no certificate is trusted: install `ca-certificates`, or name a file with SSL_CERT_FILE"
             .to_owned()
     })
 }

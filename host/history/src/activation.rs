@@ -140,7 +140,9 @@ impl Activation {
         for series in self.series.iter().filter_map(Weak::upgrade) {
             let out_of_reach = series.out_of_reach(before);
             if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
-                tracing::warn!("a series of the history had let go of too much; it is filled again");
+                tracing::warn!(
+                    "a series of the history had discarded transactions that are needed again; it is refilled"
+                );
                 fill(&series, series.columns(), source)?;
             }
         }

@@ -197,7 +197,7 @@ impl ExactSum {
         let (units, power) = self.in_doubles()?;
         #[expect(
             clippy::cast_precision_loss,
-            reason = "up to 2^53 nothing is lost; what is beyond is seen to be"
+            reason = "exact up to 2^53; the comparison below rejects larger values"
         )]
         let (n, max) = (n as f64, EXACT_MAX as f64);
         let denominator = power * n;
@@ -314,7 +314,7 @@ fn nearest(numerator: &BigInt, denominator: &BigUint) -> f64 {
     // The lowest bit records a remainder. It lies far below the rounding bit, so it only breaks ties.
     let kept = quotient.to_u128().unwrap_or(u128::MAX) | u128::from(!is_exact);
     let exponent = i32::try_from(-shift).unwrap_or(i32::MIN);
-    #[expect(clippy::cast_precision_loss, reason = "this is the one rounding")]
+    #[expect(clippy::cast_precision_loss, reason = "this is the only rounding")]
     let double = kept as f64 * 2_f64.powi(exponent);
     if numerator.sign() == Sign::Minus { -double } else { double }
 }

@@ -145,7 +145,7 @@ impl Key {
         self.n_spelled += u8::from(is_spelled);
         let mut head = head_of(text, is_spelled);
         while head >= 0x80 {
-            #[expect(clippy::cast_possible_truncation, reason = "the low seven bits are meant")]
+            #[expect(clippy::cast_possible_truncation, reason = "only the low seven bits are wanted")]
             self.bytes.push(head as u8 | 0x80);
             head >>= 7;
         }

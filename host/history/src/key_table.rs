@@ -87,7 +87,7 @@ mod in_use {
     pub(super) const AGAIN: u8 = 2;
 }
 
-const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket is one line of memory");
+const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket must fill one cache line");
 
 impl KeyTable {
     pub(super) fn new(layout: Arc<Layout>, spill: &Arc<Spill>) -> Self {
@@ -472,7 +472,7 @@ impl KeyTable {
     }
 
     fn mark_in_doubt(&mut self, error: SpillError) {
-        tracing::error!(error = %error, "the history is not sure any more what a series holds");
+        tracing::error!(error = %error, "a series of the history may be incomplete");
         self.is_unsure = Some(error);
     }
 }

@@ -103,7 +103,7 @@ pub enum HistoryError {
     Filter(#[from] FilterError),
     /// The query needs one series more than the limit allows.
     #[error(
-        "the rules in force ask for equality of more than {SERIES_MAX} different sets of fields; one more: `{}`",
+        "the rules in force compare more than {SERIES_MAX} different sets of fields for equality; the set beyond the limit is `{}`",
         join(fields)
     )]
     TooManySeries {
@@ -257,7 +257,7 @@ impl History {
     pub fn restore_item(&self, item: PastItem<'_>) {
         let mut admission = self.admission.lock();
         let sequence = item.sequence();
-        assert!(sequence > admission.settled(), "what is kept is restored in order: {sequence}");
+        assert!(sequence > admission.settled(), "steps must be restored in sequence order: {sequence}");
         let orphans = admission.restore(item);
         drop(admission);
         drop(orphans);

@@ -9,10 +9,10 @@ pub enum LookupError {
     #[error(transparent)]
     Spill(#[from] SpillError),
     /// The window includes discarded transactions; see [`History::forget`](super::History::forget).
-    #[error("the window reaches back to a time of which not every transaction is kept in memory any more")]
+    #[error("the window includes transactions that are no longer kept in memory")]
     Forgotten,
     /// The query would have to read more transactions than the caller allows.
-    #[error("more transactions have to be looked at one by one than the question may take")]
+    #[error("the query would have to read more transactions one by one than it is allowed to")]
     TooManyRows,
 }
 

@@ -227,7 +227,7 @@ impl Restoration<'_> {
             let mut n_rows = 0;
             // Batches come in order, because the readers take turns.
             for (number, reader) in (0..n_batches).zip(readers.iter().cycle()) {
-                let gone = |_| PastError { reason: "a thread that reads them died".into() };
+                let gone = |_| PastError { reason: "a reader thread ended unexpectedly".into() };
                 let batch = reader.recv().map_err(gone).flatten()?;
                 self.put_in(&batch, targets);
                 n_rows += batch.iter().filter(|(_, step)| step.is_accepted()).count() as u64;
@@ -305,7 +305,7 @@ impl RestorationTarget {
 /// Removes a rejected snapshot before anything is admitted. Its sequence numbers may be reused for other transactions,
 /// and it must not look valid then.
 fn refuse(snapshot: Option<&Path>, error: &SnapshotError) {
-    tracing::warn!(%error, "the snapshot of the history is not used; everything is read from the store");
+    tracing::warn!(%error, "the history snapshot is not used; the history is rebuilt from the store");
     if let Some(path) = snapshot
         && let Err(error) = std::fs::remove_file(path)
     {

@@ -132,7 +132,7 @@ impl ScopePlan {
 
     /// Adds the series, and the places of its columns there.
     pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
-        debug_assert_eq!(&self.spec, series.spec(), "the series is the one of the plan");
+        debug_assert_eq!(&self.spec, series.spec(), "the series must match the plan");
         series.widen(self.window.micros());
         Scope { plan: self, series, places }
     }

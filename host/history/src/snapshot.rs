@@ -42,10 +42,10 @@ pub enum SnapshotError {
         source: io::Error,
     },
     /// The file is not a snapshot.
-    #[error("it is no snapshot of a history")]
+    #[error("it is not a snapshot of a history")]
     Foreign,
     /// Another version of this service wrote the file.
-    #[error("it has form {found}, this version of the service knows {known}")]
+    #[error("it has format version {found}; this version of the service supports {known}")]
     Version {
         /// Version of the file.
         found: u32,
@@ -53,7 +53,7 @@ pub enum SnapshotError {
         known: u32,
     },
     /// The file is damaged.
-    #[error("it is damaged: {what} is not what was written")]
+    #[error("it is damaged: {what} is invalid")]
     Damaged {
         /// The damaged part.
         what: &'static str,
@@ -62,7 +62,7 @@ pub enum SnapshotError {
     #[error("it was made from another store")]
     OtherStore,
     /// The store ends before the snapshot.
-    #[error("the store ends at {last}, before its end at {through}")]
+    #[error("the store ends at {last}, before the end of the snapshot at {through}")]
     Rewound {
         /// Last number of the snapshot.
         through: Sequence,
@@ -73,19 +73,19 @@ pub enum SnapshotError {
     #[error("the store does not hold the transactions it was made from")]
     OtherRows,
     /// The store holds a different number of transactions up to the end of the snapshot.
-    #[error("the store does not hold as many transactions as it was made from")]
+    #[error("the store does not hold the same number of transactions as the snapshot")]
     Miscounted,
     /// The store has no summary to compare with.
-    #[error("there is nothing to compare it with")]
+    #[error("the store has no summary to compare it with")]
     NoTestimony,
     /// The store cannot be read.
     #[error(transparent)]
     Past(#[from] PastError),
     /// Something was retracted during the write.
-    #[error("something was taken back while it was written")]
+    #[error("a transaction was retracted while it was written")]
     TakenBack,
     /// The caller cancelled it.
-    #[error("it was given up")]
+    #[error("it was cancelled")]
     GivenUp,
 }
 

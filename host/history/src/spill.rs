@@ -44,7 +44,7 @@ const LIMIT_SHARE: usize = 64;
 
 /// The reason the spill file cannot be created, written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the spill file fails: {reason}")]
+#[error("the spill file cannot be used: {reason}")]
 pub struct SpillError {
     /// Message of the operating system.
     pub reason: String,
@@ -291,7 +291,7 @@ fn ask_again<T, E>(miss: SpillMiss<E>, ask: &mut dyn FnMut() -> Result<T, SpillM
 }
 
 fn nowhere() -> SpillError {
-    SpillError { reason: "there is none".into() }
+    SpillError { reason: "it does not exist".into() }
 }
 
 #[cfg(test)]

@@ -349,7 +349,7 @@ impl Timeline {
             // Lost runs are never changed, only read.
             if body.open(|extent| account.read(extent))?.open().contains(place) {
                 return Err(SpillError {
-                    reason: "a transaction is among those that could not be read back".into(),
+                    reason: "a transaction is in a part that could not be read back".into(),
                 });
             }
         }

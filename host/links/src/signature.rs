@@ -60,7 +60,7 @@ pub enum SignatureError {
     #[error("the request is not signed")]
     Missing,
     /// No key produces this signature for the body.
-    #[error("the signature is not one of this request under a key that is known here")]
+    #[error("the signature does not match the request under any known key")]
     Invalid,
     /// The signature is correct, but its time is out of tolerance.
     #[error("the request was signed more than {TOLERANCE_SECONDS} seconds before or after now")]

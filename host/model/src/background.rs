@@ -28,7 +28,7 @@ pub async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
         let _runtime = runtime.enter();
         answer.send(work()).ok();
     })?;
-    answered.await.map_err(|_| io::Error::other("a thread in the background ended early"))
+    answered.await.map_err(|_| io::Error::other("a background thread ended unexpectedly"))
 }
 
 /// Maximum time between two yields. Reading the clock takes less than a thousandth of it.

@@ -87,7 +87,7 @@ pub enum AlertingError {
         source: PeerAddressError,
     },
     /// The secret is malformed.
-    #[error("`{name}` cannot be used: behind `whsec_` it takes base64")]
+    #[error("`{name}` cannot be used: the part after `whsec_` must be base64")]
     Secret {
         /// The name of the variable.
         name: &'static str,
@@ -163,7 +163,7 @@ impl Alerting {
         match Alert::of(transaction, assessment, self.inner.threshold) {
             Ok(alert) => alert.map(Arc::new),
             Err(error) => {
-                tracing::error!(error = %error, "an alert cannot be written down");
+                tracing::error!(error = %error, "an alert cannot be serialized");
                 None
             }
         }
@@ -223,7 +223,7 @@ impl Delivery {
         let Some((running, stop)) = self.running else { return };
         drop(stop);
         if let Err(error) = running.await {
-            tracing::error!(error = %ErrorChain(&error), "the delivery of alerts did not end well");
+            tracing::error!(error = %ErrorChain(&error), "the alert delivery task failed");
         }
     }
 }
@@ -255,7 +255,9 @@ fn outbox(
     let name = "ALERT_WEBHOOK_SECRET";
     let keys = settings.secret.as_ref().map(|secret| signing_keys(name, secret)).transpose()?;
     if keys.is_none() {
-        tracing::warn!("alerts are not signed: nobody can tell them from others; set ALERT_WEBHOOK_SECRET");
+        tracing::warn!(
+            "alerts are not signed, so receivers cannot verify their origin; set ALERT_WEBHOOK_SECRET"
+        );
     }
     let endpoints = Arc::new(Endpoints::new(addresses, Arc::clone(&deps.metrics)));
     let arrived = Arc::new(Notify::new());
@@ -283,7 +285,7 @@ fn address(
     let address =
         PeerAddress::read(url, token, protocol).map_err(|source| AlertingError::Address { name, source })?;
     if address.is_in_the_clear() {
-        tracing::warn!(variable = name, %address, "what is sent there can be read on the way");
+        tracing::warn!(variable = name, %address, "messages to this address are not encrypted");
     }
     Ok(address)
 }

@@ -146,7 +146,7 @@ pub enum AuditError {
     #[error(transparent)]
     Spill(#[from] SpillError),
     /// The history cannot serve the queries of a rule set.
-    #[error("the questions of rule set {version} cannot be asked: {source}")]
+    #[error("the history cannot serve the queries of rule set {version}: {source}")]
     Questions {
         /// The version of the rule set.
         version: u64,
@@ -157,7 +157,7 @@ pub enum AuditError {
     #[error("modules cannot be compiled now: {0}")]
     Compiler(String),
     /// The task that reads the store failed; this is a bug.
-    #[error("the store is not read any more")]
+    #[error("the task that reads the store failed")]
     Reader,
 }
 

@@ -144,7 +144,7 @@ pub enum GitSyncError {
     #[error(transparent)]
     Intake(#[from] IntakeError),
     /// The text is not a valid branch name.
-    #[error("this cannot be the name of a branch")]
+    #[error("this is not a valid branch name")]
     Branch,
     /// The text is not a valid commit message.
     #[error("a message is a text of 1 to {MESSAGE_BYTES_MAX} bytes without control characters")]
@@ -157,12 +157,12 @@ pub enum GitSyncError {
     NotConfigured,
     /// The remote's branch does not contain the commit in force.
     #[error(
-        "the remote's history was rewritten: its branch does not follow the commit whose rules are in force"
+        "the remote's history was rewritten: its branch does not contain the commit whose rules are in force"
     )]
     HistoryRewritten,
     /// The default branch changed to one that is not the renamed previous branch.
     #[error(
-        "the repository's own choice is the branch `{to}` now, and `{from}` is followed: {why}; name one of them with \
+        "the default branch of the repository is now `{to}`, but `{from}` is followed: {why}; name one of them with \
          WATCH_SCRIPT_GIT_BRANCH"
     )]
     BranchMoved {
@@ -180,7 +180,7 @@ pub enum GitSyncError {
     #[error("the work tree has changes: {}", first_of(.0))]
     Dirty(Vec<String>),
     /// The task of the operation panicked.
-    #[error("the operation did not come to its end")]
+    #[error("the operation was aborted by an internal error")]
     Broken,
 }
 

@@ -160,7 +160,7 @@ pub enum IntakeError {
         n_required: usize,
     },
     /// Lists of a commit are refused, so the whole commit is held back.
-    #[error("the commit is held back whole, since lists of it are refused: {}", first_of(.0))]
+    #[error("the whole commit is held back, because some of its lists are refused: {}", first_of(.0))]
     ListsRefused(Vec<FailedScript>),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
@@ -183,7 +183,7 @@ pub enum IntakeError {
     #[error("there is no list `{0}`")]
     ListNotFound(String),
     /// The lists would exceed their maximum number or total size.
-    #[error("no more than {LISTS_MAX} lists, and no more bytes of them, can be in force at once")]
+    #[error("the maximum of {LISTS_MAX} lists, or of their total size, would be exceeded")]
     TooManyLists,
     /// The data is not a list, or its name is invalid.
     #[error("{0}")]

@@ -86,9 +86,9 @@ enum LedgerSyncError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("rows of the ledger were not taken: {0}")]
+    #[error("rows of the ledger were not accepted: {0}")]
     Monitor(#[from] MonitorError),
-    #[error("too many entries of the ledger wait for their parent, or have a dead letter")]
+    #[error("too many entries of the ledger wait for their parent, or are dead letters")]
     TooManyWait,
     #[error("the service stops")]
     Stopping,

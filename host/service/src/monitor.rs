@@ -144,7 +144,7 @@ pub enum MonitorError {
     #[error("the service is starting; its history is not complete yet")]
     Starting,
     /// The history has reached its memory limit.
-    #[error("the history is over its memory limit, and no more of it can leave memory; try again later")]
+    #[error("the history is over its memory limit and cannot be moved to disk; try again later")]
     HistoryFull,
     /// The service is stopping.
     #[error("the service is stopping; try again")]
@@ -362,7 +362,7 @@ impl TransactionPipeline {
                 Some(_) => Err(conflict(&known, |first| transaction.difference_from(first))),
             },
             Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "the store cannot be asked for a transaction");
+                tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 Err(MonitorError::Unavailable)
             }
         };
@@ -416,7 +416,7 @@ impl TransactionPipeline {
                     place.fill(Commit { record, announcement, completion });
                 }
                 // Dropping `place` takes the number back; dropping the pending entry notifies the callers.
-                Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
+                Err(error) => tracing::error!(error = %error, "an assessment cannot be serialized"),
             }
         });
         self.deps.pool.submit(EvaluationJob { rule_set, transaction, as_of, done });

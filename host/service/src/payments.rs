@@ -124,8 +124,8 @@ pub enum OpenError {
     Store(#[from] StoreError),
     /// Another ledger filled the store.
     #[error(
-        "the payments of this store were told by a ledger with LEDGER_KIND={kind} and LEDGER_IDENTITY={identity}, and would count \
-         twice as others: set these two, or begin with an empty data directory"
+        "the payments in this store come from a ledger with LEDGER_KIND={kind} and LEDGER_IDENTITY={identity}, and would count \
+         twice under other values: set these two, or start with an empty data directory"
     )]
     OtherKind {
         /// The kind of that ledger.
@@ -305,7 +305,7 @@ impl Payments {
                 Err(error) => Err(error),
             };
             if let Err(error) = looked {
-                tracing::warn!(error = %ErrorChain(&error), "entries of the ledger that wait cannot be looked after");
+                tracing::warn!(error = %ErrorChain(&error), "waiting entries of the ledger cannot be checked");
             }
         }
     }
@@ -366,7 +366,7 @@ impl PaymentsInner {
         tracing::warn!(
             transaction.id = %letter.transaction_id.escape_debug(),
             reason = letter.reason,
-            "what the ledger told cannot be taken; it has a dead letter"
+            "a report of the ledger cannot be accepted; it is kept as a dead letter"
         );
         let digest = letter.digest;
         let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };

@@ -135,7 +135,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Links(#[from] AlertingError),
     /// The committer ended unexpectedly; an internal error.
-    #[error("transactions cannot be committed any more")]
+    #[error("transactions can no longer be committed")]
     Committer,
     /// The system provides no thread or socket.
     #[error(transparent)]
@@ -289,7 +289,7 @@ fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
     let socket = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
     if !settings.host.is_loopback() {
-        tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
+        tracing::warn!(%address, "the service listens beyond loopback, and its interface has no authentication");
     }
     Ok(socket)
 }

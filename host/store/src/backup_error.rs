@@ -22,13 +22,13 @@ pub enum BackupError {
         path: PathBuf,
     },
     /// The target lies in the data directory, where a backup would be lost with the store.
-    #[error("`{}` lies in the data directory: a backup belongs elsewhere", path.display())]
+    #[error("`{}` is inside the data directory; write the backup elsewhere", path.display())]
     Inside {
         /// The file.
         path: PathBuf,
     },
     /// The target exists; nothing is overwritten.
-    #[error("`{}` is there already and is not overwritten", path.display())]
+    #[error("`{}` already exists and is not overwritten", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -40,15 +40,15 @@ pub enum BackupError {
         path: PathBuf,
     },
     /// The data directory is not empty.
-    #[error("`{}` is there: a backup is restored only where nothing is; move it away first", path.display())]
+    #[error("`{}` already exists, and a backup never replaces data; move it away first", path.display())]
     Occupied {
         /// The existing path.
         path: PathBuf,
     },
     /// The database has a write-ahead log, which may hold its last commits.
     #[error(
-        "`{}` lies beside it: this is a database in use, or one that was copied by hand, and no backup; \
-         `tollgate backup` makes one",
+        "`{}` exists beside it: this is a database in use, or one that was copied by hand, not a backup; \
+         make one with `tollgate backup`",
         path.display()
     )]
     Log {

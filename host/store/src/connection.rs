@@ -190,7 +190,7 @@ impl Schema {
             Self::Newer(found) => {
                 Err(StoreError::NewerSchema { path: path.to_owned(), found, known: Self::known() })
             }
-            Self::Altered => Err(StoreError::corrupt("its schema is not one this service made")),
+            Self::Altered => Err(StoreError::corrupt("its schema was not created by this service")),
         }
     }
 }

@@ -32,8 +32,8 @@ pub enum StoreError {
     },
     /// The database has a write-ahead log, and its directory is read-only.
     #[error(
-        "a log lies beside the database in `{}`, for which SQLite has to write there even to read: mount it writable, or read a copy of \
-         the directory",
+        "the database in `{}` has a write-ahead log, which SQLite cannot read without write access to the directory: mount it writable, \
+         or read a copy of it",
         path.display()
     )]
     Log {
@@ -62,7 +62,7 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// A newer version of this service made the database.
-    #[error("`{}` has schema {found}, this version of the service knows up to {known}", path.display())]
+    #[error("`{}` has schema {found}, this version of the service supports schemas up to {known}", path.display())]
     NewerSchema {
         /// The file.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum StoreError {
     },
     /// The database is opened read-only, and an older version of this service made it.
     #[error(
-        "`{}` has schema {found}, this version of the service reads {known}; start the service on it once", path.display()
+        "`{}` has schema {found}, this version of the service reads {known}; start the service once to upgrade it", path.display()
     )]
     OlderSchema {
         /// The file.
@@ -84,7 +84,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The database file was removed or replaced while it was open.
-    #[error("`{}` is not the file that was opened any more", path.display())]
+    #[error("`{}` was removed or replaced after it was opened", path.display())]
     Missing {
         /// The original path.
         path: PathBuf,
@@ -99,7 +99,7 @@ pub enum StoreError {
         source: Option<ErrorSource>,
     },
     /// The record contradicts stored data. Nothing was written.
-    #[error("the record contradicts what is stored: {what}")]
+    #[error("the record contradicts stored data: {what}")]
     Conflict {
         /// A description of the contradiction.
         what: String,
@@ -155,7 +155,7 @@ impl StoreError {
         match error {
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
             error => StoreError::Corrupt {
-                what: "its schema is not one this service made".to_owned(),
+                what: "its schema was not created by this service".to_owned(),
                 source: Some(error.into()),
             },
         }
@@ -192,7 +192,7 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::PoolTimedOut => StoreError::Busy { source: error.into() },
             sqlx::Error::PoolClosed => StoreError::Closed,
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => StoreError::Corrupt {
-                what: "a value has another type".to_owned(),
+                what: "a value has an unexpected type".to_owned(),
                 source: Some(error.into()),
             },
             _ => StoreError::Unavailable { source: error.into() },

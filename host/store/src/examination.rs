@@ -93,7 +93,7 @@ impl UnlockedRead {
         if check_quiet(&self.data_dir)? && modified(&self.data_dir)? == self.was {
             return Ok(());
         }
-        Err(StoreError::Busy { source: "a service started meanwhile".into() })
+        Err(StoreError::Busy { source: "a service was started during the read".into() })
     }
 }
 
@@ -119,19 +119,19 @@ async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFindi
         vec![StoreFinding::of("integrity", "every page and every index", faults(&mut moment).await?)];
     found.push(StoreFinding::of(
         "references",
-        "every row that is named is there",
+        "every row that is referenced exists",
         dangling(&mut moment).await?,
     ));
     let known = Schema::known();
     let (is_current, schema) = match Schema::of(&mut moment).await? {
         Schema::Current(version) => (true, Ok(format!("version {version}"))),
         Schema::Older(version) => {
-            (false, Ok(format!("version {version}; the next start brings it up to {known}")))
+            (false, Ok(format!("version {version}; the next start upgrades it to {known}")))
         }
         Schema::Newer(version) => {
-            (false, Err(format!("version {version}, this program knows up to {known}: use a newer one")))
+            (false, Err(format!("version {version}, this program supports up to {known}: use a newer one")))
         }
-        Schema::Altered => (false, Err("it is not one this service made".to_owned())),
+        Schema::Altered => (false, Err("it was not created by this service".to_owned())),
     };
     found.push(StoreFinding { what: "schema", result: schema });
     // An older schema may lack tables or columns.
@@ -161,7 +161,7 @@ async fn dangling(connection: &mut SqliteConnection) -> Result<Vec<String>, Stor
             .fetch_all(connection)
             .await?;
     let words = |(table, parent): (String, String)| {
-        format!("rows of {table} name rows of {parent} that are not there")
+        format!("rows of {table} refer to rows of {parent} that do not exist")
     };
     Ok(rows.into_iter().take(FAULTS_MAX).map(words).collect())
 }

@@ -23,10 +23,10 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
         Err(source) => return Err(StoreError::Directory { path: path.to_owned(), source }),
     }
     if !header.starts_with(MAGIC) {
-        return foreign("it is no SQLite database");
+        return foreign("it is not an SQLite database");
     }
     if header.get(APPLICATION_ID_AT) != Some(&APPLICATION_ID[..]) {
-        return foreign("another program made it");
+        return foreign("another program created it");
     }
     Ok(())
 }

@@ -195,7 +195,7 @@ async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntr
             (false, ..) => PaymentState::Awaited,
             (true, None, None) => PaymentState::Moved,
             (true, Some(Some(held)), Some(Some(settled))) => PaymentState::Held(Hold { held, settled }),
-            _ => return Err(StoreError::corrupt("a hold of a ledger is no number")),
+            _ => return Err(StoreError::corrupt("the amount of a ledger hold is not a number")),
         };
         let text = |place| row.try_get::<&str, _>(place);
         Ok(LedgerEntry { entry: text(0)?.into(), transaction_id: text(1)?.into(), standing })

@@ -110,7 +110,7 @@ fn show_update(
 
 fn parse(sequence: Sequence, body: &str) -> Result<Transaction, PastError> {
     Transaction::from_stored(body)
-        .map_err(|error| PastError { reason: format!("the one with sequence number {sequence}: {error}") })
+        .map_err(|error| PastError { reason: format!("the row with sequence number {sequence}: {error}") })
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> PastError {

@@ -186,9 +186,9 @@ pub(super) fn fingerprint_of(bytes: &[u8]) -> Result<Fingerprint, StoreError> {
 
 pub(super) fn stored(number: u64) -> Result<i64, StoreError> {
     i64::try_from(number)
-        .map_err(|_| StoreError::Conflict { what: format!("{number} is more than the store can count to") })
+        .map_err(|_| StoreError::Conflict { what: format!("{number} is larger than the store can hold") })
 }
 
 pub(super) fn read(number: i64) -> Result<u64, StoreError> {
-    u64::try_from(number).map_err(|_| StoreError::corrupt(format!("{number} counts something")))
+    u64::try_from(number).map_err(|_| StoreError::corrupt(format!("a count is negative: {number}")))
 }

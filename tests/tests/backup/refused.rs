@@ -65,9 +65,9 @@ fn a_backup_overwrites_nothing_and_goes_elsewhere() {
     fs::write(&file, "the only copy of something").unwrap();
     check_refused(&backup(&home, &file), "is not overwritten");
     assert_eq!(fs::read(&file).unwrap(), b"the only copy of something");
-    check_refused(&backup(&home, &home.data().join("backup")), "a backup belongs elsewhere");
+    check_refused(&backup(&home, &home.data().join("backup")), "write the backup elsewhere");
     fs::create_dir(home.data().join("backups")).unwrap();
-    check_refused(&backup(&home, &home.data().join("backups/b")), "a backup belongs elsewhere");
+    check_refused(&backup(&home, &home.data().join("backups/b")), "write the backup elsewhere");
     fs::remove_dir(home.data().join("backups")).unwrap();
     check_refused(&backup(&home, &home.at("no/such/folder/b")), "no/such/folder");
     check_refused(&backup(&Home::new(), &home.at("empty")), "there is no database");
@@ -116,8 +116,8 @@ fn what_is_no_whole_backup_is_not_restored() {
     damaged[middle..middle + 4096].fill(0xaa);
     for (content, words) in [
         (b"".as_slice(), "it is too short"),
-        (&b"words ".repeat(100), "no SQLite database"),
-        (&of_another_program, "another program made it"),
+        (&b"words ".repeat(100), "not an SQLite database"),
+        (&of_another_program, "another program created it"),
         (&damaged, "damaged"),
         (&whole[..whole.len() / 2], "damaged"),
     ] {

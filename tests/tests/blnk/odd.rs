@@ -107,7 +107,7 @@ fn what_could_not_be_taken_is_taken_again_when_it_can_be() {
     let letter = service.get("/ledger/dead-letters").expect(200)["dead_letters"][0].clone();
     assert_eq!((&letter["is_event"], &letter["transaction_id"]), (&json!(true), &json!(id(1))));
     let path = format!("/ledger/dead-letters/{}/replay", letter["id"]);
-    assert!(service.post(&path, &json!({})).text().contains("cannot be taken (too_many_keys)"));
+    assert!(service.post(&path, &json!({})).text().contains("cannot be processed (too_many_keys)"));
     assert_eq!(dead(&service), ["too_many_keys"]);
     drop(service.stop());
     home.set("SERVICE_OBJECT_KEYS_MAX", "2000");
@@ -154,7 +154,7 @@ fn a_child_whose_parent_does_not_come_is_taken_and_is_joined_when_it_comes_after
     let service = Service::start(&home);
     for child in [settling(2, "APPLIED", 100, 1), settling(4, "APPLIED", 40, 3), settling(6, "VOID", 100, 5)]
     {
-        assert!(tell_entry(&service, &child).text().contains("is kept until"));
+        assert!(tell_entry(&service, &child).text().contains("is held until"));
         assert_eq!(service.transaction(child["transaction_id"].as_str().unwrap()).status, 404);
     }
     service.until("they are taken", || {

@@ -119,7 +119,7 @@ fn a_system_without_files_stops_nobody_who_is_in_and_is_asked_again_in_peace() {
     let mut waiting = Wire::connect(service.address());
     waiting.send(&request);
     let said = service.log().wait_for(Duration::from_secs(20), |line| {
-        line.contains("the system gives no connection").then_some(())
+        line.contains("cannot accept client connections").then_some(())
     });
     said.expect("the log says so");
     for _ in 0..100 {

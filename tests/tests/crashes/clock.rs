@@ -269,7 +269,7 @@ fn what_a_clock_far_ahead_let_go_of_is_asked_for_in_vain_and_then_read_again() {
     service.until("the history has let go", || bytes() < before);
     clock.set_apart(TimeDelta::zero());
     let (mut n_failed, mut number) = (0, 0);
-    let is_told = |line: &String| line.contains("had let go of too much");
+    let is_told = |line: &String| line.contains("had discarded transactions");
     loop {
         let is_filled = service.log().lines().iter().any(is_told);
         let verdict = ask(&format!("second-{number}"), &format!("s-{number}"));

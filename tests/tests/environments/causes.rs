@@ -26,10 +26,10 @@ fn variables_that_are_not_heeded_or_lead_nowhere_are_told() {
     check_environment(
         "HTTPS_PROXY",
         "http://127.0.0.1:9",
-        "these are set and not used",
-        "warning  proxy: HTTPS_PROXY: not used",
+        "proxy settings are ignored",
+        "warning  proxy: HTTPS_PROXY: ignored",
     );
-    let missing = "SSL_CERT_FILE names /nowhere.pem, which is not there";
+    let missing = "SSL_CERT_FILE names /nowhere.pem, which does not exist";
     check_environment("SSL_CERT_FILE", "/nowhere.pem", missing, &format!("warning  authorities: {missing}"));
 }
 
@@ -72,7 +72,7 @@ fn a_store_on_a_disk_that_cannot_be_written_is_backed_up_and_audited() {
     for command in [&["backup", backup.as_str()][..], &["audit", "replay"]] {
         let (code, said) = read_only(command);
         assert!(
-            code != Some(0) && said.contains("for which SQLite has to write there even to read"),
+            code != Some(0) && said.contains("which SQLite cannot read without write access"),
             "{command:?}: {said}"
         );
     }

@@ -106,7 +106,7 @@ fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
     }
     let service = Service::start(&home);
     let ready = service.get("/readyz").text();
-    assert!(ready.contains(&format!("the control group leaves {mib} MiB")), "{ready}");
+    assert!(ready.contains(&format!("the control group allows {mib} MiB")), "{ready}");
     let answers = pay(&service, 0..n_payments, n_accounts);
     let (resident, most) = tollgate_tests::process::resident_kib(innermost(&service));
     println!("{mib} MiB: {answers:?}, resident {} MiB, at most {} MiB", resident >> 10, most >> 10);

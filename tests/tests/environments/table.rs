@@ -267,7 +267,7 @@ fn no_memory_that_can_be_executed() {
 #[test]
 fn filters_of_system_calls() {
     let unit = of_unit("SystemCallFilter");
-    let died = "ended by SIGSYS while raising its walls";
+    let died = "ended by SIGSYS while setting up confinement";
     check_filter(
         "@system-service, killed otherwise",
         "@system-service",
@@ -287,7 +287,7 @@ fn filters_of_system_calls() {
         &unit,
         &["landlock_create_ruleset"],
         Otherwise::Refuse,
-        &Works("degraded: Landlock missing (the kernel has none, or a filter"),
+        &Works("degraded: Landlock missing (the kernel does not support it, or a system call filter"),
     );
     check_filter(
         "no setpriority",
@@ -306,7 +306,7 @@ fn file_systems_of_the_kernel_that_are_not_mounted() {
         has_bwrap(),
         before,
         &[],
-        &JudgesAlone("there is no /proc, by which this program finds itself: mount it"),
+        &JudgesAlone("there is no /proc, which this program needs to find its own executable: mount it"),
     );
     let before = "exec bwrap --die-with-parent --bind / / --proc /proc --tmpfs /dev --";
     check("no /dev", has_bwrap(), before, &[], &Works("\"confinement\":\"ok: Landlock "));
@@ -335,7 +335,7 @@ fn a_data_directory_that_cannot_be_written() {
         can_be_made,
         home,
         &[],
-        &DoesNotStart("give the user of the service the right to it"),
+        &DoesNotStart("give the user of the service access to it"),
     );
 }
 

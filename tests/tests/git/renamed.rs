@@ -118,7 +118,7 @@ fn a_repository_without_a_choice_keeps_the_last_good_rules() {
     choose(&stage.upstream, "main");
     let refused = service.post("/git/sync", &json!({}));
     assert_eq!(refused.code(), "git_branch_not_found");
-    assert!(refused.text().contains("HEAD leads nowhere"), "{}", refused.text());
+    assert!(refused.text().contains("HEAD refers to a missing branch"), "{}", refused.text());
     assert!(standing(&service, "git").starts_with("degraded: "));
     assert_eq!(in_force(&service), ["a"]);
 }

@@ -73,7 +73,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
     assert_eq!(n_held(&folder.to_string_lossy()) + 4, held.len(), "{held:?}");
     // The password is in the service's memory only.
     assert!(!memory(worker).windows(6).any(|six| six == b"canary"), "the worker does not know the password");
-    let is_walled = service.log().lines().iter().any(|line| line.contains("git has its own process"));
+    let is_walled = service.log().lines().iter().any(|line| line.contains("git runs in a separate process"));
     assert!(is_walled, "it is said which walls there are");
     server.set_mood(Mood::Fine);
     assert!(syncing.join().unwrap().is_some());

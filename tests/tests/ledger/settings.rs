@@ -45,7 +45,7 @@ fn a_table_that_does_not_do_is_named_with_what_to_do_and_found_when_it_does() {
     check_said(&service, &["no column \"amount\"", "LEDGER_COLUMNS", "amount=column"]);
     bank.sql("DROP TABLE transactions;");
     bank.sql(&TABLE.replace("amount numeric", "amount money"));
-    check_said(&service, &["\"amount\"", "of type money", "numeric", "LEDGER_COLUMNS"]);
+    check_said(&service, &["\"amount\"", "has type money", "numeric", "LEDGER_COLUMNS"]);
     bank.sql("DROP TABLE transactions;");
     bank.sql(TABLE);
     bank.sql("REVOKE SELECT ON transactions FROM reader;");

@@ -71,7 +71,10 @@ fn a_list_that_never_was_good_makes_its_rules_fail() {
         let answer = service.inject(&sample::transaction("t"));
         assert_eq!(answer.at("/verdict"), "review", "{words}");
         assert_eq!(answer.at("/failures/0/failure"), "list", "{words}");
-        assert!(check_of(&service, "lists").starts_with("degraded: nobody set `$watched`"), "{words}");
+        assert!(
+            check_of(&service, "lists").starts_with("degraded: these lists are not set: `$watched`"),
+            "{words}"
+        );
         assert!(is_ready(&service), "{words}");
     }
 }

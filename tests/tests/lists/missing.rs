@@ -38,7 +38,7 @@ fn each_fails_and_no_other_does() {
     assert!(failures.iter().all(|failed| failed["failure"] == "list"), "{failures:?}");
     assert_eq!(answer.triggered(), ["high"]);
     let lists = service.get("/readyz").at("/checks/lists");
-    let expected = "degraded: nobody set `$nowhere`; 6 rules that name them fail, since ";
+    let expected = "degraded: these lists are not set: `$nowhere`; 6 rules that name them fail, since ";
     assert!(lists.as_str().is_some_and(|word| word.starts_with(expected)), "{lists}");
     assert_eq!(put(&service, "nowhere", &json!([])).status, 201);
     let answer = judge("t2");

@@ -150,7 +150,7 @@ fn rule_sets_that_were_changed_are_found() {
         1,
     );
     assert_eq!(found(&replayed).len(), 3 * N, "{replayed:#?}");
-    assert!(replayed.findings.iter().all(|finding| says(finding, "`watched` is not what its digest says")));
+    assert!(replayed.findings.iter().all(|finding| says(finding, "`watched` does not match its digest")));
     // A replaced list.
     let other = "UPDATE rule_set_lists SET list_digest = (SELECT list_digest FROM rule_set_lists WHERE name = 'other') \
                  WHERE name = 'watched'";

@@ -123,21 +123,21 @@ fn one_that_cannot_be_believed_is_named_and_everything_is_read() {
                 bytes[middle] ^= 4;
                 bytes
             },
-            "is not what was written",
+            "is invalid",
         ),
         (
             &|mut bytes| {
                 bytes.truncate(bytes.len() - 9);
                 bytes
             },
-            "its end is not what was written",
+            "its end is invalid",
         ),
         (&|_| foreign.clone(), "another store"),
         (
             &|_| {
                 b"a text that somebody put there, long enough to be looked at as if it were the head of a snapshot of a history".to_vec()
             },
-            "no snapshot",
+            "not a snapshot",
         ),
         (&|_| Vec::new(), "its head"),
     ];
@@ -147,7 +147,7 @@ fn one_that_cannot_be_believed_is_named_and_everything_is_read() {
         let service = Service::start(&home);
         check_restored(&service, 0, 2 * LIMIT - 1 + 2 * round);
         let fields =
-            line(&service, "the snapshot of the history is not used; everything is read from the store");
+            line(&service, "the history snapshot is not used; the history is rebuilt from the store");
         assert!(fields["error"].as_str().unwrap_or_default().contains(reason), "{fields} and not `{reason}`");
         check_judged(&service, round);
         service.stop();
@@ -171,7 +171,7 @@ fn one_of_a_later_time_than_the_store_is_not_believed_then_or_ever_after() {
     let later = fs::read(snapshot(&home)).unwrap();
     let service = Service::start(&home);
     check_restored(&service, 0, n_rows);
-    let fields = line(&service, "the snapshot of the history is not used; everything is read from the store");
+    let fields = line(&service, "the history snapshot is not used; the history is rebuilt from the store");
     assert!(fields["error"].as_str().unwrap_or_default().contains("the store ends at"), "{fields}");
     assert!(!snapshot(&home).exists());
     check_judged(&service, 0);

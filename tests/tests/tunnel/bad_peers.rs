@@ -75,7 +75,7 @@ fn one_that_gives_no_sign_of_life_is_given_up() {
     let mut home = home(&dashboard.url());
     home.set("TUNNEL_HEARTBEAT", "200ms");
     let service = Service::start(&home);
-    until_down(&service, "no sign of life for 400 ms");
+    until_down(&service, "the dashboard did not respond for 400 ms");
     block(&service, "t");
     assert!(dashboard.wait_for_connections(3), "it is tried again");
 }

@@ -70,10 +70,10 @@ fn a_refusal_lists_the_checks_and_saves_nothing() {
         check_refused(&service.upload("", &module), words);
     }
     let above = modules::above(1);
-    check_refused(&service.upload(&query("a"), &modules::rule("a", 1)), "manifest already");
+    check_refused(&service.upload(&query("a"), &modules::rule("a", 1)), "already has a manifest");
     for (query, words) in [
         ("name=a", "`verdict` is missing"),
-        ("name=a&name=b", "`name` is there twice"),
+        ("name=a&name=b", "`name` occurs twice"),
         ("title=a", "no parameter `title`"),
         ("name=%", "percent-encoded"),
         ("name=a&verdict=maybe&score=0&reason=r", "`verdict`"),
@@ -99,9 +99,13 @@ fn check_says_what_a_module_is_or_why_it_is_not_let_in() {
     home.write_rule("good.wasm", modules::rule("large", 5));
     let output = check(&home, &["good.wasm"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    for part in
-        ["`large`", "verdict block", r#"needs {"fields":["amount"]}"#, "1000000 instructions", "256 calls"]
-    {
+    for part in [
+        "`large`",
+        "verdict block",
+        r#"needs {"fields":["amount"]}"#,
+        "1000000 instructions",
+        "256 host calls",
+    ] {
         assert!(said(&output).contains(part), "no `{part}` in:\n{}", said(&output));
     }
     assert_eq!(check(&home, &["good.ws", "good.wasm"]).status.code(), Some(0));

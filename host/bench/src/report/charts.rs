@@ -59,7 +59,7 @@ pub(super) fn overload(run: &OverloadRun) -> Chart {
         x_label: "seconds".to_owned(),
         y_label: "ms".to_owned(),
         lines: vec![
-            Line { name: "p99 of a tenth of the peak".to_owned(), points: steady },
+            Line { name: "p99 of the steady load".to_owned(), points: steady },
             Line { name: "p99 of the flood, accepted".to_owned(), points: flat(&run.flood, from, to) },
         ],
         shaded: Some((f64::from(from) / 1e6, f64::from(to) / 1e6)),

@@ -22,7 +22,7 @@ pub(super) fn services(runs: &[ServiceRun]) -> String {
         "p99 ms",
         "p99.9 ms",
         "uncorrected p99 ms",
-        "answered otherwise",
+        "other outcomes",
         "matched",
         "service, generator cores",
         "RSS MiB",
@@ -97,8 +97,8 @@ pub(super) fn overload(run: &OverloadRun) -> String {
     rows.extend(memory_rows(run));
     let normal = run.normal_after();
     rows.push(row(
-        "as usual again after, s",
-        normal.map_or_else(|| "not while it was looked at".to_owned(), |seconds| format!("{seconds:.1}")),
+        "normal again after, s",
+        normal.map_or_else(|| "not while observed".to_owned(), |seconds| format!("{seconds:.1}")),
         goal(normal.is_some_and(|seconds| seconds <= NORMAL_SECONDS_MAX), &format!("{NORMAL_SECONDS_MAX}")),
     ));
     table(&["overload", "measured", "goal"], rows)
@@ -112,7 +112,7 @@ fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
     let [before, after] = run.peaks;
     let beside = match run.n_refused_at_peaks {
         0 => String::new(),
-        n_refused => format!(", beside {n_refused} refusals"),
+        n_refused => format!(", with {n_refused} refusals"),
     };
     let left = if run.heeds_retry_after {
         "sent a second, the others had no connection or heeded Retry-After"
@@ -150,7 +150,7 @@ fn answered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
             goal(quick(990, &accepted) <= run.usual_ms(), &format!("p99 {}", ms(run.usual_ms()))),
         ),
         row("refused p50, p99 ms", both(&refusals), goal(is_refused_soon, &format!("p99 {REFUSAL_MS_MAX}"))),
-        row("answered otherwise", otherwise(&run.flood), String::new()),
+        row("other outcomes", otherwise(&run.flood), String::new()),
         row("503 without Retry-After", n_curt.to_string(), goal(n_curt == 0, "0")),
     ]
 }
@@ -168,7 +168,7 @@ fn memory_rows(run: &OverloadRun) -> Vec<Vec<String>> {
             goal(growth(most) <= GROWTH_MAX, &format!("× {GROWTH_MAX}")),
         ),
         row(
-            "of it, history of what was accepted",
+            "of which history of accepted transactions",
             format!("{} MiB; × {:.2} without", mib(history), growth(most.saturating_sub(history))),
             String::new(),
         ),

@@ -86,7 +86,7 @@ impl Cache {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a compiled module cannot be read: it is compiled again");
+                tracing::warn!(path = %path.display(), %error, "a cached module cannot be read; it is compiled again");
                 return None;
             }
         };
@@ -94,7 +94,7 @@ impl Cache {
         if self.key.verifies(&file, &[&self.fingerprint, &digest.0, &artifact]) {
             return Some(artifact);
         }
-        tracing::warn!(path = %path.display(), "a compiled module is not as it was written: it is compiled again");
+        tracing::warn!(path = %path.display(), "a cached module fails its integrity check; it is compiled again");
         None
     }
 
@@ -108,7 +108,7 @@ impl Cache {
         {
             tracing::warn!(
                 path = %path.display(), %error,
-                "compiled modules cannot be kept: each start compiles them again"
+                "compiled modules cannot be cached; each start compiles them again"
             );
         }
     }
@@ -176,7 +176,7 @@ pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
     let key = fs::symlink_metadata(all.join(KEY))?;
     let is_closed = |metadata: &fs::Metadata| metadata.permissions().mode() & ANYONE_ELSE == 0;
     if !key.is_file() || key.len() != KEY_BYTES as u64 || !is_closed(&key) {
-        return Err(io::Error::other("the key is not 32 bytes of one user alone"));
+        return Err(io::Error::other("the key is not a file of 32 bytes that only its owner can access"));
     }
     let mut n_files = 0;
     for entry in entries {
@@ -208,7 +208,7 @@ pub(super) fn write_anew(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
 fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file, or too large a one"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file, or too large"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;

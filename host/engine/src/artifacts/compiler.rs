@@ -96,12 +96,12 @@ impl Compiler {
         let bytes_max = artifact_bytes_max(module.len());
         let deadline = Instant::now() + self.time_max;
         let unavailable = |what: &str, error: std::io::Error| {
-            ArtifactError::Unavailable(format!("a compiler cannot {what}: {error}"))
+            ArtifactError::Unavailable(format!("a compiler process cannot {what}: {error}"))
         };
         let mut process = program.start().map_err(|error| unavailable("be started", error))?;
         let heard = process.ask(&question, LINE_BYTES_MAX + bytes_max, deadline);
         let ending = process.end().map_err(|error| unavailable("be waited for", error))?;
-        let said = match heard.map_err(|error| unavailable("be heard", error))? {
+        let said = match heard.map_err(|error| unavailable("be read from", error))? {
             ProcessOutput::Whole(said) => said,
             ProcessOutput::TooLate => return Err(self.too_slow()),
             ProcessOutput::TooMuch => return Err(too_large(bytes_max)),
@@ -131,27 +131,27 @@ impl Compiler {
         let doing = notes.last();
         match ending {
             ProcessExit::ProcessorTime => self.too_slow(),
-            ProcessExit::FileSize => refused("the compiler wrote to a file"),
+            ProcessExit::FileSize => refused("the compiler tried to write to a file"),
             ProcessExit::Other(_) if ending.is_success() => {
-                refused("the compiler did not say in whole what came of the module")
+                refused("the compiler did not return a complete result")
             }
             ProcessExit::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
             ProcessExit::Other(status) => match (ending.signal(), status.code()) {
                 // The compiler crashed on this module; another module may succeed.
                 (Some(signal), _) if doing == COMPILING && OWN_FAULTS.contains(&signal.as_str()) => {
                     refused(&format!(
-                        "the compiler was ended by {signal} over the module; make its functions smaller, with fewer locals and less nesting"
+                        "the module crashed the compiler with {signal}; make its functions smaller, with fewer locals and less nesting"
                     ))
                 }
                 (Some(signal), _) => {
                     ArtifactError::Unavailable(format!("the compiler {}", ended_by(&signal, &doing)))
                 }
                 (None, Some(code)) if code == i32::from(FAILED) => {
-                    ArtifactError::Unavailable(format!("the compiler cannot work: {doing}"))
+                    ArtifactError::Unavailable(format!("the compiler cannot run: {doing}"))
                 }
                 (None, _) => ArtifactError::Refused(format!(
-                    "the compiler came to a bad end over the module ({status}); make its functions smaller, with fewer locals and \
-                     less nesting"
+                    "the compiler failed on the module ({status}); make its functions smaller, with fewer locals and less \
+                     nesting"
                 )),
             },
         }
@@ -182,5 +182,5 @@ pub(super) const fn artifact_bytes_max(module_bytes: usize) -> usize {
 }
 
 fn too_large(bytes_max: usize) -> ArtifactError {
-    ArtifactError::Refused(format!("what is compiled of the module is larger than {bytes_max} bytes"))
+    ArtifactError::Refused(format!("the compiled module is larger than {bytes_max} bytes"))
 }

@@ -27,7 +27,7 @@ impl MacKey {
             Ok(_) => {
                 tracing::warn!(
                     path = %path.display(),
-                    "the key of the compiled modules is not 32 bytes of this user alone: another one takes its place, and \
+                    "the key of the compiled modules is not a file of 32 bytes that only this user can access; it is replaced, and \
                      modules are compiled again"
                 );
                 // A folder of this name was not created by the service, so it stays and the call fails.

@@ -98,20 +98,20 @@ fn reply(artifact: &[u8]) -> Vec<u8> {
 #[test]
 fn a_compiler_that_dies_by_its_limits_or_of_itself_is_a_refusal() {
     let fixture = Fixture::new();
-    check_all(&fixture, &["exit 101", "exit 1"], "bad end over the module (exit status: ");
+    check_all(&fixture, &["exit 101", "exit 1"], "failed on the module (exit status: ");
     fixture.check("kill -XCPU $$", "takes longer than 5 s of processor time");
-    fixture.check("kill -XFSZ $$", "wrote to a file");
+    fixture.check("kill -XFSZ $$", "tried to write to a file");
     for words in ["memory allocation of 1048576 bytes failed", "thread 'main' has overflowed its stack"] {
         fixture.check(&format!("echo \"{words}\" >&2; kill -ABRT $$"), "needs more memory than 512 MiB");
     }
     for signal in ["SEGV", "ABRT", "BUS", "ILL", "FPE", "TRAP"] {
         fixture.check(
             &format!("echo compiling the module >&2; kill -{signal} $$"),
-            &format!("ended by SIG{signal} over the module"),
+            &format!("crashed the compiler with SIG{signal}"),
         );
     }
     // A reply before the crash is ignored.
-    check_all(&fixture, &["cat reply; exit 101"], "bad end over the module");
+    check_all(&fixture, &["cat reply; exit 101"], "failed on the module");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
         );
     }
     fixture.check_passing(
-        "echo raising its walls >&2; kill -SYS $$",
-        "SIGSYS while raising its walls; a filter of system calls",
+        "echo setting up confinement >&2; kill -SYS $$",
+        "SIGSYS while setting up confinement; a system call filter",
     );
     // A compromised process may note anything.
     fixture.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
@@ -136,7 +136,7 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
     fixture.check_passing("cat reply; kill -SEGV $$", "was ended by SIGSEGV");
     fixture.check_passing(
         "echo the system refuses setrlimit >&2; exit 3",
-        "cannot work: the system refuses setrlimit",
+        "cannot run: the system refuses setrlimit",
     );
 }
 
@@ -158,7 +158,7 @@ fn a_compiler_that_says_too_much_or_too_little_is_a_refusal() {
     let n_bytes = fs::metadata(fixture.folder.path().join("reply")).unwrap().len();
     fixture.check("exec yes", "larger than");
     fixture.check("exec cat /dev/zero", "larger than");
-    let unfinished = "did not say in whole";
+    let unfinished = "did not return a complete result";
     check_all(
         &fixture,
         &["exit 0", "echo", "echo nonsense", "head -c 5000 /dev/urandom", "echo '{}'"],
@@ -180,11 +180,11 @@ fn what_is_no_artifact_for_this_engine_is_a_refusal() {
     let mut of_another = artifact.clone();
     of_another[place + machine.len() - 1] ^= 1;
     fixture.place("other", &reply(&of_another));
-    fixture.check("cat other", "is not taken");
+    fixture.check("cat other", "cannot be loaded");
     fixture.place("garbage", &reply(&[b'g'; 5000]));
-    fixture.check("cat garbage", "is not taken");
+    fixture.check("cat garbage", "cannot be loaded");
     fixture.place("nothing", &reply(&[]));
-    fixture.check("cat nothing", "is not taken");
+    fixture.check("cat nothing", "cannot be loaded");
     fixture.place("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
     fixture.check("cat large", "larger than");
 }

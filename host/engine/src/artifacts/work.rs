@@ -36,7 +36,7 @@ pub fn work(needs_walls: bool) -> u8 {
         confinement::note(&error.to_string());
         return FAILED;
     }
-    confinement::note("raising its walls (Landlock, seccomp)");
+    confinement::note("setting up confinement (Landlock, seccomp)");
     let walls = confinement::raise(&ProcessNeeds::Nothing);
     if needs_walls && walls.is_one_missing() {
         confinement::note(&walls.needed());

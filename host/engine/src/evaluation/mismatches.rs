@@ -74,7 +74,7 @@ fn count_of_rule(facts: &mut Facts, rule: &BoundRule, field: &FieldAccess) {
                 field = %name,
                 got = got.as_str(),
                 wanted = wanted.as_str(),
-                "a test of a rule got a value that it cannot compare; GET /instructions/{{id}} counts them"
+                "a test of a rule got a value that it cannot compare; GET /instructions/{{id}} shows the counts"
             );
         }
     }

@@ -39,11 +39,11 @@ pub(super) fn make(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Ve
             [make(sandbox, left, true), make(sandbox, right, true)].concat()
         }
         Ok(Err(error)) => {
-            tracing::error!(error = %error, rules = rules.len(), "rules are run one by one");
+            tracing::error!(error = %error, rules = rules.len(), "rules cannot be fused; they are run one by one");
             Vec::new()
         }
         Err(_) => {
-            tracing::error!(rules = rules.len(), "putting rules together panicked; they are run one by one");
+            tracing::error!(rules = rules.len(), "fusing rules panicked; they are run one by one");
             Vec::new()
         }
     }
@@ -55,7 +55,7 @@ enum FusionError {
     Emit(EmitError),
     #[error(transparent)]
     Refused(#[from] AdmissionRefusal),
-    #[error("a body asks what no rule asks")]
+    #[error("a fused body makes a query that none of its rules makes")]
     Question,
 }
 

@@ -24,7 +24,7 @@ impl Denial {
     /// The denial for a module whose initial memory exceeds its grant.
     #[must_use]
     pub fn of_memory() -> Self {
-        Self { missing: vec!["the memory that the module begins with".to_owned()] }
+        Self { missing: vec!["the initial memory of the module".to_owned()] }
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<SourceGrant>, String> {
 impl GrantEntry {
     fn read(self) -> Result<SourceGrant, String> {
         if !self.path.is_empty() && !matches!(self.source, SourceKind::File | SourceKind::Git) {
-            return Err("`path` is for the sources `file` and `git`".to_owned());
+            return Err("`path` is allowed only for the sources `file` and `git`".to_owned());
         }
         let default = Grant::default();
         let budget = Grant {

@@ -81,7 +81,7 @@ fn the_first_grant_for_a_source_decides_and_none_grants_nothing() {
     assert_eq!(policy.of(&git("trusted/a.ws")).unwrap().check(&rule), Ok(()));
     assert!(policy.of(&git("others/a.ws")).unwrap().check(&rule).is_err());
     let denial = policy.of(&InstructionSource::Api).unwrap_err().to_string();
-    assert_eq!(denial, "the rule policy does not grant a grant for rules from the API");
+    assert_eq!(denial, "the rule policy does not grant any rule from the API");
     let budget = policy.of(&InstructionSource::Upload).unwrap().budget();
     assert_eq!(budget, Grant { fuel: 5_000, host_calls: 8, memory_bytes: 128 * 1024 });
 }
@@ -122,7 +122,7 @@ fn what_is_no_policy_is_refused_with_what_is_wrong() {
         (r#"{"grants": [{}]}"#, "missing field `source`"),
         (r#"{"grants": [{"source": "ftp"}]}"#, "unknown variant `ftp`"),
         (r#"{"grants": [{"source": "api", "feilds": []}]}"#, "unknown field `feilds`"),
-        (r#"{"grants": [{"source": "api", "path": "a/"}]}"#, "`path` is for the sources"),
+        (r#"{"grants": [{"source": "api", "path": "a/"}]}"#, "`path` is allowed only for the sources"),
         (r#"{"grants": [{"source": "api", "fields": ["amuont"]}]}"#, "there is no field `amuont`"),
         (r#"{"grants": [{"source": "api", "fields": ["meta_data.x"]}]}"#, "there is no field `meta_data.x`"),
         (

@@ -39,7 +39,7 @@ pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, Admis
     if bytes.len() > MODULE_BYTES_MAX {
         let n_bytes = bytes.len();
         findings.add(AdmissionCheck::Size, None, || {
-            format!("the module has {n_bytes} bytes, it may have {MODULE_BYTES_MAX}")
+            format!("the module has {n_bytes} bytes, at most {MODULE_BYTES_MAX} are allowed")
         });
         return Err(findings.into_refusal());
     }
@@ -82,11 +82,11 @@ fn check_rules(manifest: &Manifest, origin: Origin, findings: &mut AdmissionFind
     match origin {
         Origin::Compiler if !(1..=RULES_PER_MODULE_MAX).contains(&n_rules) => {
             findings.add(AdmissionCheck::Manifest, None, || {
-                format!("a module answers for 1 to {RULES_PER_MODULE_MAX} rules, this one for {n_rules}")
+                format!("a module must have 1 to {RULES_PER_MODULE_MAX} rules, this one has {n_rules}")
             });
         }
         Origin::Untrusted(_) if n_rules != 1 => findings.add(AdmissionCheck::Manifest, None, || {
-            format!("a module of its own answers for one rule, this one for {n_rules}")
+            format!("a rule module must have exactly one rule, this one has {n_rules}")
         }),
         _ => {}
     }
@@ -97,7 +97,7 @@ fn validate(bytes: &[u8], findings: &mut AdmissionFindings) {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(bytes) else { return };
     let is_newer = Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
     let (check, what) = if is_newer {
-        (AdmissionCheck::Features, "a proposal of WebAssembly that is switched off")
+        (AdmissionCheck::Features, "a WebAssembly proposal that is not enabled")
     } else {
         (AdmissionCheck::Format, "not a valid module")
     };

@@ -44,10 +44,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it was made for another engine, or there is not enough memory.
-    #[expect(
-        unsafe_code,
-        reason = "the engine offers no other way to take what it compiled in another process"
-    )]
+    #[expect(unsafe_code, reason = "the engine offers no other way to load code compiled in another process")]
     pub fn load(
         &self,
         upload: CheckedUpload,
@@ -58,7 +55,7 @@ impl Sandbox {
         // installation. The engine rejects artifacts of other versions or profiles.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
         let module = module.map_err(|error| {
-            AdmissionRefusal::of_compilation(&format!("what was compiled is not taken: {error:#}"))
+            AdmissionRefusal::of_compilation(&format!("the compiled module cannot be loaded: {error:#}"))
         })?;
         Ok(upload.compiled(module))
     }

@@ -18,8 +18,8 @@ pub type HistoryAnswer<T> = Result<CostedAnswer<T>, RuleFailure>;
 ///
 /// # Errors
 /// Every method returns [`RuleFailure::HostCall`] for a slot that is not in the manifest.
-#[expect(missing_docs, reason = "the rows of `guest_abi::imports::Call`, where each is explained")]
-#[expect(clippy::missing_errors_doc, reason = "said once for all above")]
+#[expect(missing_docs, reason = "each method is documented at its row of `guest_abi::imports::Call`")]
+#[expect(clippy::missing_errors_doc, reason = "documented once above for all methods")]
 pub trait HostCalls: 'static {
     fn number(&mut self, field: u32) -> Result<f64, RuleFailure>;
     fn symbol(&mut self, field: u32) -> Result<i32, RuleFailure>;

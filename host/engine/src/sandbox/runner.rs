@@ -76,7 +76,7 @@ impl<H: HostCalls> Runner<H> {
     /// # Errors
     /// When a run panicked; the runner is then unusable.
     pub fn host(&mut self) -> Result<&mut H, SandboxError> {
-        let lost = |_| SandboxError::Engine("the host was lost in a panic".to_owned());
+        let lost = |_| SandboxError::Engine("the runner is unusable after a panic".to_owned());
         self.warm.data_mut().host().map_err(lost)
     }
 

@@ -81,7 +81,7 @@ pub fn too_little_memory(limits: &ProcessLimits) -> Option<String> {
         .map(|(resource, name, setting, wanted)| (most(resource), name, setting, wanted))
         .find(|(left, _, _, wanted)| left < wanted)?;
     Some(format!(
-        "it may take {} MiB, and the service was started with {name} of {} MiB: raise it (`{setting}=` of a systemd unit, `ulimit`)",
+        "it may use {} MiB, but the service was started with {name} of {} MiB: raise it (`{setting}=` in a systemd unit, or `ulimit`)",
         wanted >> 20,
         left >> 20
     ))

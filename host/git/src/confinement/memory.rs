@@ -72,12 +72,12 @@ impl HistoryMemory {
         if needed > bound.bytes && fits < DEFAULT_MIN {
             let least = (DEFAULT_MIN * 3 / 2 + BESIDE) >> 20;
             return Some(format!(
-                "{bound}, and the process needs {least} MiB at least: the system may kill the service; give it more memory"
+                "{bound}, but the process needs at least {least} MiB: the system may kill the service; give it more memory"
             ));
         }
         (needed > bound.bytes).then(|| {
             format!(
-                "the history may take {} MiB, for which the process needs {} MiB, and {bound}: the system may kill the service; lower \
+                "the history may use {} MiB, for which the process needs {} MiB, but {bound}: the system may kill the service; lower \
                  SERVICE_MEMORY_LIMIT to {} MiB or give it more memory",
                 self.bytes >> 20,
                 needed >> 20,
@@ -99,9 +99,9 @@ impl fmt::Display for MemoryBound {
         let mib = self.bytes >> 20;
         match &self.of {
             BoundSource::ControlGroup(file) => {
-                write!(f, "the control group leaves {mib} MiB ({})", file.display())
+                write!(f, "the control group allows {mib} MiB ({})", file.display())
             }
-            BoundSource::Process(name) => write!(f, "{name} leaves {mib} MiB"),
+            BoundSource::Process(name) => write!(f, "{name} allows {mib} MiB"),
             BoundSource::Machine => write!(f, "the machine has {mib} MiB"),
         }
     }

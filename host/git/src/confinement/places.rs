@@ -23,8 +23,8 @@ pub(super) fn confine(reach: &ProcessNeeds<'_>) -> ConfinementLevel {
 
 const fn why(status: &RestrictionStatus) -> &'static str {
     match status.landlock {
-        LandlockStatus::NotEnabled => "the kernel has it, and `lsm=` at boot does not name it",
-        LandlockStatus::NotImplemented => "the kernel has none, or a filter of system calls refuses it",
+        LandlockStatus::NotEnabled => "the kernel supports it, but `lsm=` at boot does not name it",
+        LandlockStatus::NotImplemented => "the kernel does not support it, or a system call filter blocks it",
         LandlockStatus::Available { .. } if !status.no_new_privs => "`no_new_privs` is refused",
         LandlockStatus::Available { .. } => "the kernel refuses it",
     }

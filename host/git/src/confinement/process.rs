@@ -30,7 +30,7 @@ const NOTES_BYTES_MAX: usize = 4096;
 /// Maximum number of characters of a note to show.
 const LAST_CHARACTERS_MAX: usize = 300;
 
-const NO_PROC: &str = "there is no /proc, by which this program finds itself: mount it";
+const NO_PROC: &str = "there is no /proc, which this program needs to find its own executable: mount it";
 
 /// Ids of child processes that have not been reaped yet.
 static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -111,11 +111,11 @@ impl ProcessLauncher {
         }
         let Confinement { landlock, seccomp } = walls;
         if walls.are_whole() {
-            tracing::info!(%landlock, %seccomp, "{who} has its own process");
+            tracing::info!(%landlock, %seccomp, "{who} runs in a separate process");
         } else {
             tracing::warn!(
                 %landlock, %seccomp,
-                "{who} has its own process, but this system does not keep it in its place by all means"
+                "{who} runs in a separate process, but this system cannot confine it completely"
             );
         }
     }
@@ -264,11 +264,11 @@ impl ProgressNotes {
 pub fn ended_by(signal: &str, doing: &str) -> String {
     let cure = match signal {
         "SIGSYS" => {
-            "a filter of system calls ended it: allow what docs/deploy.md lists (in a systemd unit SystemCallFilter=@system-service \
+            "a system call filter ended it: allow the calls that docs/deploy.md lists (in a systemd unit SystemCallFilter=@system-service \
              seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self)"
         }
-        "SIGKILL" => "most often the memory of its control group or of the machine was used up: give it more",
-        _ => "the log of the kernel may say more",
+        "SIGKILL" => "most often its control group or the machine ran out of memory: give it more",
+        _ => "the kernel log may say more",
     };
     format!("was ended by {signal} while {doing}; {cure}")
 }

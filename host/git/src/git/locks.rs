@@ -51,7 +51,7 @@ fn break_below(folder: &Path, depth: usize) -> Result<(), GitError> {
 fn break_lock(path: &Path) -> Result<(), GitError> {
     match fs::remove_file(path) {
         Ok(()) => {
-            tracing::warn!(path = %path.display(), "a lock of an earlier run is taken away");
+            tracing::warn!(path = %path.display(), "removed a lock file of an earlier run");
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

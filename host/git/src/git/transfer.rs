@@ -58,7 +58,7 @@ impl Remote {
             other => other,
         })?;
         let TaskOutcome::Fetched { branch: name, commit } = done else {
-            return Err(GitError::Worker("it did something else".to_owned()));
+            return Err(GitError::Worker("its reply does not match the request".to_owned()));
         };
         // A remote may have taken over the worker, so its reply is validated.
         let is_asked_for = branch.is_none_or(|branch| branch == name) && is_branch(&name);
@@ -79,7 +79,7 @@ impl Remote {
         let incoming = Incoming::of(clone)?;
         match self.carry_out(clone.worker(), incoming.path(), task)? {
             TaskOutcome::Pushed => Ok(()),
-            _ => Err(GitError::Worker("it did something else".to_owned())),
+            _ => Err(GitError::Worker("its reply does not match the request".to_owned())),
         }
     }
 
@@ -120,7 +120,7 @@ impl Remote {
             Scheme::Https => RelayTransport::Tls(address.host.clone()),
             Scheme::Http if !self.credentials.is_empty() && !is_of_this_machine(&address.host) => {
                 return Err(GitError::NotAllowed(
-                    "credentials do not go over plain HTTP: name it with https",
+                    "credentials are not sent over plain HTTP: use an https address",
                 ));
             }
             Scheme::Http => RelayTransport::Plain,
@@ -174,7 +174,7 @@ fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Res
         RelayCut::Unreachable => GitError::Unreachable,
         RelayCut::TooSlow => GitError::TooSlow,
         RelayCut::TooLarge => GitError::TooLarge,
-        RelayCut::Elsewhere => GitError::NotAllowed("it leads to another host"),
+        RelayCut::Elsewhere => GitError::NotAllowed("it redirects to another address"),
         RelayCut::Untrusted => GitError::Untrusted,
         RelayCut::Refused => GitError::Refused,
     };

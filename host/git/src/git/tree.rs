@@ -52,30 +52,28 @@ pub enum UnfitReason {
     Link,
     /// A link to a folder with rule files.
     #[error(
-        "the path is a link to a folder with rule files, and links are not followed; name the folder itself so"
+        "the path is a link to a folder with rule files, and links are not followed; give the folder itself this name"
     )]
     LinkedFolder,
     /// A link whose target cannot be read.
-    #[error(
-        "the path is a link out of the repository or into a submodule; rule files behind it are not taken"
-    )]
+    #[error("the path is a link out of the repository or into a submodule; rule files behind it are ignored")]
     LinkOut,
     /// Another repository within this one.
-    #[error("the path is a submodule, which is not fetched; rule files in it are not taken")]
+    #[error("the path is a submodule, which is not fetched; rule files in it are ignored")]
     Submodule,
     /// Another file mode.
     #[error("the file is executable; a rule is a plain file (mode 100644)")]
     Mode,
     /// In a folder beyond the maximum depth.
-    #[error("the folder lies deeper than {DEPTH_MAX} folders, and the rule files in it are not taken")]
+    #[error("the folder is nested deeper than {DEPTH_MAX} folders; rule files in it are ignored")]
     Depth,
     /// Not a valid file name.
     #[error(
-        "the path cannot be used: it leads elsewhere, is too long or has characters that some system takes for its own"
+        "the path cannot be used: it leads elsewhere, is too long or has characters that some systems reserve"
     )]
     Path,
     /// Too large.
-    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
+    #[error("the file has {bytes} bytes, at most {bytes_max} are allowed")]
     TooLong {
         /// Size, in bytes.
         bytes: usize,
@@ -121,7 +119,7 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
             n_bytes += bytes;
             if n_bytes > TOTAL_BYTES_MAX {
                 return Err(GitError::OverLimit(format!(
-                    "rule files of more than {TOTAL_BYTES_MAX} bytes together"
+                    "more than {TOTAL_BYTES_MAX} bytes of rule files in total"
                 )));
             }
             Ok(odb.read(leaf.id).map_err(GitError::Damaged)?.data().to_vec())

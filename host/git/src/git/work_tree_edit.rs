@@ -42,15 +42,17 @@ pub enum EditOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EditConflict {
     /// The path has a file that the service did not write.
-    #[error("somebody else's file is there and stays as it is; move it away, and this is written")]
+    #[error(
+        "a file that the service did not write is at this path and stays unchanged; move it away, and the change is written"
+    )]
     Taken,
     /// The file was changed by hand.
     #[error(
-        "the file was changed by hand and stays as it is; remove it, take the change back, or push it to keep it"
+        "the file was changed by hand and stays unchanged; remove it, revert the change, or push it to keep it"
     )]
     Changed,
     /// The work tree is not at the commit in force.
-    #[error("the commit in force has this file and the work tree does not follow it yet")]
+    #[error("the commit in force contains this file, but the work tree is not at this commit yet")]
     Behind,
 }
 
@@ -179,7 +181,11 @@ impl WorkTreeEdit<'_> {
         match (free, taken) {
             (Some(path), taken) => {
                 if let Some(EditOutcome::Not(taken, _)) = taken {
-                    tracing::warn!(path, taken, "a rule's own file is somebody else's; it is written beside");
+                    tracing::warn!(
+                        path,
+                        taken,
+                        "the path of a rule is taken by a file that the service did not write; the rule is written to another path"
+                    );
                 }
                 self.write(path, bytes, id)
             }

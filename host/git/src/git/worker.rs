@@ -75,16 +75,17 @@ impl Worker {
             return Ok(task::carry_out(request).unwrap_or_else(TaskOutcome::Failed));
         };
         let deadline = Instant::now() + Duration::from_millis(request.time_max_ms) + GRACE;
-        let mut line = serde_json::to_vec(request).map_err(|error| cannot("be asked", &error.into()))?;
+        let mut line =
+            serde_json::to_vec(request).map_err(|error| cannot("be sent a request", &error.into()))?;
         line.push(b'\n');
         let mut process = program.start().map_err(|error| cannot("be started", &error))?;
         begun(process.id());
         let heard = process.ask(&line, REPLY_BYTES_MAX, deadline);
         let ending = process.end().map_err(|error| cannot("be waited for", &error))?;
-        let said = match heard.map_err(|error| cannot("be heard", &error))? {
+        let said = match heard.map_err(|error| cannot("be read from", &error))? {
             ProcessOutput::Whole(said) => said,
             ProcessOutput::TooLate => return Err(WorkerEnd::TooSlow),
-            ProcessOutput::TooMuch => return Err(WorkerEnd::Other("it says too much".to_owned())),
+            ProcessOutput::TooMuch => return Err(WorkerEnd::Other("its reply is too long".to_owned())),
         };
         match serde_json::from_slice::<WorkerReply>(&said) {
             Ok(reply) => {
@@ -117,7 +118,7 @@ fn end_of(ending: ProcessExit, notes: &ProgressNotes) -> WorkerEnd {
         ProcessExit::FileSize => WorkerEnd::OverLimit,
         ProcessExit::Other(status) => WorkerEnd::Other(match (ending.signal(), status.code()) {
             (Some(signal), _) => ended_by(&signal, &doing),
-            (None, Some(code)) if code == i32::from(work::FAILED) => format!("cannot work: {doing}"),
+            (None, Some(code)) if code == i32::from(work::FAILED) => format!("cannot run: {doing}"),
             (None, _) => status.to_string(),
         }),
     }

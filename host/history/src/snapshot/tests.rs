@@ -227,12 +227,12 @@ fn each_kind_of_wrong_has_its_reason() {
         check_refused(kept, &file, reason);
     };
     let nothing = |_: &mut Vec<u8>| {};
-    check(&kept, &|bytes| bytes.clear(), "its head is not what was written");
-    check(&kept, &|bytes| bytes[0] ^= 1, "no snapshot");
-    check(&kept, &|bytes| bytes[8] = 99, "form 99");
-    check(&kept, &|bytes| bytes[30] ^= 1, "its head is not what was written");
-    check(&kept, &|bytes| bytes[layout::HEAD_BYTES] ^= 1, "a block is not what was written");
-    check(&kept, &|bytes| bytes.truncate(bytes.len() - 1), "its end is not what was written");
+    check(&kept, &|bytes| bytes.clear(), "its head is invalid");
+    check(&kept, &|bytes| bytes[0] ^= 1, "not a snapshot");
+    check(&kept, &|bytes| bytes[8] = 99, "format version 99");
+    check(&kept, &|bytes| bytes[30] ^= 1, "its head is invalid");
+    check(&kept, &|bytes| bytes[layout::HEAD_BYTES] ^= 1, "a block is invalid");
+    check(&kept, &|bytes| bytes.truncate(bytes.len() - 1), "its end is invalid");
     let rows = || kept.rows.lock().clone();
     let other = Arc::new(Kept { store: [2; 16], rows: Mutex::new(rows()) });
     check(&other, &nothing, "another store");

@@ -169,7 +169,7 @@ fn write_series(
         match series.export(from, KEYS_PER_STEP, &mut |key, runs| writer.add(key, runs)) {
             Ok(behind) => next = behind,
             Err(error) => {
-                tracing::warn!(error = %error, "a series cannot be read, so it is not in the snapshot");
+                tracing::warn!(error = %error, "a series cannot be read; it is left out of the snapshot");
                 writer.stopped = Some(WriteStopped::Changed);
             }
         }

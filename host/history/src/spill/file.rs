@@ -84,7 +84,7 @@ impl SpillFile {
 
     /// Writes pieces; adjacent ones are written in one call.
     pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
-        let full = || SpillError { reason: "no space left in a file of this kind".into() };
+        let full = || SpillError { reason: "it has reached its maximum size".into() };
         #[cfg(test)]
         if self.is_full.load(Ordering::Relaxed) {
             return Err(SpillError { reason: "no space left on the device of this test".into() });
@@ -153,7 +153,7 @@ impl SpillFile {
         let at = u64::from(extent.at) * GRAIN_BYTES;
         self.file.read_exact_at(bytes, at).map_err(|error| failed(error.to_string()))?;
         if checksum(bytes) != extent.checksum {
-            return Err(failed("what was read is not what was written".into()));
+            return Err(failed("the data does not match its checksum".into()));
         }
         Ok(())
     }

@@ -181,7 +181,11 @@ impl FileSpace {
             let n = (WORD_GRAINS - at % WORD_GRAINS).min(grains.end - at);
             let bits = (u64::MAX >> (WORD_GRAINS - n)) << (at % WORD_GRAINS);
             if let Some(word) = self.taken.get_mut((at / WORD_GRAINS) as usize) {
-                debug_assert_eq!(*word & bits, if is_taken { 0 } else { bits }, "a grain is one piece's");
+                debug_assert_eq!(
+                    *word & bits,
+                    if is_taken { 0 } else { bits },
+                    "a grain must not be taken or freed twice"
+                );
                 if is_taken {
                     *word |= bits;
                 } else {

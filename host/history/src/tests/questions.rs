@@ -338,7 +338,7 @@ fn one_series_too_many_is_refused_until_another_goes() {
     let error = history.aggregate(&nth(SERIES_MAX), Semantics::CURRENT).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the rules in force ask for equality of more than 512 different sets of fields; one more: `metadata.key512`"
+        "the rules in force compare more than 512 different sets of fields for equality; the set beyond the limit is `metadata.key512`"
     );
     live.pop();
     assert!(history.aggregate(&nth(SERIES_MAX), Semantics::CURRENT).is_ok());

@@ -65,8 +65,7 @@ struct ScaledUnits {
     squares: i128,
 }
 
-const _: () =
-    assert!(size_of::<RunFigures>() == 64, "what stands in memory for what does not is one line of it");
+const _: () = assert!(size_of::<RunFigures>() == 64, "the figures of a run must fill one cache line");
 
 /// The sum of some entries, from any source.
 #[derive(Debug, Clone, Copy)]

@@ -154,7 +154,7 @@ impl<'b> Rows<'b> {
 
     /// Returns the number of rows from a time on, and the sum of their amounts in units, in one pass from the end.
     /// Returns `None` where there are too many rows or the amounts are too wide.
-    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[expect(clippy::inline_always, reason = "a twentieth of the time of a query")]
     #[inline(always)]
     pub(super) fn total_since(&self, from: i64) -> Option<(u64, i128)> {
         let n_rows = self.len();

@@ -212,7 +212,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// Adds the amounts of the visible entries to a tally.
-    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[expect(clippy::inline_always, reason = "a twentieth of the time of a query")]
     #[inline(always)]
     pub(crate) fn tally_amounts(&self, stretch: &TimeRange, tally: &mut impl AmountSink) {
         let is_seen = self.rows.sequence_max() < stretch.as_of;
@@ -277,7 +277,7 @@ impl RestingRun {
         let rest = bytes.get(rows.n_bytes()..);
         let tables = rest.and_then(|rest| read_tables(rest, rows.n_columns()));
         let tables =
-            tables.ok_or_else(|| SpillError { reason: "what was read is no run of entries".into() })?;
+            tables.ok_or_else(|| SpillError { reason: "the data is not a valid run of entries".into() })?;
         Ok(Self { bytes, tables })
     }
 

@@ -53,7 +53,7 @@ impl Ledger {
     /// [`LedgerError::Address`] if the address is invalid.
     pub fn at(dsn: &Secret, settings: &LedgerSettings) -> Result<Self, LedgerError> {
         check_parameters(dsn.expose())?;
-        let unreadable = |_| LedgerError::Address("it cannot be read as an address".to_owned());
+        let unreadable = |_| LedgerError::Address("it is not a valid address".to_owned());
         let options: PgConnectOptions = dsn.expose().parse().map_err(unreadable)?;
         let timeout = settings.statement_timeout.as_millis();
         // The connection is read-only regardless of the role's privileges, and its output format is fixed.
@@ -96,10 +96,10 @@ fn check_parameters(dsn: &str) -> Result<(), LedgerError> {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         if !PARAMETERS.contains(&name) {
             let known = PARAMETERS.join(", ");
-            return Err(LedgerError::Address(format!("a parameter behind the `?` is none of {known}")));
+            return Err(LedgerError::Address(format!("a parameter after the `?` is not one of {known}")));
         }
         if matches!(name, "sslmode" | "ssl-mode") && !SSL_MODES.contains(&value) {
-            return Err(LedgerError::Address(format!("`{name}` is none of {}", SSL_MODES.join(", "))));
+            return Err(LedgerError::Address(format!("`{name}` is not one of {}", SSL_MODES.join(", "))));
         }
     }
     Ok(())

@@ -51,7 +51,7 @@ pub(super) async fn prepare(
         None
     } else {
         Some(format!(
-            "each look reads the whole journal: CREATE INDEX CONCURRENTLY ON {journal} (\"timestamp\", transaction_id) WHERE \
+            "each query reads the whole journal: CREATE INDEX CONCURRENTLY ON {journal} (\"timestamp\", transaction_id) WHERE \
              action_type = 'INSERT'"
         ))
     };
@@ -73,8 +73,8 @@ fn check(
     match columns.iter().find(|column| !types.contains_key(**column)) {
         None => Ok(()),
         Some(column) => Err(LedgerError::Unusable(format!(
-            "{table} has no column \"{column}\": bring the schema of Blnk up to date (blnk migrate up), or name its transactions \
-             in LEDGER_TABLE, with their schema"
+            "{table} has no column \"{column}\": upgrade the schema of Blnk (blnk migrate up), or set LEDGER_TABLE to its table \
+             of transactions, with the schema name"
         ))),
     }
 }

@@ -61,19 +61,19 @@ async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static st
     let flag = |place| row.try_get::<bool, _>(place).map_err(LedgerError::of);
     if !flag(0)? {
         return Err(LedgerError::Unusable(
-            "the connection is not read-only: something between drops its `options`; connect to the database itself, or \
-             ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on, and put statement-cache-capacity=0 behind the \
-             `?` of LEDGER_DSN where it is a pooler in transaction mode"
+            "the connection is not read-only: a pooler or proxy drops its `options`; connect to the database directly, or set \
+             default_transaction_read_only = on for the role of LEDGER_DSN (ALTER ROLE); for a pooler in transaction mode, also put \
+             statement-cache-capacity=0 after the `?` of LEDGER_DSN"
                 .to_owned(),
         ));
     }
     if flag(1)? {
         return Err(LedgerError::Unusable(
-            "the ledger's database has the encoding SQL_ASCII, in which texts have no meaning: read one in UTF8".to_owned(),
+            "the ledger's database has the encoding SQL_ASCII, which does not define what its texts mean: use a database in UTF8".to_owned(),
         ));
     }
     Ok(match (flag(2)?, flag(3)?) {
-        (true, _) => Some("it is a standby, which does not know what runs on its primary"),
+        (true, _) => Some("it is a standby, which does not see the transactions running on its primary"),
         (false, false) => Some("the role of LEDGER_DSN may not see them: GRANT pg_read_all_stats TO it"),
         (false, true) => None,
     })

@@ -7,7 +7,9 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum LedgerError {
     /// The address is invalid. The message omits it because it contains a password.
-    #[error("{0}; an address is such as postgres://user:password@host/database?sslmode=verify-full")]
+    #[error(
+        "{0}; an example of a valid address is postgres://user:password@host/database?sslmode=verify-full"
+    )]
     Address(String),
     /// The database does not answer, or the connection broke.
     #[error("the ledger's database cannot be reached")]
@@ -22,13 +24,13 @@ pub enum LedgerError {
     #[error("{0}")]
     Unusable(String),
     /// The database cannot return a value among the requested rows.
-    #[error("the ledger's database cannot show a row: {0}")]
+    #[error("the ledger's database cannot return a row: {0}")]
     Unshowable(String),
     /// A query exceeded the statement timeout.
-    #[error("the ledger's database gave a question up after LEDGER_STATEMENT_TIMEOUT")]
+    #[error("the ledger's database cancelled a query after LEDGER_STATEMENT_TIMEOUT")]
     Slow,
     /// Any other database error.
-    #[error("the ledger's database refuses a question")]
+    #[error("the ledger's database rejected a query")]
     Failed(#[source] sqlx::Error),
 }
 
@@ -39,14 +41,14 @@ pub enum LedgerError {
 fn advice_on_poolers(code: &str, message: &str) -> Option<&'static str> {
     if matches!(code, "26000" | "42P05") || message.contains("prepared statement") {
         return Some(
-            "a pooler in transaction mode stands before it; put statement-cache-capacity=0 behind the `?` of LEDGER_DSN, or \
-             connect to the database itself",
+            "the connection goes through a pooler in transaction mode; put statement-cache-capacity=0 after the `?` of LEDGER_DSN, \
+             or connect to the database directly",
         );
     }
     message.contains("unsupported startup parameter").then_some(
-        "a pooler stands before it that takes no `options`; let it ignore them (ignore_startup_parameters = options in PgBouncer) and \
-         ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on, with statement-cache-capacity=0 behind the `?` \
-         of LEDGER_DSN, or connect to the database itself",
+        "the connection goes through a pooler that rejects `options`; let it ignore them (ignore_startup_parameters = options in \
+         PgBouncer), set default_transaction_read_only = on for the role of LEDGER_DSN (ALTER ROLE) and put \
+         statement-cache-capacity=0 after the `?` of LEDGER_DSN, or connect to the database directly",
     )
 }
 
@@ -79,7 +81,7 @@ impl LedgerError {
                 "{message}: grant the role of LEDGER_DSN USAGE on the schema and SELECT on the table"
             )),
             ("42P01" | "42703", _) => LedgerError::Unusable(format!(
-                "{message}: the table of LEDGER_TABLE was changed or taken away"
+                "{message}: the table of LEDGER_TABLE was altered, dropped or renamed"
             )),
             _ => LedgerError::Failed(error),
         }

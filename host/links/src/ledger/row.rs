@@ -179,7 +179,7 @@ fn object(text: &str, keys_max: usize) -> Result<Json, RowError> {
 }
 
 fn too_large(field: &'static str) -> RowError {
-    RowError { reason: "too_large", detail: format!("`{field}` is larger than a transaction may have it") }
+    RowError { reason: "too_large", detail: format!("`{field}` is larger than a transaction allows") }
 }
 
 impl From<&InvalidTransaction> for RowError {

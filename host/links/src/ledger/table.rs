@@ -104,7 +104,7 @@ pub(super) async fn prepare(
             return Ok(Some(found.as_str()));
         }
         Err(LedgerError::Unusable(format!(
-            "the column {} for `{field}` is of type {found}, it has to be of one of {}: name another in LEDGER_COLUMNS, or \
+            "the column {} for `{field}` has type {found}, but must have one of {}: name another column in LEDGER_COLUMNS, or \
              read a view that converts it",
             quoted(column),
             allowed.join(", ")
@@ -149,8 +149,8 @@ pub(super) async fn types_of(
     .map_err(LedgerError::of)?;
     if rows.is_empty() {
         return Err(LedgerError::Unusable(format!(
-            "there is no table {table} in the ledger's database: name it in LEDGER_TABLE, with its schema and in the case it \
-             has (schema.name)"
+            "there is no table {table} in the ledger's database: set LEDGER_TABLE to its name, with its schema and in its \
+             exact case (schema.name)"
         )));
     }
     let mut types = HashMap::new();
@@ -169,8 +169,8 @@ pub(super) async fn types_of(
 
 fn missing(table: &TableName, field: &str, column: &str) -> LedgerError {
     LedgerError::Unusable(format!(
-        "{table} has no column {} for `{field}`: name the one it has in LEDGER_COLUMNS, as {field}=column; a field that the \
-         ledger lacks is left out with {field}=",
+        "{table} has no column {} for `{field}`: name the right column in LEDGER_COLUMNS, as {field}=column; if the ledger has \
+         no such column, write {field}=",
         quoted(column)
     ))
 }

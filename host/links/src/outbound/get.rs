@@ -37,7 +37,7 @@ pub enum GetError {
     #[error("no answer: {0}")]
     Http(#[from] hyper::Error),
     /// The path is invalid.
-    #[error("the path cannot be asked for: {0}")]
+    #[error("the path cannot be requested: {0}")]
     Path(#[from] hyper::http::Error),
 }
 

@@ -63,10 +63,10 @@ pub enum SendError {
     #[error("the tunnel is down")]
     Down,
     /// The dashboard reads more slowly than notices arrive.
-    #[error("too many notices wait for the dashboard")]
+    #[error("too many notifications are waiting for the dashboard")]
     Full,
     /// The connection broke before the notice was sent.
-    #[error("the tunnel went down before its turn came")]
+    #[error("the tunnel went down before the notification was sent")]
     Lost,
 }
 

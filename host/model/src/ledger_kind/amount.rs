@@ -18,7 +18,7 @@ pub(super) fn of(data: &Json, is_exact: bool) -> Result<Option<Decimal>, Invalid
         None | Some(Decimal::ZERO) => 0,
         Some(precision) => match power_of_ten(precision) {
             Some(power) => power,
-            None if precision < Decimal::ZERO => return Err(invalid("precision", "a number from 1 on")),
+            None if precision < Decimal::ZERO => return Err(invalid("precision", "a number of at least 1")),
             // A fraction such as a third of a unit is not a decimal.
             None => return Ok(written(data).or(told)),
         },

@@ -13,12 +13,12 @@ pub const ENTRY_CHARACTERS_MAX: usize = 1024;
 pub enum ContentPointer {
     /// Pointer of Git Large File Storage.
     #[error(
-        "it is a Git LFS pointer, and not the content; fetch that with `git lfs pull`, or keep the file in Git without LFS"
+        "it is a Git LFS pointer, not the content; fetch the content with `git lfs pull`, or keep the file in Git without LFS"
     )]
     GitLfs,
     /// Pointer of git-annex.
     #[error(
-        "it is a git-annex pointer, and not the content; fetch that with `git annex get`, or keep the file in Git itself"
+        "it is a git-annex pointer, not the content; fetch the content with `git annex get`, or keep the file in Git itself"
     )]
     GitAnnex,
 }
@@ -30,22 +30,24 @@ pub enum NotAList {
     #[error(transparent)]
     Pointer(#[from] ContentPointer),
     /// An HTML or XML document.
-    #[error("it is markup (HTML or XML), such as an error page; write one entry a line")]
+    #[error("it is markup (HTML or XML), such as an error page; write one entry per line")]
     Markup {
         /// Line number, from 1.
         line: usize,
     },
     /// A JSON document.
-    #[error("it is a JSON document; write one entry a line, or send JSON with `PUT /lists/{{name}}`")]
+    #[error("it is a JSON document; write one entry per line, or send JSON with `PUT /lists/{{name}}`")]
     Json,
     /// A file with an unresolved merge conflict.
-    #[error("it has the marks of a merge conflict; resolve the conflict")]
+    #[error("it contains merge conflict markers; resolve the conflict")]
     Conflict {
         /// Line number, from 1.
         line: usize,
     },
     /// A line too long for an entry.
-    #[error("a line has {characters} characters, it may have {ENTRY_CHARACTERS_MAX}; write one entry a line")]
+    #[error(
+        "a line has {characters} characters, at most {ENTRY_CHARACTERS_MAX} are allowed; write one entry per line"
+    )]
     LongLine {
         /// Line number, from 1.
         line: usize,
@@ -59,7 +61,7 @@ pub enum NotAList {
         line: usize,
     },
     /// A NUL character, as in UTF-16 and binary files.
-    #[error("it holds the character NUL, so it is no text; save it as UTF-8")]
+    #[error("it contains the character NUL, so it is not text; save it as UTF-8")]
     Nul {
         /// Line number, from 1.
         line: usize,

@@ -181,7 +181,7 @@ impl fmt::Display for UnclearCharacter {
         let fault = match fault {
             IdentifierFault::Control => "a control character",
             IdentifierFault::Invisible => "an invisible character",
-            IdentifierFault::BlankAtEnd => "a blank at its end",
+            IdentifierFault::BlankAtEnd => "a blank at its start or end",
         };
         write!(f, "{fault}, U+{:04X}", u32::from(*character))?;
         if let Some((_, name)) = NAMES.iter().find(|(named, _)| named == character) {

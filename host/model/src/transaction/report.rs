@@ -12,7 +12,8 @@ use crate::transaction::status::meant;
 use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, Transaction};
 
 /// The expected form of an event name.
-const EVENT_EXPECTED: &str = "`transaction.` and a word of at most 255 bytes without control characters";
+const EVENT_EXPECTED: &str =
+    "`transaction.` followed by a word of at most 255 bytes without control characters";
 
 /// Event words that do not imply a status.
 const WORDS_WITHOUT_STATUS: [&str; 2] = ["created", "updated"];

@@ -97,7 +97,7 @@ impl DeliveryLoop {
     pub(super) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         loop {
             if let Err(error) = self.work().await {
-                tracing::error!(error = %ErrorChain(&error), "the outbox of alerts cannot be used at the moment");
+                tracing::error!(error = %ErrorChain(&error), "the alert outbox is temporarily unavailable");
                 let later = Instant::now() + PAUSE;
                 self.look_at = later;
                 self.settle_at = self.settle_at.map(|_| later);
@@ -201,7 +201,7 @@ impl DeliveryLoop {
         self.clock_read = Some((Instant::now(), now));
         self.shorten_at = has_fallen.then(|| Instant::now() + WRITTEN_WITHIN);
         if n_shortened > 0 {
-            tracing::warn!(n_shortened, "the clock fell back: alerts do not wait until it is where it was");
+            tracing::warn!(n_shortened, "the clock was set back: waiting times of alerts were shortened");
         }
         Ok(n_shortened)
     }
@@ -209,7 +209,7 @@ impl DeliveryLoop {
     fn note(&mut self, ended: Option<(Sequence, AlertOutcome)>) {
         let Some((sequence, outcome)) = ended else {
             // The alert is unknown here: it is delivered again after the next start.
-            tracing::error!("a delivery of an alert broke off");
+            tracing::error!("a delivery task failed; its alert is sent again after the next start");
             return;
         };
         self.settled.push((sequence, outcome));
@@ -238,7 +238,7 @@ impl DeliveryLoop {
         timeout(DRAIN, rest).await.ok();
         if let Err(error) = self.deps.store.settle_alerts(&self.settled).await {
             let n_alerts = self.settled.len();
-            tracing::error!(error = %ErrorChain(&error), n_alerts, "alerts that arrived will be sent again");
+            tracing::error!(error = %ErrorChain(&error), n_alerts, "outcomes of deliveries could not be stored; delivered alerts will be sent again");
         }
     }
 }
@@ -276,7 +276,7 @@ impl DeliveryDeps {
                     transaction.id = %record.transaction_id,
                     attempts = alert.n_attempts + 1,
                     reason,
-                    "an alert is a dead letter: no webhook took it"
+                    "an alert became a dead letter: no webhook accepted it"
                 );
                 AlertOutcome::Dead(now.timestamp_micros(), reason)
             }

@@ -48,14 +48,14 @@ impl Endpoints {
                     self.metrics.alert_endpoint_gone();
                     tracing::error!(
                         address = %endpoint.address,
-                        "a webhook answered 410: it is told of no alert until the service starts again"
+                        "a webhook answered 410: it receives no alerts until the service restarts"
                     );
                 }
             }
             Err(error) => {
                 let before = endpoint.failed.lock().replace((Instant::now(), error.clone()));
                 if before.is_none() {
-                    tracing::warn!(address = %endpoint.address, error = %error, "a webhook takes no alert");
+                    tracing::warn!(address = %endpoint.address, error = %error, "a webhook did not accept an alert");
                 }
             }
         }

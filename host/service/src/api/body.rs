@@ -80,7 +80,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for MaybeJsonBody<BY
             Err(late) if late.code() == ErrorCode::RequestTimeout => Err(late),
             Err(_) => {
                 linger(&head.headers, body, LINGER_BYTES_MAX);
-                let message = "a body must come with a `Content-Type` header that says `application/json`";
+                let message = "a request with a body needs the header `Content-Type: application/json`";
                 Err(ApiError::new(ErrorCode::UnsupportedMediaType, message))
             }
         }
@@ -136,15 +136,15 @@ fn require_one_of(takes: &[DeclaredType], headers: &HeaderMap) -> Result<Declare
     let names = || takes.iter().map(|one| format!("`{}`", one.essence())).collect::<Vec<_>>().join(" or ");
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(media_type), None) = (types.next(), types.next()) else {
-        return refuse(format!("there must be one `Content-Type` header, and it must say {}", names()));
+        return refuse(format!("exactly one `Content-Type` header is required: {}", names()));
     };
     let said = media_type.to_str().unwrap_or_default();
     let Some(announced) = takes.iter().find(|one| one.is_said_by(said)) else {
-        return refuse(format!("the `Content-Type` header must say {}", names()));
+        return refuse(format!("the `Content-Type` header must be {}", names()));
     };
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !encodings.all(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return refuse("a body must come without a `Content-Encoding`".to_owned());
+        return refuse("a body with a `Content-Encoding` is not accepted".to_owned());
     }
     Ok(*announced)
 }
@@ -208,5 +208,5 @@ fn incomplete(cause: &BoxError) -> ApiError {
 }
 
 fn too_large(bytes_max: usize) -> ApiError {
-    ApiError::new(ErrorCode::BodyTooLarge, format!("a body has at most {bytes_max} bytes here"))
+    ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {bytes_max} bytes"))
 }

@@ -34,7 +34,7 @@ pub(super) async fn to_page() -> Redirect {
 /// Returns the documentation page.
 #[utoipa::path(
     get, path = "/docs/", tag = "Documentation",
-    responses((status = 200, description = "A page to read the document with.", content_type = "text/html", body = String))
+    responses((status = 200, description = "The documentation page.", content_type = "text/html", body = String))
 )]
 pub(super) async fn page() -> Result<Response, ApiError> {
     asset("index.html")
@@ -45,7 +45,7 @@ pub(super) async fn page() -> Result<Response, ApiError> {
     get, path = "/docs/{file}", tag = "Documentation",
     params(("file" = String, Path, description = "Name of the file")),
     responses((
-        status = 200, description = "A file of the page.", content_type = "application/octet-stream", body = String
+        status = 200, description = "A file of the documentation page.", content_type = "application/octet-stream", body = String
     ))
 )]
 pub(super) async fn file(name: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
@@ -57,7 +57,7 @@ fn asset(name: &str) -> Result<Response, ApiError> {
         .map_err(|error| ApiError::internal(&error.to_string()))?;
     // The library returns its index for an empty name, but no file has that name.
     let Some(file) = found.filter(|_| !name.is_empty()) else {
-        let message = format!("the page has no file {}", quoted(name));
+        let message = format!("the documentation page has no file {}", quoted(name));
         return Err(ApiError::new(ErrorCode::NotFound, message));
     };
     let headers = [

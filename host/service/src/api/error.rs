@@ -114,13 +114,13 @@ impl ApiError {
 
     /// Creates an internal error and logs its cause; the response does not contain the cause.
     pub(super) fn internal(cause: &str) -> Self {
-        tracing::error!(cause, "a request failed by a fault of the service");
+        tracing::error!(cause, "a request failed with an internal error");
         Self::logged_already()
     }
 
     /// Creates an internal error whose cause is already in the log.
     pub(super) fn logged_already() -> Self {
-        Self::new(ErrorCode::InternalError, "the service failed; the log says why")
+        Self::new(ErrorCode::InternalError, "internal error; the log states the cause")
     }
 
     fn module(message: String, checks: Vec<AdmissionFinding>) -> Self {
@@ -265,8 +265,8 @@ impl From<SignatureError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(error = %ErrorChain(&error), "the store does not answer a request");
-        Self::new(ErrorCode::Unavailable, "the store does not answer; try again")
+        tracing::error!(error = %ErrorChain(&error), "the store did not serve a request");
+        Self::new(ErrorCode::Unavailable, "the store is unavailable; try again")
     }
 }
 
@@ -286,7 +286,7 @@ impl From<GitSyncError> for ApiError {
         let code = ErrorCode::ALL.iter().find(|code| code.as_str() == error.code());
         match error {
             GitSyncError::Intake(error) => error.into(),
-            GitSyncError::Broken => Self::internal("an operation on the repository did not come to its end"),
+            GitSyncError::Broken => Self::internal("an operation on the repository ended without a result"),
             GitSyncError::Branch => Self::new(ErrorCode::InvalidField, error.to_string()).at("branch"),
             GitSyncError::Message => Self::new(ErrorCode::InvalidField, error.to_string()).at("message"),
             GitSyncError::Git(GitError::Address(_)) => {

@@ -48,14 +48,14 @@ const fn leaves_body_unread(code: ErrorCode) -> bool {
 pub(super) async fn not_found(request: Request) -> ApiError {
     let (head, body) = request.into_parts();
     linger(&head.headers, body, LINGER_BYTES_MAX);
-    let message = format!("nothing is served under {}", quoted(head.uri.path()));
+    let message = format!("there is no resource at {}", quoted(head.uri.path()));
     ApiError::new(ErrorCode::NotFound, message)
 }
 
 pub(super) async fn method_not_allowed(request: Request) -> ApiError {
     let (head, body) = request.into_parts();
     linger(&head.headers, body, LINGER_BYTES_MAX);
-    let message = format!("this path is not served for the method {}", quoted(head.method.as_str()));
+    let message = format!("this path does not support the method {}", quoted(head.method.as_str()));
     ApiError::new(ErrorCode::MethodNotAllowed, message)
 }
 

@@ -42,7 +42,7 @@ fn inspect(hosts: &AllowedHosts, request: &Request) -> Result<(), ApiError> {
         return Err(ApiError::new(ErrorCode::Overloaded, FULL_MESSAGE));
     }
     if url_bytes(request) > URL_BYTES_MAX {
-        let message = format!("a URL has at most {URL_BYTES_MAX} bytes");
+        let message = format!("the URL is longer than {URL_BYTES_MAX} bytes");
         return Err(ApiError::new(ErrorCode::UrlTooLong, message));
     }
     let host = admitted_host(hosts, request)?;
@@ -83,8 +83,8 @@ fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>
         })?;
         if !hosts.admit(&host) {
             let message = format!(
-                "this service does not answer under the name {}; add the name to SERVICE_ALLOWED_HOSTS, or have the proxy in \
-                 front send the `Host` of the request on",
+                "the host {} is not allowed; add it to SERVICE_ALLOWED_HOSTS, or have the reverse proxy forward the \
+                 `Host` header of the client",
                 quoted(name)
             );
             return Err(ApiError::new(ErrorCode::HostNotAllowed, message));
@@ -103,7 +103,7 @@ fn admit_origins(
     for origin in headers.get_all(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or("null");
         if !hosts.admit_origin(origin, addressed) {
-            let message = format!("a page of {} may not change anything here", quoted(origin));
+            let message = format!("web pages of the origin {} may not send changes", quoted(origin));
             return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
         }
     }

@@ -55,7 +55,7 @@ pub(super) struct Health {
 /// Returns whether the process is alive.
 #[utoipa::path(
     get, path = "/healthz", tag = "Operation",
-    responses((status = 200, description = "It is.", body = Health))
+    responses((status = 200, description = "The process is alive.", body = Health))
 )]
 pub(super) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
@@ -65,8 +65,8 @@ pub(super) async fn healthz() -> Json<Health> {
 #[utoipa::path(
     get, path = "/readyz", tag = "Operation",
     responses(
-        (status = 200, description = "It does.", body = Readiness),
-        (status = 503, description = "It does not; the body says why.", body = Readiness)
+        (status = 200, description = "The service accepts transactions.", body = Readiness),
+        (status = 503, description = "The service does not accept transactions; the body states why.", body = Readiness)
     )
 )]
 pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
@@ -85,7 +85,7 @@ pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
     get, path = "/metrics", tag = "Operation",
     responses((
         status = 200,
-        description = "One metric family after the other; durations are in seconds.",
+        description = "All metric families; durations are in seconds.",
         content_type = "application/openmetrics-text",
         body = String
     ))

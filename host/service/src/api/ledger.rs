@@ -76,7 +76,7 @@ struct LedgerDeadLetterView {
 /// A row has one dead letter, even if it is read several times. A row that has changed since gets another one.
 #[utoipa::path(
     get, path = "/ledger/dead-letters", tag = "Operation",
-    responses((status = 200, description = "The latest dead letters, the latest first.", body = DeadLettersView))
+    responses((status = 200, description = "The latest dead letters, newest first.", body = DeadLettersView))
 )]
 pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLettersView>, ApiError> {
     let (count, letters) = api.dead_letters.latest(SHOWN_MAX).await?;
@@ -93,7 +93,7 @@ pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<Dea
     params(("id" = i64, Path, description = "Id of the dead letter")),
     responses((
         status = 200,
-        description = "What became of it.",
+        description = "The result of the event.",
         body = String,
         content_type = "application/json",
         example = json!("transaction txn_1 from event transaction.applied processed")
@@ -105,7 +105,7 @@ pub(super) async fn replay(
     _: MaybeJsonBody<REPLAY_BYTES_MAX>,
 ) -> Result<Json<String>, ApiError> {
     let none =
-        || ApiError::new(ErrorCode::DeadLetterNotFound, "there is no event with a dead letter of this id");
+        || ApiError::new(ErrorCode::DeadLetterNotFound, "there is no dead letter of an event with this id");
     let Path(id) = id.map_err(|_| none())?;
     let sent = api.payments.buried(id).await?.ok_or_else(none)?;
     Ok(Json(webhook::replay(&api, id, &sent).await?))

@@ -69,7 +69,7 @@ pub struct Listener {
 /// The system allows fewer open files than the configured connections need.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{open_max} connections need {needed} open files, and the system grants {granted}: raise its limit (`ulimit -n`), or \
+    "{open_max} connections need {needed} open files, but the system allows {granted}: raise its limit (`ulimit -n`), or \
      lower SERVICE_CONNECTIONS_MAX"
 )]
 pub struct ListenerError {
@@ -146,7 +146,7 @@ impl Listener {
         drop((listener, acceptor));
         stage.send_replace(ShutdownStage::Draining);
         if timeout(self.stop, stage.closed()).await.is_err() {
-            tracing::warn!(n_connections = stage.receiver_count(), "closing on clients that have no end");
+            tracing::warn!(n_connections = stage.receiver_count(), "closing unfinished connections");
             stage.send_replace(ShutdownStage::Over);
             stage.closed().await;
         }
@@ -182,7 +182,7 @@ impl Acceptor {
             Err(error) => {
                 self.connection_context.metrics.connection_refused("files");
                 if self.files.take_due() {
-                    tracing::error!(%error, "clients are not let in: the system gives no connection");
+                    tracing::error!(%error, "cannot accept client connections");
                 }
                 sleep(ACCEPT_PAUSE).await;
             }

@@ -22,7 +22,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         title = "Tollgate",
         version = "1.0.0",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
-        description = "Real-time transaction monitoring: a transaction in, a verdict out, judged by rules in a sandbox.\n\n\
+        description = "Real-time transaction monitoring: sandboxed rules evaluate each transaction and return a verdict.\n\n\
             Bodies are JSON in UTF-8. Times are RFC 3339; times the service writes are UTC with microseconds. Amounts \
             are in the unit of their currency, exact in decimal, with at most 38 digits. Scores run from 0 (low risk) \
             to 1 (high). Windows in rule scripts are ISO 8601 durations of days, hours, minutes and seconds. Sizes are \
@@ -64,13 +64,13 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
     ),
     components(schemas(ErrorBody, FailedCheck)),
     tags(
-        (name = "Transactions", description = "Transactions in, verdicts out."),
-        (name = "Instructions", description = "The rules by which transactions are judged."),
-        (name = "Lists", description = "The named lists that rules look into."),
-        (name = "Git", description = "The repository that rules live in."),
-        (name = "Alerts", description = "What no webhook took."),
-        (name = "Operation", description = "For those who keep the service running."),
-        (name = "Documentation", description = "This document and a page to read it with.")
+        (name = "Transactions", description = "Evaluation of transactions, and their stored verdicts."),
+        (name = "Instructions", description = "The rules that evaluate transactions."),
+        (name = "Lists", description = "The named lists that rules use."),
+        (name = "Git", description = "The Git repository of the rules."),
+        (name = "Alerts", description = "Alerts that could not be delivered to any webhook."),
+        (name = "Operation", description = "Health, metrics and ledger dead letters, for operators."),
+        (name = "Documentation", description = "This document, and a page that displays it.")
     ),
     modifiers(&Errors)
 )]

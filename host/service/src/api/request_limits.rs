@@ -5,7 +5,7 @@
 pub(super) struct HealthOnly;
 
 /// Message for clients without a slot.
-pub(super) const FULL_MESSAGE: &str = "as many connections are open as the service takes";
+pub(super) const FULL_MESSAGE: &str = "too many open connections";
 
 /// The reason why a body is incomplete.
 #[derive(Debug, thiserror::Error)]

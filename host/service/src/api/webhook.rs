@@ -79,7 +79,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     post, path = "/ledgerwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
         status = 200,
-        description = "What was reported is durable; the text names the event, and the id where there is one.",
+        description = "The report is durable; the text names the event, and the transaction id if there is one.",
         body = String,
         content_type = "application/json",
         example = json!("transaction txn_1 from event transaction.applied processed")
@@ -120,7 +120,7 @@ pub(super) async fn ledger_webhook(
     post, path = "/blnkwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
         status = 200,
-        description = "What was reported is durable; the text names the event, and the id where there is one.",
+        description = "The report is durable; the text names the event, and the transaction id if there is one.",
         body = String,
         content_type = "application/json",
         example = json!("transaction txn_1 from event transaction.applied processed")
@@ -198,7 +198,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
             (format!("transaction {payment} from event {event} processed"), TAKEN)
         }
         EntryOutcome::Waits(parent) => {
-            (format!("transaction {id} from event {event} is kept until {parent} is told"), WAITING)
+            (format!("transaction {id} from event {event} is held until {parent} is reported"), WAITING)
         }
         EntryOutcome::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
         EntryOutcome::Dead(reason) => dead(&event, reason),
@@ -268,7 +268,7 @@ async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> EventAnswer {
 }
 
 fn dead(event: &str, reason: &str) -> (String, &'static str) {
-    (format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(event)), DEAD)
+    (format!("event {} cannot be processed ({reason}): it is kept as a dead letter", quoted(event)), DEAD)
 }
 
 /// Verifies that the ledger sent these bytes, under either signature scheme.
@@ -333,7 +333,7 @@ impl Envelope {
 fn acknowledgement(event: &str, data: Option<&Value>) -> String {
     match data.and_then(|data| data.at(&["transaction_id"])) {
         Some(Value::Text(id)) => {
-            format!("event {} acknowledged; transaction {} is left as it is", quoted(event), quoted(id))
+            format!("event {} acknowledged; transaction {} is unchanged", quoted(event), quoted(id))
         }
         _ => format!("event {} acknowledged", quoted(event)),
     }

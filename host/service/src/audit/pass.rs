@@ -182,7 +182,7 @@ impl<'m> AuditPass<'m> {
             (record.event_micros != micros)
                 .then(|| Difference::new("row of created_at", record.event_micros, micros)),
             (record.rule_set_version < self.latest_version).then(|| {
-                let later = format!("at least {}, which judged before it", self.latest_version);
+                let later = format!("at least {}, which judged an earlier transaction", self.latest_version);
                 Difference::new("order of versions", record.rule_set_version, later)
             }),
         ];
@@ -204,7 +204,7 @@ impl<'m> AuditPass<'m> {
                 None
             }
             Err(error) => (self.counts_all && is_asked_for).then(|| {
-                let transaction_id = format!("the one with number {target}").into();
+                let transaction_id = format!("transaction number {target}").into();
                 VerdictPosition { sequence, transaction_id, rule_set_version: 0 }.unreadable(&error)
             }),
         }
@@ -224,7 +224,7 @@ impl<'m> AuditPass<'m> {
         let transaction = match Transaction::from_stored(&verdict.body) {
             Ok(transaction) => Arc::new(transaction),
             Err(error) => {
-                return Ok(Some(place(format!("the one with number {target}").into()).unreadable(&error)));
+                return Ok(Some(place(format!("transaction number {target}").into()).unreadable(&error)));
             }
         };
         let stored = &verdict.assessment;
@@ -242,7 +242,7 @@ impl<'m> AuditPass<'m> {
         let made = match self.editions.edition(self.deps, &self.history, version)? {
             RebuiltVersion::Whole(made) => made,
             RebuiltVersion::Broken(why) => {
-                let why = format!("it cannot be made again: {why}");
+                let why = format!("it cannot be rebuilt: {why}");
                 return Ok(Some(AuditRemark::Differs(vec![Difference::new(
                     "rule_set_version",
                     version,

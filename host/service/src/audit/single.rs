@@ -42,14 +42,14 @@ pub enum SingleError {
     #[error("there is no transaction with this id")]
     NotFound,
     /// The transaction has no verdict.
-    #[error("a ledger fed this transaction, and nobody has asked for a verdict on it")]
+    #[error("a ledger delivered this transaction, and no verdict on it was requested")]
     NotJudged,
     /// Another request is under way.
     #[error("another verdict is being derived again; try again shortly")]
     Busy,
     /// The log is too long.
     #[error(
-        "the log before this verdict is longer than can be read in {} s; run `tollgate audit replay`", TIME_MAX.as_secs()
+        "the log before this verdict is too long to be read in {} s; run `tollgate audit replay`", TIME_MAX.as_secs()
     )]
     TooLong,
     /// The audit failed.

@@ -153,7 +153,7 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
     let module = deps.executor.block_on(deps.store.module(*digest))?;
     let module = module.ok_or_else(|| broken(format_args!("the module of rule `{name}` is not stored")))?;
     if ContentDigest::of(&module) != *digest {
-        return Err(broken(format_args!("the module of rule `{name}` is not what its digest says")));
+        return Err(broken(format_args!("the module of rule `{name}` does not match its digest")));
     }
     let record = InstructionRecord {
         id: *id,
@@ -193,7 +193,7 @@ fn list_of(
     if list.digest == digest {
         Ok(list)
     } else {
-        Err(broken(format_args!("the list `{name}` is not what its digest says")))
+        Err(broken(format_args!("the list `{name}` does not match its digest")))
     }
 }
 

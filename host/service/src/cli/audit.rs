@@ -85,7 +85,7 @@ fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Resul
     let stretch = AuditRange { from: Sequence(asked.from), through: Sequence(asked.through) };
     let summary = audit.replay(stretch, paper);
     store.confirm_read()?;
-    summary?.context("nobody reads what is found")
+    summary?.context("standard output was closed")
 }
 
 /// Writes findings to standard output.
@@ -127,17 +127,17 @@ impl FindingPrinter {
         let n_derived = n_verdicts.saturating_sub(n_not_derived);
         self.write(&format!("{n_derived} verdicts re-derived, {n_differing} differ"));
         for (n, what) in [
-            (n_taken_over, "follow if a rule's failure is believed that cannot be derived again"),
+            (n_taken_over, "match if a recorded rule failure is accepted that cannot be reproduced"),
             (n_not_derived, "could not be derived here: a rule ran out of time, or the machine failed"),
             (
                 summary.n_by_another_service,
-                "were given by another version of the service, or by one that nobody noted",
+                "were given by another version of the service, or by one that was not recorded",
             ),
             (
                 summary.n_on_assumed_terms,
-                "are by rule sets from before grants were noted: the defaults were taken for what modules may use",
+                "are by rule sets that predate the recording of grants: the default grants were assumed for modules",
             ),
-            (n_unjudged, "transactions of a ledger have their place in the log without a verdict"),
+            (n_unjudged, "ledger transactions are in the log without a verdict"),
         ] {
             if n > 0 {
                 self.write(&format!("{n} {what}"));

@@ -18,7 +18,7 @@ const FOLLOWED: &str = "git/followed";
 enum BackupFailure {
     #[error(transparent)]
     Backup(#[from] BackupError),
-    #[error("which repository is followed cannot be read or written")]
+    #[error("the record of the followed repository cannot be read or written")]
     Git(#[from] GitError),
 }
 
@@ -49,7 +49,7 @@ pub(super) fn restore(data_dir: Option<PathBuf>, file: &Path) -> u8 {
     match run_here(restored(&data_dir, file)) {
         Some(Ok((database, contents))) => {
             say(&format!("{}: {}", database.display(), words(contents)));
-            say("rule files, settings and secrets come from elsewhere: see docs/operations.md");
+            say("rule files, settings and secrets are not part of a backup: see docs/operations.md");
             0
         }
         Some(Err(failure)) => failed(&failure),

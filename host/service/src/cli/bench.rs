@@ -72,11 +72,11 @@ pub(super) struct BenchArguments {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MeasureName {
-    /// Durable injects a second, and how late answers are at rising loads
+    /// Durable injects per second, and latencies at rising loads
     Service,
-    /// From a saved script to the first verdict by it, while injects go on
+    /// Time from a saved script to its first verdict, under load
     Swap,
-    /// More offered than the service takes
+    /// Behaviour under more load than the service can handle
     Overload,
 }
 
@@ -128,11 +128,11 @@ impl From<MeasureName> for Measurement {
 }
 
 fn factor(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "this is no number".to_owned())?;
-    if (0.1..=1_000.0).contains(&number) { Ok(number) } else { Err("from 0.1 to 1000".to_owned()) }
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=1_000.0).contains(&number) { Ok(number) } else { Err("must be from 0.1 to 1000".to_owned()) }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -157,7 +157,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
 fn is_pointer(shown: &str, content: &[u8]) -> bool {
     let pointer = ContentPointer::of(content);
     if let Some(pointer) = pointer {
-        say(&format!("error: {shown} is no rule: {pointer}"));
+        say(&format!("error: {shown} is not a rule: {pointer}"));
     }
     pointer.is_some()
 }
@@ -177,7 +177,7 @@ fn say_what_it_is(shown: &str, manifest: &Manifest) {
 
 fn say_what_it_costs(cost: Cost) {
     say(&format!(
-        "  worst case: {} instructions, {} calls to the host, {} questions to the history",
+        "  worst case: {} instructions, {} host calls, {} history queries",
         cost.instructions, cost.host_calls, cost.history_lookups
     ));
 }

@@ -49,12 +49,12 @@ pub(super) fn doctor(data_dir: Option<PathBuf>) -> u8 {
     let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
     let settings = load_dotenv().and_then(|()| Settings::read(process_environment));
     let mut report = DoctorReport::default();
-    let examined =
-        run_here(examine(&data_dir, &settings, &mut report)).unwrap_or_else(|| Err("no runtime".to_owned()));
+    let examined = run_here(examine(&data_dir, &settings, &mut report))
+        .unwrap_or_else(|| Err("the runtime cannot be started".to_owned()));
     let DoctorReport { n_warnings, n_problems } = report;
     match examined {
         Err(blind) => {
-            say(&format!("error: cannot look: {blind}"));
+            say(&format!("error: cannot check: {blind}"));
             2
         }
         Ok(()) => {
@@ -70,7 +70,7 @@ async fn examine(
     report: &mut DoctorReport,
 ) -> Result<(), Unreadable> {
     match settings {
-        Ok(_) => report.fine("settings", "every value can be used"),
+        Ok(_) => report.fine("settings", "all values are valid"),
         Err(error) => report.wrong("settings", &error.to_string()),
     }
     let holder = directory::examine(data_dir, report)?;
@@ -86,7 +86,7 @@ async fn examine(
 
 async fn database(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unreadable> {
     match tollgate_store::examine(data_dir).await {
-        Ok(found) if found.is_empty() => report.fine("database", "none yet: the first start makes it"),
+        Ok(found) if found.is_empty() => report.fine("database", "none yet: the first start creates it"),
         Ok(found) => found.into_iter().for_each(|StoreFinding { what, result }| match result {
             Ok(words) => report.fine(what, &words),
             Err(words) => report.wrong(what, &with_cure(what, &words)),
@@ -113,8 +113,8 @@ fn with_cure(what: &str, words: &str) -> String {
 /// Describes the process that holds the directory.
 fn words_of(holder: Holder) -> String {
     match holder {
-        Holder::Nobody => "no service runs on it".to_owned(),
-        Holder::Process(Some(process)) => format!("process {process} runs on it"),
-        Holder::Process(None) => "a service runs on it".to_owned(),
+        Holder::Nobody => "no service uses it".to_owned(),
+        Holder::Process(Some(process)) => format!("process {process} uses it"),
+        Holder::Process(None) => "a service uses it".to_owned(),
     }
 }

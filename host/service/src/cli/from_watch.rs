@@ -15,14 +15,14 @@ pub(super) fn tell(script: &str, shown: &str, options: &CompileOptions<'_>) {
     }
     let n_questions = remarks.iter().filter(|remark| remark.needs_a_person).count();
     if n_questions > 0 {
-        say(&format!("{shown}: {n_questions} to decide by its author, marked as warnings"));
+        say(&format!("{shown}: {n_questions} to be decided by its author, marked as warnings"));
     }
     match rewritten {
         Some(rewritten) => {
-            say(&format!("{shown}: rewritten to mean here what it meant in Watch:"));
+            say(&format!("{shown}: rewritten to keep its Watch meaning:"));
             print(&rewritten);
         }
-        None => say(&format!("{shown}: stays as it is")),
+        None => say(&format!("{shown}: unchanged")),
     }
 }
 

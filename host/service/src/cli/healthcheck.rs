@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Queries the service that the settings describe. Returns exit code 0 if it answers 200, otherwise 1.
 pub(super) fn healthcheck(of_readiness: bool) -> u8 {
     let path = if of_readiness { "/readyz" } else { "/healthz" };
-    match run_here(async { timeout(PATIENCE, ask(path)).await.context("it does not answer in time")? }) {
+    match run_here(async { timeout(PATIENCE, ask(path)).await.context("no response in time")? }) {
         Some(Ok(GetResponse { status: 200, .. })) => 0,
         Some(Ok(GetResponse { status, body })) => {
             say(&format!("{path}: {status} {body}"));

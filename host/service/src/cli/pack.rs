@@ -30,13 +30,13 @@ fn packed(module: &Path, manifest: &Path, output: &Path) -> Result<String, Strin
     let manifest =
         Manifest::from_bytes(&words).map_err(|error| format!("{}: {error}", manifest.display()))?;
     let whole = read(module)?;
-    let bare = without_manifest(&whole)
-        .ok_or_else(|| format!("{}: this is no WebAssembly module", module.display()))?;
+    let bare =
+        without_manifest(&whole).ok_or_else(|| format!("{}: not a WebAssembly module", module.display()))?;
     let bytes = with_manifest(&bare, &manifest);
     let shown = output.display();
     fs::write(output, &bytes).map_err(|error| format!("cannot write {shown}: {error}"))?;
     let names: Vec<String> =
         manifest.rules.iter().map(|rule| format!("`{}`", rule.name.escape_debug())).collect();
-    let place = if bare.len() < whole.len() { ", in place of the one it had" } else { "" };
+    let place = if bare.len() < whole.len() { ", which replaces the previous one" } else { "" };
     Ok(format!("{shown}: {} bytes, with the manifest of {}{place}", bytes.len(), names.join(", ")))
 }

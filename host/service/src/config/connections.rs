@@ -36,14 +36,14 @@ pub struct ConnectionLimits {
 pub(super) const OPEN_MAX: Variable = variable(
     "SERVICE_CONNECTIONS_MAX",
     "a whole number from 1 to 1000000",
-    "10000, or what the limit of open files allows",
+    "10000, or as many as the limit of open files allows",
     "Maximum number of connections. More are answered 503, except for `/healthz`, `/readyz` and `/metrics`.",
 )
 .explained_in("connections.md");
 pub(super) const PER_ADDRESS_MAX: Variable = variable(
     "SERVICE_CONNECTIONS_PER_ADDRESS",
     "a whole number from 1 to 1000000",
-    "half of them, and any number from this machine",
+    "half of SERVICE_CONNECTIONS_MAX; no limit for this machine",
     "Maximum number of connections of one address, or of one IPv6 network of 64 bits.",
 )
 .explained_in("connections.md");

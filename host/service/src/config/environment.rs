@@ -27,7 +27,7 @@ pub fn process_environment(name: &'static str) -> Result<Option<String>, ConfigE
     let text = |value: OsString| {
         value.into_string().map_err(|_| ConfigError::Invalid {
             name,
-            given: "bytes that are no UTF-8".to_owned(),
+            given: "bytes that are not UTF-8".to_owned(),
             allowed: "text",
         })
     };

@@ -46,7 +46,7 @@ pub(super) const REPO: Variable = variable(
 pub(super) const BRANCH: Variable = variable(
     "WATCH_SCRIPT_GIT_BRANCH",
     "the name of a branch",
-    "the repository's own choice",
+    "the default branch of the repository",
     "Branch whose rules are in force.",
 );
 pub(super) const TOKEN: Variable = variable(
@@ -90,7 +90,7 @@ pub(super) const SCHEMES: Variable = variable(
 pub(super) const HOSTS: Variable = variable(
     "SERVICE_GIT_ALLOW_HOSTS",
     "host names, separated by commas",
-    "any, or that of WATCH_SCRIPT_GIT_REPO",
+    "the host of WATCH_SCRIPT_GIT_REPO, if set; otherwise any",
     "Hosts allowed for repositories that are named over the API.",
 );
 pub(super) const PRIVATE: Variable = variable(

@@ -28,7 +28,7 @@ pub(super) const DSN: Variable = variable(
 .explained_in("ledger.md");
 pub(super) const TABLE: Variable = variable(
     "LEDGER_TABLE",
-    "the name of a table or view, or schema.name, to the letter",
+    "the name of a table or view, or schema.name",
     "transactions",
     "Table or view with the transactions, exactly as named. The default for LEDGER_KIND=blnk is blnk.transactions.",
 );
@@ -36,8 +36,8 @@ pub(super) const TABLE: Variable = variable(
 const TABLE_OF_BLNK: &str = "blnk.transactions";
 pub(super) const COLUMNS: Variable = variable(
     "LEDGER_COLUMNS",
-    "pairs such as transaction_id=id,description=, of a field and its column, or none where the ledger lacks it",
-    "named as the fields",
+    "pairs of a field and its column, such as transaction_id=id,description=; without a column if the ledger has none",
+    "the names of the fields",
     "Columns whose names differ from the names of the fields.",
 );
 pub(super) const INTERVAL: Variable = variable(

@@ -50,7 +50,7 @@ pub struct AlertWebhookSettings {
 pub(super) const LEDGER_SECRET: Variable = variable(
     "LEDGER_WEBHOOK_SECRET",
     "`whsec_` and base64, or other text; several separated by blanks",
-    "none: not asked for",
+    "none: signatures are not checked",
     "Secrets with which a ledger signs its webhooks. Unsigned webhooks are then refused.",
 )
 .explained_in("events.md");
@@ -102,7 +102,7 @@ pub(super) const WEBHOOK: Variable = variable(
 pub(super) const WEBHOOK_SECRET: Variable = variable(
     "ALERT_WEBHOOK_SECRET",
     "`whsec_` and base64, or other text; several separated by blanks",
-    "none: unsigned",
+    "none: alerts are not signed",
     "Secrets with which alerts are signed, as Standard Webhooks.",
 )
 .explained_in("alerts.md");

@@ -50,7 +50,7 @@ pub struct Variable {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// A value is invalid.
-    #[error("`{name}` is set to `{given}`, it takes {allowed}")]
+    #[error("`{name}` is set to `{given}`; it takes {allowed}")]
     Invalid {
         /// Name of the variable.
         name: &'static str,

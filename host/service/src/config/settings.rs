@@ -134,7 +134,7 @@ const IN_FLIGHT: Variable = variable(
 const MEMORY: Variable = variable(
     "SERVICE_MEMORY_LIMIT",
     "a size such as 512MiB or 2GiB, at least 1MiB",
-    "a third of what the control group or the machine has, 2GiB at most",
+    "a third of the memory of the control group or the machine, at most 2GiB",
     "Memory for the history. What exceeds it is kept in a file; every answer stays exact.",
 )
 .explained_in("deploy.md#memory");
@@ -142,13 +142,13 @@ const CONFINEMENT: Variable = variable("SERVICE_CONFINEMENT", "`required` or `pr
 const SPILL_DIR: Variable = variable(
     "SERVICE_SPILL_DIR",
     "a directory",
-    "the system's for temporary files; the data directory where that is in memory or cannot be written",
+    "the system's temporary directory; the data directory if that is in memory or not writable",
     "Directory of the file that holds what exceeds the memory limit. The file is two to three times that size, has no name, and disappears when the service ends.",
 );
 const ZONES: Variable = variable(
     "SERVICE_TZDATA_DIR",
     "a directory of TZif files, such as /usr/share/zoneinfo",
-    "the zone data that is compiled in",
+    "the built-in zone data",
     "Directory from which time zone data is read at the start. Its digest is part of the rule-set version.",
 )
 .explained_in("operations.md#time-zone-data");
@@ -167,7 +167,7 @@ const MARGIN: Variable = variable(
 );
 const SNAPSHOT: Variable = variable(
     "SERVICE_SNAPSHOT_INTERVAL",
-    "0, or a duration as rules write it, such as PT15M",
+    "0, or an ISO 8601 duration such as PT15M",
     "PT15M",
     "Time between two snapshots of the history, which make a restart fast; 0 writes one only at the end.",
 )

@@ -42,7 +42,11 @@ pub(super) fn check_zones(module: &[u8], zones: &ZoneData) -> Result<(), IntakeE
 }
 
 pub(super) fn only_rule(manifest: &Manifest) -> Result<RuleEntry, IntakeError> {
-    manifest.rules.first().cloned().ok_or_else(|| refused("a module answers for one rule, this one for none"))
+    manifest
+        .rules
+        .first()
+        .cloned()
+        .ok_or_else(|| refused("a rule module must have exactly one rule, this one has none"))
 }
 
 /// Returns the module for storage: with its own manifest, or with a separately sent one.
@@ -50,7 +54,7 @@ pub(super) fn complete(module: Vec<u8>, manifest: Option<&Manifest>) -> Result<V
     let Some(manifest) = manifest else { return Ok(module) };
     match manifest_of(&module).map_err(IntakeError::ModuleRefused)? {
         None => Ok(with_manifest(&module, manifest)),
-        Some(_) => Err(refused("the module has a manifest already, so no parameters may stand beside it")),
+        Some(_) => Err(refused("the module already has a manifest, so no separate parameters are allowed")),
     }
 }
 

@@ -123,7 +123,7 @@ impl Draft {
         let entry = module.manifest.rules.first().cloned();
         Ok(Self {
             script: record.script.clone(),
-            entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
+            entry: entry.ok_or_else(|| IntakeError::Refused("the module has no rule".to_owned()))?,
             checked: None,
             bytes: record.module.clone(),
             cost: module.manifest.cost,
@@ -226,7 +226,7 @@ impl NamedDraft {
         let rule = bound.map(|rule| rule.made_of(self.checked));
         rule.map_err(|error| match error {
             BindError::History(HistoryError::Past(error)) => {
-                tracing::error!(error = %error, "a new rule's history cannot be filled");
+                tracing::error!(error = %error, "the history of a new rule cannot be read from the store");
                 IntakeError::Unavailable
             }
             BindError::History(error) => IntakeError::OverLimit(error.to_string()),

@@ -157,7 +157,7 @@ impl Follower {
             return false;
         }
         if !self.asks_for_notices {
-            tracing::info!(directory = %directory.display(), "following the rules directory by looking at it");
+            tracing::info!(directory = %directory.display(), "following the rules directory by scanning it");
             self.watcher = Some(Watcher::without_notices(root));
             return true;
         }
@@ -201,7 +201,11 @@ impl Follower {
 
     fn say_that_it_looks(&self, error: &str) {
         let every_seconds = LOOK_EVERY.as_secs();
-        tracing::warn!(error, every_seconds, "no notices of changed rule files; looking for them instead");
+        tracing::warn!(
+            error,
+            every_seconds,
+            "no notices of changed rule files; the directory is scanned instead"
+        );
     }
 
     /// Waits for a reason to look at the directory; returns whether there is one.

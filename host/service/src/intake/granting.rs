@@ -75,7 +75,7 @@ pub(super) fn quarantine(
         if known.is_some() {
             tracing::info!(
                 rule.name = record.name,
-                "a rule is out of quarantine: nothing is in its way any more"
+                "a rule is out of quarantine: nothing prevents it from running any more"
             );
         }
         return None;

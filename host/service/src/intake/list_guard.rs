@@ -58,7 +58,10 @@ impl ListGuard {
             n => format!(" and {n} more"),
         };
         let n_rules = rule_set.lacking.len();
-        let why = format!("nobody set {}{more}; {n_rules} rules that name them fail", shown.join(", "));
+        let why = format!(
+            "these lists are not set: {}{more}; {n_rules} rules that name them fail",
+            shown.join(", ")
+        );
         self.missing.degraded(why);
     }
 
@@ -71,7 +74,7 @@ impl ListGuard {
             failed.first().map(|first| format!("{}: {}", first.path, first.message)).unwrap_or_default();
         let short = commit.get(..12).unwrap_or(commit);
         self.commit.degraded(format!(
-            "commit {short} of the repository is held back whole, since lists of it are refused: {first}"
+            "commit {short} of the repository is held back, because some of its lists are refused: {first}"
         ));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn stored_lists(records: &[ListRecord], is_of_first_semantics: bool) 
                 source = %record.source,
                 reason = why.code(),
                 error = %why,
-                "what an earlier version took for a list is none; the list is missing until it is set"
+                "a text that an earlier version accepted is not a valid list; the list is missing until it is set again"
             );
             continue;
         }
@@ -42,11 +42,11 @@ pub(super) fn warn_of_other_readings(lists: &Lists) {
                 list = name,
                 source = %list.source,
                 line,
-                "a line of a list is read differently: a comment begins at the start of a line, or with a `#` between blanks"
+                "a line of a list is read differently than by earlier versions: a comment begins at the start of a line, or with a `#` between blanks"
             );
         }
         if lines.len() > LINES_SHOWN {
-            tracing::warn!(list = name, lines = lines.len(), "so are more lines of this list");
+            tracing::warn!(list = name, lines = lines.len(), "more lines of this list are read differently");
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn warn_of_oddities(name: &str, list: &ListInForce) {
             list = name,
             %source,
             separator = %separator.escape_debug(),
-            "every line of a list has the same number of separators: a table is named `*.csv`"
+            "every line of a list has the same number of separators: if it is a table, name the file `*.csv`"
         );
     }
 }

@@ -50,13 +50,13 @@ impl Intake {
     pub async fn set_list(&self, name: &str, text: String) -> Result<SavedList, IntakeError> {
         if !is_name(name) {
             return Err(IntakeError::InvalidList(format!(
-                "a list's name is letters, digits and `_`, begins with a letter or `_`, may have parts separated by `.`, \
-                 and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is none"
+                "a list's name consists of letters, digits and `_`, begins with a letter or `_`, may have parts separated by `.`, \
+                 and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is not allowed"
             )));
         }
         let no_list = |why: NotAList| {
             let line = why.line().map(|line| format!(", line {line}")).unwrap_or_default();
-            IntakeError::InvalidList(format!("the body is no list (`{}`{line}): {why}", why.code()))
+            IntakeError::InvalidList(format!("the body is not a list (`{}`{line}): {why}", why.code()))
         };
         let text = off_the_executor(move || format::check(&text).map(|()| text).map_err(no_list)).await?;
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
@@ -169,7 +169,7 @@ fn text_of(entries: &[Box<str>]) -> Result<String, IntakeError> {
             if entry.len() > ENTRY_CHARACTERS_MAX { entry.chars().count() } else { entry.len() };
         if n_characters == 0 || n_characters > ENTRY_CHARACTERS_MAX {
             return Err(IntakeError::InvalidList(format!(
-                "entry {place} has {n_characters} characters, it may have 1 to {ENTRY_CHARACTERS_MAX}"
+                "entry {place} has {n_characters} characters, 1 to {ENTRY_CHARACTERS_MAX} are allowed"
             )));
         }
     }

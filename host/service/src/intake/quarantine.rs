@@ -25,7 +25,7 @@ impl Intake {
             while let Some(failing) = failing.recv().await {
                 let done = carry_through(Arc::clone(&pipeline).quarantine(failing)).await;
                 if let Err(error) = done {
-                    tracing::error!(instruction.id = failing.id.0, error = %error, "a failing rule stays in force");
+                    tracing::error!(instruction.id = failing.id.0, error = %error, "a failing rule could not be quarantined and stays in force");
                     // It will be reported again.
                     pipeline.deps.breakers.forgive(failing.id);
                 }

@@ -85,7 +85,9 @@ pub(super) fn read(
     let (lists, rules): (Vec<_>, Vec<_>) = found.files.iter().partition(|file| file.kind == FileKind::List);
     let look_at = |place: usize, file: &FoundFile, limit: usize| {
         if file.relative.split('/').count() > DEPTH_MAX + 1 {
-            return Err(UnreadableFile::Refused(format!("the file lies deeper than {DEPTH_MAX} folders")));
+            return Err(UnreadableFile::Refused(format!(
+                "the file is nested deeper than {DEPTH_MAX} folders"
+            )));
         }
         if place >= limit {
             return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));

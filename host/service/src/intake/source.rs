@@ -35,13 +35,13 @@ impl DirectorySource {
     pub(super) fn cannot_be_read(&self, directory: &Path, error: &io::Error, has_rules: bool) {
         let what = format!("the rules directory `{}` cannot be read: {error}", directory.display());
         if has_rules || self.was_read.load(Ordering::Relaxed) {
-            self.check.degraded(format!("{what}; what it gave before stays in force"));
+            self.check.degraded(format!("{what}; its last good rules and lists stay in force"));
         } else if self.is_optional && error.kind() == io::ErrorKind::NotFound {
             self.check
                 .degraded(format!("{what}; SERVICE_SOURCES_OPTIONAL lets the service be ready without it"));
         } else {
             self.check.failing(format!(
-                "{what}; set WATCH_SCRIPT_DIR to one that can, or SERVICE_SOURCES_OPTIONAL if it may be missing"
+                "{what}; set WATCH_SCRIPT_DIR to a readable directory, or SERVICE_SOURCES_OPTIONAL if it may be missing"
             ));
         }
     }

@@ -154,7 +154,7 @@ impl RulePipeline {
                 tree
             }
             Err(error) if is_dispensable(&error, directory) && !has_files => {
-                tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
+                tracing::warn!(directory = %path.display(), "there is no rules directory; rules come only from other sources");
                 RuleTree::unknown(TreeOrigin::Directory)
             }
             Err(error) => {

@@ -86,7 +86,7 @@ impl RulePipeline {
         match n_failed {
             0 => self.refused_files.ok(),
             n => self.refused_files.degraded(format!(
-                "{n} rule files or lists are not in force as they lie there; the log says why"
+                "{n} rule files or lists are not in force with their present content; the log says why"
             )),
         }
         for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {

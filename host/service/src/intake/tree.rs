@@ -78,7 +78,7 @@ pub enum UnreadableFile {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The file exceeds the size limit.
-    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
+    #[error("the file has {bytes} bytes, at most {bytes_max} are allowed")]
     TooLong {
         /// Size, in bytes.
         bytes: u64,
@@ -89,10 +89,10 @@ pub enum UnreadableFile {
     #[error("the file is not UTF-8; save it as UTF-8")]
     NotUtf8,
     /// The file is not a valid list.
-    #[error("the file is no list (`{}`): {_0}", .0.code())]
+    #[error("the file is not a list (`{}`): {_0}", .0.code())]
     NoList(NotAList),
     /// The file is a pointer to content that was not fetched.
-    #[error("the file is no rule: {0}")]
+    #[error("the file is not a rule: {0}")]
     Pointer(ContentPointer),
     /// The file may not be read; text for people, in lower case.
     #[error("{0}")]

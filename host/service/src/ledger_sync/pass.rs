@@ -300,7 +300,7 @@ async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Resul
         Ok(rows) if !rows.is_empty() => return Ok(LedgerPage { rows, refusal: None, is_last: false }),
         Ok(_) => "it is gone, or its id is too long".to_owned(),
         Err(LedgerError::Unshowable(detail)) => detail,
-        Err(LedgerError::Slow) => "the database takes too long to show it".to_owned(),
+        Err(LedgerError::Slow) => "the database takes too long to return it".to_owned(),
         Err(error) => return Err(error),
     };
     let refusal = Some(RowError { reason: "unreadable", detail });
@@ -312,7 +312,7 @@ fn log(letter: &DeadLetter) {
     tracing::warn!(
         transaction.id = %letter.transaction_id.escape_debug(),
         reason = letter.reason,
-        "a row of the ledger cannot be taken; it has a dead letter"
+        "a row of the ledger cannot be accepted; it is kept as a dead letter"
     );
 }
 

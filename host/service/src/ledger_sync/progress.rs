@@ -86,7 +86,7 @@ impl SyncProgress {
         if let (None, Some(why)) = (state.blind, blind) {
             tracing::warn!(
                 why,
-                "transactions that run in the ledger cannot be seen: rows committed later than LEDGER_SYNC_OVERLAP are missed"
+                "transactions in progress in the ledger's database cannot be seen: rows committed later than LEDGER_SYNC_OVERLAP are missed"
             );
         }
         state.blind = blind;
@@ -115,7 +115,7 @@ impl SyncProgress {
         let helps = matches!(error, LedgerSyncError::Ledger(error) if error.is_for_the_operator());
         let error = ErrorChain(error).to_string();
         if state.last_error.as_ref() != Some(&error) {
-            tracing::error!(error, "the ledger is not read; requests are not concerned");
+            tracing::error!(error, "the ledger cannot be read; requests are not affected");
         }
         if helps {
             state.advice = Some(error.clone());
@@ -192,7 +192,7 @@ impl SyncProgress {
                 rows = load.n_rows,
                 rows_per_second = load.rate(),
                 duration_ms = load.started.elapsed().as_millis(),
-                "the ledger is read to its end, and followed from here on"
+                "the ledger was read to its end and is followed from now on"
             );
         }
     }

@@ -52,7 +52,7 @@ impl AcceptanceOrder {
         if *last - now <= FALL_BACK_MAX {
             *last = now.max(*last);
         } else {
-            tracing::warn!(from = %*last, to = %now, "the clock fell back far; arrivals follow it");
+            tracing::warn!(from = %*last, to = %now, "the clock was set back far; arrival times follow it");
             *last = now;
             // Event times by the wrong clock are no longer valid.
             self.latest_event.store(i64::MIN, Ordering::Relaxed);

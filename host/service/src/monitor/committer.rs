@@ -129,7 +129,10 @@ impl Committer {
     fn give_up_lost(&mut self) -> bool {
         let is_lost = matches!(self.waiting.get(&self.next), Some(CommitMessage::Lost(_)));
         if is_lost {
-            tracing::error!(sequence = self.next.0, "a transaction or an update was lost; it is taken back");
+            tracing::error!(
+                sequence = self.next.0,
+                "a transaction or an update did not complete; it is rolled back"
+            );
             self.take_back(self.next);
         }
         is_lost

@@ -115,7 +115,7 @@ impl TransactionPipeline {
                     place.fill(Commit { record: NumberedRecord::Deferred(record), announcement, completion });
                 }
                 // Dropping `place` takes the number back.
-                Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
+                Err(error) => tracing::error!(error = %error, "an assessment cannot be serialized"),
             }
         });
         self.deps.pool.submit(EvaluationJob { rule_set, transaction, as_of, done });

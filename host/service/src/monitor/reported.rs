@@ -38,7 +38,7 @@ impl TransactionPipeline {
                 self.carry_heard(&known, heard, event, waiting).await;
             }
             Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "the store cannot be asked for a transaction");
+                tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 waiting.refuse();
             }
         }
@@ -58,11 +58,11 @@ impl TransactionPipeline {
                 self.carry_heard(&known, heard, event, waiting).await;
             }
             Ok(None) => {
-                tracing::error!(transaction.id = %waiting.pending_entry.id(), "a ledger moves a payment that is not stored");
+                tracing::error!(transaction.id = %waiting.pending_entry.id(), "a ledger updates a payment that is not stored");
                 waiting.refuse();
             }
             Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "the store cannot be asked for a transaction");
+                tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 waiting.refuse();
             }
         }

@@ -52,7 +52,7 @@ impl Updater {
                 drop(alone);
             });
             if let Err(error) = applied.await {
-                tracing::error!(error = %error, "status updates were lost on the way; they are taken back");
+                tracing::error!(error = %error, "status updates did not complete; they are rolled back");
             }
             if let Some(last) = last {
                 last.wait().await.ok();

@@ -379,7 +379,7 @@ impl PaymentsInner {
             tracing::warn!(
                 transaction.id = %id,
                 parent = %waiting.parent,
-                "an entry of the ledger waited for its parent in vain; it is taken as a payment of its own"
+                "the parent of a ledger entry did not arrive; the entry is recorded as a separate payment"
             );
             let event = Arc::from(&*waiting.event);
             let joining = ChildEntry {

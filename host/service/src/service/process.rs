@@ -104,7 +104,7 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: answering what was accepted");
+        tracing::info!("stopping: finishing accepted requests");
         supervisor::stopping();
         send.send(()).ok();
     });
@@ -115,8 +115,8 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
 async fn reload_when_asked(mut asked: Signal, reload: Reload) {
     while asked.recv().await.is_some() {
         tracing::info!(
-            "SIGHUP: reading the rules directory anew and asking the repository; settings are read at a start alone, and the \
-             log is not opened again"
+            "SIGHUP: reading the rules directory and the repository again; settings are read only at the start, and the log is \
+             not reopened"
         );
         reload.reload().await;
     }

@@ -20,9 +20,9 @@ impl Reload {
     pub(super) async fn reload(&self) {
         self.directory.ask();
         match self.git.sync(false).await {
-            Ok(synced) => tracing::info!(commit = %synced.after, "the repository was asked"),
+            Ok(synced) => tracing::info!(commit = %synced.after, "the repository was synced"),
             Err(GitSyncError::NotConfigured) => {}
-            Err(error) => tracing::warn!(error = %ErrorChain(&error), "the repository could not be asked"),
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "the repository could not be synced"),
         }
     }
 }

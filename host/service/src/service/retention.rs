@@ -47,9 +47,9 @@ pub(super) fn start(
             match tokio::task::spawn_blocking(go_through).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::error!(%error, "what the history let go of too early cannot be read")
+                    tracing::error!(%error, "history that was dropped too early cannot be read again")
                 }
-                Err(_) => tracing::error!("the history could not be gone through"),
+                Err(_) => tracing::error!("a retention pass over the history failed"),
             }
         }
     })

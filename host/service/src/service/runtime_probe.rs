@@ -29,14 +29,14 @@ pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
     let looked = move || Compiler::of_this_program(are_needed).walls();
     match tokio::task::spawn_blocking(looked).await {
         Ok(Ok(walls)) if walls.is_one_missing() => check.degraded(format!(
-            "{walls}; modules and Git work without, unless SERVICE_CONFINEMENT is `required`"
+            "{walls}; modules and Git work without it unless SERVICE_CONFINEMENT is `required`"
         )),
         Ok(Ok(walls)) => check.ok_with(walls.to_string()),
         Ok(Err(ArtifactError::Refused(why) | ArtifactError::Unavailable(why))) => {
             check.degraded(format!("modules cannot be compiled, and Git cannot be used: {why}"));
         }
         Err(error) => {
-            check.degraded(format!("the processes for modules and Git could not be tried: {error}"))
+            check.degraded(format!("the processes for modules and Git could not be tested: {error}"))
         }
     }
 }
@@ -47,11 +47,11 @@ pub(super) fn report_connections() {
     if !set.is_empty() {
         tracing::warn!(
             variables = set.join(", "),
-            "these are set and not used: Git, webhooks, tunnel and ledger are connected to directly"
+            "proxy settings are ignored: connections to Git, webhooks, tunnel and ledger are direct"
         );
     }
     if let Err(why) = tls::authorities(authorities_named()) {
-        tracing::warn!(why, "certificates of authorities");
+        tracing::warn!(why, "there is a problem with the certificate authorities");
     }
 }
 
@@ -93,8 +93,8 @@ impl RuntimeProbe {
     fn report(&self, reports: &RuntimeChecks) {
         if !self.history.has_room() {
             reports.memory.failing(
-                "the history is over SERVICE_MEMORY_LIMIT, and no more of it can leave memory: every transaction is refused; raise \
-                 the limit, or make room in SERVICE_SPILL_DIR",
+                "the history is over SERVICE_MEMORY_LIMIT and cannot be moved to disk: every transaction is refused; raise the \
+                 limit, or make room in SERVICE_SPILL_DIR",
             );
         } else if let Some(lack) = self.memory.lack() {
             reports.memory.degraded(lack);
@@ -103,12 +103,12 @@ impl RuntimeProbe {
         }
         match DiskSpace::at(&self.data_dir) {
             Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => reports.disk.degraded(format!(
-                "{} MiB are free where SERVICE_DATA_DIR is; without room every transaction is refused",
+                "{} MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused",
                 space.free_bytes >> 20
             )),
             Ok(_) => reports.disk.ok(),
             Err(error) => {
-                reports.disk.degraded(format!("the system does not say how much room is left: {error}"))
+                reports.disk.degraded(format!("the free space of the disk cannot be determined: {error}"))
             }
         }
         self.report_quarantine(&reports.quarantine);
@@ -129,7 +129,7 @@ impl RuntimeProbe {
         let named = quarantined.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
         let others = if quarantined.len() > NAMES_MAX { ", …" } else { "" };
         check.degraded(format!(
-            "{} rules are in quarantine ({named}{others}): transactions are held for review in their place",
+            "{} rules are in quarantine ({named}{others}): transactions are held for review instead",
             quarantined.len()
         ));
     }

@@ -121,7 +121,7 @@ impl Snapshots {
             }
             Err(error) => {
                 self.metrics.snapshot_failed();
-                tracing::warn!(error = %ErrorChain(&error), "the history cannot be written down; a restart takes longer");
+                tracing::warn!(error = %ErrorChain(&error), "the snapshot of the history cannot be written; a restart takes longer");
             }
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn stopping() {
 
 fn say(news: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(news) {
-        tracing::warn!(%error, "systemd cannot be told of the service");
+        tracing::warn!(%error, "systemd cannot be notified");
     }
 }
 

@@ -78,14 +78,14 @@ impl fmt::Display for ErrorChain<'_> {
 }
 
 /// Advice if the system provides no more threads or processes.
-pub const NO_THREADS: &str = "the system gives no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
+pub const NO_THREADS: &str = "the system provides no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
 
 /// Returns advice for an error of the system, if its kind suggests any.
 fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let error = error.downcast_ref::<io::Error>()?;
     Some(match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another directory",
-        io::ErrorKind::PermissionDenied => "give the user of the service the right to it",
+        io::ErrorKind::PermissionDenied => "give the user of the service access to it",
         io::ErrorKind::StorageFull => "make room on the disk",
         _ => return None,
     })
@@ -164,7 +164,7 @@ where
 
 /// Logs a panic as an event with its message and location.
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    let words = panic.payload_as_str().unwrap_or("without words");
+    let words = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(panic.words = words, panic.place = place, "the code panicked");
     flush_within(PANIC_FLUSH_MAX);

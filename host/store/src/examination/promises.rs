@@ -16,7 +16,7 @@ struct Promise {
 const PROMISES: [Promise; 7] = [
     Promise {
         what: "numbers",
-        fine: "each is given once, to a transaction, a move of a status or a late verdict",
+        fine: "each is used once, for a transaction, a status update or a deferred verdict",
         question: "SELECT 'number ' || sequence || ' is given twice' FROM status_updates \
                    JOIN transactions USING (sequence) \
                    UNION ALL SELECT 'number ' || sequence || ' is given twice' FROM late_verdicts \
@@ -27,7 +27,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "targets",
-        fine: "what became of a transaction came behind it",
+        fine: "every update and deferred verdict follows its transaction",
         question: "SELECT 'number ' || u.sequence || ' is about no earlier transaction' FROM status_updates u \
                    LEFT JOIN transactions t ON t.sequence = u.target \
                    WHERE t.sequence IS NULL OR u.target >= u.sequence \
@@ -39,7 +39,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "verdicts",
-        fine: "each is of its transaction",
+        fine: "every verdict matches its transaction",
         // SQLite cuts a text off at a zero character.
         question: "SELECT 'the verdict of number ' || sequence || ' is none, or of another' FROM transactions \
                    WHERE assessment <> '' AND CASE WHEN json_valid(assessment) AND json_valid(body) \
@@ -57,7 +57,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "rule sets",
-        fine: "every version that a verdict names is there",
+        fine: "every version that a verdict names exists",
         question: "SELECT 'verdicts name version ' || rule_set_version || ', which is not there' FROM \
                    (SELECT DISTINCT rule_set_version FROM transactions \
                    UNION SELECT rule_set_version FROM late_verdicts) \
@@ -65,7 +65,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "members",
-        fine: "every version says which modules and lists were in it",
+        fine: "the modules and lists of every version are recorded",
         question: "SELECT 'rule ' || instruction_id || ' ends before it begins' FROM rule_set_members \
                    WHERE until_version <= since_version \
                    UNION ALL SELECT 'rule ' || a.instruction_id || ' is in version ' || b.since_version || ' twice' \
@@ -87,7 +87,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "alerts",
-        fine: "each is of a verdict that is kept",
+        fine: "every alert belongs to a stored verdict",
         question: "SELECT 'alert ' || a.id || ' is of no verdict' FROM alerts a \
                    LEFT JOIN transactions t ON t.transaction_id = a.transaction_id \
                    WHERE t.sequence IS NULL OR (t.sequence <> a.sequence AND NOT EXISTS \
@@ -95,7 +95,7 @@ const PROMISES: [Promise; 7] = [
     },
     Promise {
         what: "name",
-        fine: "the store can be told from every other",
+        fine: "the store has a unique name",
         question: "SELECT 'the store has no name' WHERE NOT EXISTS (SELECT 1 FROM store_name)",
     },
 ];
@@ -114,7 +114,7 @@ pub(super) async fn examine(
         ("zone data", "SELECT digest, bytes FROM zone_data"),
     ] {
         let faults = altered(connection, question).await?;
-        found.push(StoreFinding::of(what, "every one is what its digest says", faults));
+        found.push(StoreFinding::of(what, "all contents match their digests", faults));
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ async fn first_lines(
     while let Some(line) = rows.try_next().await? {
         lines.push(line);
         if lines.len() == FAULTS_MAX {
-            lines.push("and perhaps more".to_owned());
+            lines.push("and possibly more".to_owned());
             break;
         }
     }
@@ -147,7 +147,7 @@ async fn altered(
         let (named, content): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(1)?);
         let digest = ContentDigest::of(content);
         if digest.0 != named && faults.len() < FAULTS_MAX {
-            faults.push(format!("one has become {digest}"));
+            faults.push(format!("one does not match its digest; its content now has {digest}"));
         }
     }
     Ok(faults)

@@ -121,7 +121,7 @@ async fn wanted_instructions<'s>(
 }
 
 fn there_twice(instruction: &InstructionRecord) -> StoreError {
-    StoreError::Conflict { what: format!("instruction {} is there twice", instruction.id) }
+    StoreError::Conflict { what: format!("instruction {} occurs twice", instruction.id) }
 }
 
 fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError> {
@@ -184,7 +184,7 @@ fn wanted_lists(lists: &[ListRecord]) -> Result<BTreeMap<&str, (ListRow, &str)>,
     let mut wanted = BTreeMap::new();
     for list in lists {
         if wanted.insert(&*list.name, (ListRow::of(list)?, &*list.entries)).is_some() {
-            return Err(StoreError::Conflict { what: format!("list `{}` is there twice", list.name) });
+            return Err(StoreError::Conflict { what: format!("list `{}` occurs twice", list.name) });
         }
     }
     Ok(wanted)

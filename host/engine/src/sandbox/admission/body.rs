@@ -40,7 +40,7 @@ impl Bodies {
         findings.limit(
             AdmissionCheck::Body,
             range.start,
-            "bytes of a body",
+            "bytes of a function body",
             n_bytes as u64,
             BODY_BYTES_MAX as u64,
         );
@@ -102,10 +102,10 @@ impl Blocks {
     fn judge(&self, at: usize, findings: &mut AdmissionFindings) {
         findings.limit(AdmissionCheck::Blocks, at, "blocks of a function", self.n as u64, BLOCKS_MAX as u64);
         let (deepest, depth_max) = (self.deepest as u64, BLOCK_DEPTH_MAX as u64);
-        findings.limit(AdmissionCheck::Blocks, at, "blocks within one another", deepest, depth_max);
+        findings.limit(AdmissionCheck::Blocks, at, "nested blocks", deepest, depth_max);
         if let Some(at) = self.odd {
             findings.add(AdmissionCheck::Blocks, Some(at), || {
-                "a block has no parameters, and at most one result".to_owned()
+                "a block must have no parameters and at most one result".to_owned()
             });
         }
     }

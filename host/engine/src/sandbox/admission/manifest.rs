@@ -20,7 +20,7 @@ pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut AdmissionFindings
     match sections {
         [] => {
             findings.add(AdmissionCheck::Manifest, None, || {
-                format!("a rule module carries a section `{MANIFEST_SECTION}`; this one does not")
+                format!("a rule module must have a section `{MANIFEST_SECTION}`; this one has none")
             });
             None
         }
@@ -33,7 +33,7 @@ pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut AdmissionFindings
         },
         [_, (at, _), ..] => {
             findings.add(AdmissionCheck::Manifest, Some(*at), || {
-                format!("a second section `{MANIFEST_SECTION}`")
+                format!("there is more than one section `{MANIFEST_SECTION}`")
             });
             None
         }
@@ -70,13 +70,13 @@ impl ManifestChecks<'_> {
         if !is_name(name) {
             self.complain(|| {
                 format!(
-                    "`{name}` is no name of a rule: letters, digits and `_`, no digit first, at most \
+                    "`{name}` is not a valid rule name: use letters, digits and `_`, no digit first, at most \
                      {NAME_BYTES_MAX} bytes"
                 )
             });
         }
         if !(0.0..=1.0).contains(score) {
-            self.complain(|| format!("the score {score} is not from 0 to 1"));
+            self.complain(|| format!("the score {score} is not between 0 and 1"));
         }
         self.text("the reason", reason, REASON_BYTES_MAX);
         if let Some(description) = description {
@@ -88,7 +88,7 @@ impl ManifestChecks<'_> {
         self.limit(format_args!("bytes of {what}"), text.len(), n_bytes_max);
         if !text.chars().all(is_plain) {
             self.complain(|| {
-                format!("{what} holds a control character, or one that turns the direction of writing")
+                format!("{what} contains a control character, or one that changes the text direction")
             });
         }
     }
@@ -125,13 +125,13 @@ impl ManifestChecks<'_> {
             ListSource::Items(items) => {
                 self.limit("items of a list", items.len(), LIST_ITEMS_MAX);
                 if items.is_empty() {
-                    self.complain(|| "a list without items".to_owned());
+                    self.complain(|| "a list has no items".to_owned());
                 }
                 items.iter().for_each(|item| self.item(item));
             }
             ListSource::Current(path) => self.path(path),
             ListSource::Named(name) if !is_name(name) => {
-                self.complain(|| format!("`{name}` is no name of a list"));
+                self.complain(|| format!("`{name}` is not a valid list name"));
             }
             ListSource::Named(_) => {}
         }
@@ -161,7 +161,7 @@ impl ManifestChecks<'_> {
 
     fn previous(&mut self, spec: &PreviousSpec) {
         if spec.pairs.is_empty() {
-            self.complain(|| "a previous transaction without a pair".to_owned());
+            self.complain(|| "a previous transaction has no pair to match".to_owned());
         }
         for pair in &spec.pairs {
             self.path(&pair.field);
@@ -177,7 +177,7 @@ impl ManifestChecks<'_> {
     fn enter(&mut self, depth: usize) -> bool {
         self.n_nodes += 1;
         if depth == CONDITION_DEPTH_MAX + 1 {
-            self.complain(|| format!("a condition deeper than {CONDITION_DEPTH_MAX}"));
+            self.complain(|| format!("a condition is nested deeper than {CONDITION_DEPTH_MAX} levels"));
         }
         depth <= CONDITION_DEPTH_MAX && self.n_nodes <= NODES_MAX
     }
@@ -200,8 +200,8 @@ impl ManifestChecks<'_> {
                 self.list(list);
             }
             Condition::Matches { .. } => self.complain(|| {
-                "a pattern in a filter: every transaction would be searched for it, and nobody charged; search the \
-                 transaction under evaluation"
+                "a filter cannot hold a pattern: it would be matched against every transaction without using fuel; match it \
+                 against the transaction under evaluation"
                     .to_owned()
             }),
             Condition::Previous(_) => self.nested(),

@@ -57,7 +57,7 @@ impl<'m> Structure<'m> {
             is_whole: false,
         };
         if let Err(error) = structure.walk(bytes, findings) {
-            let message = || format!("it cannot be read: {}", error.message());
+            let message = || format!("the module cannot be read: {}", error.message());
             findings.add(AdmissionCheck::Format, Some(error.offset()), message);
             return structure;
         }
@@ -90,7 +90,7 @@ impl<'m> Structure<'m> {
         match payload {
             Payload::Version { encoding: Encoding::Component, range, .. } => {
                 findings
-                    .add(AdmissionCheck::Format, Some(range.start), || "a component is no module".to_owned());
+                    .add(AdmissionCheck::Format, Some(range.start), || "components are refused".to_owned());
             }
             Payload::TypeSection(types) => {
                 self.limit(findings, AdmissionCheck::Types, &types, "types", TYPES_MAX);
@@ -187,12 +187,12 @@ impl<'m> Structure<'m> {
             }
             Payload::StartSection { range, .. } => {
                 findings.add(AdmissionCheck::Start, Some(range.start), || {
-                    "a rule module has no start function: nothing runs before `evaluate`".to_owned()
+                    "a rule module must have no start function: nothing may run before `evaluate`".to_owned()
                 });
             }
             Payload::TagSection(tags) => {
                 findings.add(AdmissionCheck::Sections, Some(tags.range().start), || {
-                    "a rule module has no section of tags".to_owned()
+                    "a rule module must have no tag section".to_owned()
                 });
             }
             Payload::CodeSectionEntry(body) if self.origin != Origin::Compiler => {
@@ -222,13 +222,13 @@ impl<'m> Structure<'m> {
     /// Forbids a section in modules of the compiler.
     fn forbid(&self, findings: &mut AdmissionFindings, check: AdmissionCheck, at: usize, what: &str) {
         if self.origin == Origin::Compiler {
-            findings.add(check, Some(at), || format!("a compiled rule has no {what}"));
+            findings.add(check, Some(at), || format!("a compiled rule must have no {what}"));
         }
     }
 
     fn member_type(&mut self, inner: CompositeInnerType, at: usize, findings: &mut AdmissionFindings) {
         let CompositeInnerType::Func(function) = inner else {
-            findings.add(AdmissionCheck::Types, Some(at), || "only functions have types here".to_owned());
+            findings.add(AdmissionCheck::Types, Some(at), || "only function types are allowed".to_owned());
             self.types.push(None);
             return;
         };

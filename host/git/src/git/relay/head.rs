@@ -33,7 +33,7 @@ pub(super) enum BodyFraming {
     Chunked,
 }
 
-/// Reads the head of a request and rewrites it for the remote. Fails if the request is not the worker's.
+/// Reads the head of a request and rewrites it for the remote. Fails if the request does not come from the worker.
 pub(super) fn take(client: &TcpStream, way: &RelayShared) -> io::Result<RequestHead> {
     let (head, rest) = read(client)?;
     let text = String::from_utf8(head).map_err(|_| untrusted())?;
@@ -138,7 +138,7 @@ fn addressed_to(way: &RelayShared, head: &str, authorization: Option<&str>) -> O
 }
 
 fn untrusted() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "the request is not the worker's")
+    io::Error::new(io::ErrorKind::PermissionDenied, "the request does not come from the worker")
 }
 
 /// Returns whether the response asks for credentials (status 401).

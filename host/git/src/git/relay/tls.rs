@@ -12,7 +12,7 @@ pub(super) fn connect(host: &str, stream: TcpStream) -> Option<SslStream<TcpStre
     match connector.connect(host, stream) {
         Ok(stream) => Some(stream),
         Err(error) => {
-            tracing::warn!(host, error = %error, "no trusted TLS connection comes about");
+            tracing::warn!(host, error = %error, "a trusted TLS connection cannot be established");
             None
         }
     }

@@ -34,15 +34,15 @@ fn how_a_worker_ended_is_said() {
     check("exit 7", "exit status: 7");
     check("kill -9 $$", "was ended by SIGKILL while starting");
     check(
-        "echo raising its walls >&2; kill -SYS $$",
-        "SIGSYS while raising its walls; a filter of system calls",
+        "echo setting up confinement >&2; kill -SYS $$",
+        "SIGSYS while setting up confinement; a system call filter",
     );
-    check("echo the system refuses setrlimit >&2; exit 3", "cannot work: the system refuses setrlimit");
+    check("echo the system refuses setrlimit >&2; exit 3", "cannot run: the system refuses setrlimit");
     check("kill -SEGV $$", "was ended by SIGSEGV");
     check("ulimit -c 0; kill -XFSZ $$", "OverLimit");
     check("ulimit -c 0; kill -XCPU $$", "TooSlow");
     check("echo nonsense", "exit status: 0");
-    check("exec yes", "it says too much");
+    check("exec yes", "its reply is too long");
     // It closes its output but does not exit.
     check("exec >&-; exec sleep 100", "was ended by SIGKILL");
 }

@@ -29,7 +29,7 @@ pub fn work(needs_walls: bool) -> u8 {
     let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
     let Ok(request) = serde_json::from_slice::<WorkerRequest>(&line) else { return FAILED };
     // From here on, before libgit2 runs, the relay is the only way to reach a remote.
-    note("raising its walls (Landlock, seccomp)");
+    note("setting up confinement (Landlock, seccomp)");
     let walls = walls::raise(&request);
     if needs_walls && walls.is_one_missing() {
         note(&walls.needed());

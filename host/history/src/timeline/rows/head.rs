@@ -65,7 +65,7 @@ impl RowsHead {
             sequence_width: width_of(above),
             amount_width: amount_width.unwrap_or(EXACT_BYTES),
             n_columns: u16::try_from(n_columns).unwrap_or(u16::MAX),
-            #[expect(clippy::cast_possible_truncation, reason = "there are three")]
+            #[expect(clippy::cast_possible_truncation, reason = "there are three units")]
             unit: unit as u8,
             scale,
             micros,

@@ -89,7 +89,7 @@ impl Session {
                 }
                 SessionEvent::Heard(heard) => self.hear(heard, shared),
                 SessionEvent::Heartbeat => self.beat().await,
-                SessionEvent::Closed => Err("closed here".to_owned()),
+                SessionEvent::Closed => Err("closed by this service".to_owned()),
             };
             if let Err(reason) = went_on {
                 return reason;
@@ -110,7 +110,7 @@ impl Session {
     async fn send(&mut self, message: Message) -> Result<(), String> {
         match timeout(self.patience(), self.socket.send(message)).await {
             Ok(sent) => sent.map_err(|error| reason(&error)),
-            Err(_) => Err(format!("the dashboard took nothing for {} ms", self.patience().as_millis())),
+            Err(_) => Err(format!("the dashboard accepted no data for {} ms", self.patience().as_millis())),
         }
     }
 
@@ -136,7 +136,7 @@ impl Session {
     async fn beat(&mut self) -> Result<(), String> {
         self.n_messages = 0;
         if self.heard.elapsed() > self.patience() {
-            return Err(format!("no sign of life for {} ms", self.patience().as_millis()));
+            return Err(format!("the dashboard did not respond for {} ms", self.patience().as_millis()));
         }
         self.send(Message::Ping(Vec::new().into())).await
     }
@@ -151,7 +151,7 @@ fn reason(error: &Error) -> String {
     match error {
         Error::Http(answer) => format!("the dashboard answered with status {}", answer.status().as_u16()),
         Error::ConnectionClosed | Error::AlreadyClosed => "the dashboard closed the connection".to_owned(),
-        Error::Protocol(_) => format!("no WebSocket as it should be: {error}"),
+        Error::Protocol(_) => format!("WebSocket protocol error: {error}"),
         other => other.to_string(),
     }
 }

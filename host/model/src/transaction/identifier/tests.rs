@@ -50,9 +50,9 @@ fn identifiers_of_every_script_are_clear() {
 #[test]
 fn a_character_that_nobody_sees_is_named_with_its_place() {
     check("acc\u{200b}-1", Some("an invisible character, U+200B (zero width space) as character 4 of 6"));
-    check("acc-1 ", Some("a blank at its end, U+0020 (space) as character 6 of 6"));
-    check(" ", Some("a blank at its end, U+0020 (space) as character 1 of 1"));
-    check("\u{a0}acc-1", Some("a blank at its end, U+00A0 (no-break space) as character 1 of 6"));
+    check("acc-1 ", Some("a blank at its start or end, U+0020 (space) as character 6 of 6"));
+    check(" ", Some("a blank at its start or end, U+0020 (space) as character 1 of 1"));
+    check("\u{a0}acc-1", Some("a blank at its start or end, U+00A0 (no-break space) as character 1 of 6"));
     check("a\nb", Some("a control character, U+000A (line feed) as character 2 of 3"));
     check("acc-1\n", Some("a control character, U+000A (line feed) as character 6 of 6"));
     check("\u{202e}x", Some("a control character, U+202E (right-to-left override) as character 1 of 2"));

@@ -12,15 +12,13 @@ pub(super) fn reason(text: &str, stopped: usize, said: &str) -> String {
         return "it begins with a byte order mark (U+FEFF); send it without".to_owned();
     }
     if text.starts_with("[object ") {
-        return "it is what JavaScript calls an object; send what JSON.stringify makes of it".to_owned();
+        return "it is a JavaScript object converted to text; send the output of JSON.stringify".to_owned();
     }
     if text.bytes().take(2).any(|byte| byte == 0) {
         return "it seems to be in UTF-16 or UTF-32; send it in UTF-8".to_owned();
     }
     if text.get(stopped..).is_some_and(|rest| rest.starts_with('\'')) {
-        return format!(
-            "{said}: texts and keys stand in quotation marks (`\"`), not in apostrophes; send them so"
-        );
+        return format!("{said}: texts and keys must be in quotation marks (`\"`), not in apostrophes");
     }
     let (before, word) = word_at(text, stopped);
     match WORDS.iter().find(|known| **known == word) {
@@ -28,7 +26,7 @@ pub(super) fn reason(text: &str, stopped: usize, said: &str) -> String {
             let field = key_before(before);
             let of = field.map_or_else(String::new, |field| format!(" of `{field}`"));
             format!(
-                "the value{of} is `{word}`, which JSON has not; send a number, a text or null, or leave the field out"
+                "the value{of} is `{word}`, which is not valid in JSON; send a number, a text or null, or leave the field out"
             )
         }
         None => said.to_owned(),
@@ -89,7 +87,7 @@ mod tests {
     #[test]
     fn what_serialisers_write_is_named() {
         check("\u{feff}{}", 0, "expected value", "byte order mark (U+FEFF)");
-        check("[object Object]", 1, "expected value", "send what JSON.stringify makes of it");
+        check("[object Object]", 1, "expected value", "send the output of JSON.stringify");
         check("{\0\"\0", 1, "key must be a string", "UTF-16");
         check(r#"{"amount": NaN}"#, 11, "expected value", "the value of `amount` is `NaN`");
         check(r#"{"a":{"b-c" : -Infinity}}"#, 14, "invalid number", "of `b-c` is `-Infinity`");

@@ -51,7 +51,7 @@ fn what_is_no_json_is_refused_with_its_place() {
     for (text, cause) in [
         (
             "{\n  \"a\": NaN}",
-            "the value of `a` is `NaN`, which JSON has not; send a number, a text or null, or leave the field out at line 2, column 8",
+            "the value of `a` is `NaN`, which is not valid in JSON; send a number, a text or null, or leave the field out at line 2, column 8",
         ),
         ("{\"a\": -Infinity}", "the value of `a` is `-Infinity`"),
         ("{\"a\": nan}", "the value of `a` is `nan`"),

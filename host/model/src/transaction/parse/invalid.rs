@@ -43,7 +43,9 @@ pub enum InvalidTransaction {
         expected: &'static str,
     },
     /// A new identifier is ambiguous to a reader.
-    #[error("`{field}` must not hold {character}: it looks like another one; send it without")]
+    #[error(
+        "`{field}` must not contain {character}: it would look like another identifier; send it without that character"
+    )]
     UnclearIdentifier {
         /// Wire name of the field.
         field: &'static str,

@@ -35,7 +35,7 @@ pub(in crate::api) struct Replayed {
 #[utoipa::path(
     post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts",
     params(("id" = String, Path, description = "Id of the alert")),
-    responses((status = 200, description = "It is on its way again.", body = Replayed))
+    responses((status = 200, description = "Delivery has resumed.", body = Replayed))
 )]
 pub(in crate::api) async fn replay(
     State(api): State<ApiState>,

@@ -22,7 +22,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid, 
 /// configured.
 #[utoipa::path(
     post, path = "/git/clone", tag = "Git", request_body = schema::GitCloneRequest,
-    responses((status = 200, description = "Its rules are in force.", body = CloneView))
+    responses((status = 200, description = "The repository is cloned and its rules are in force.", body = CloneView))
 )]
 pub(in crate::api) async fn clone_repository(
     State(api): State<ApiState>,

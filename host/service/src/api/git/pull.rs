@@ -23,7 +23,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// Pulls by fast-forward only, and only if the work tree has no changes.
 #[utoipa::path(
     post, path = "/git/pull", tag = "Git",
-    responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))
+    responses((status = 200, description = "The rules of the remote branch are in force.", body = SyncView))
 )]
 pub(in crate::api) async fn pull(
     State(api): State<ApiState>,

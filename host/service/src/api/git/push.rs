@@ -19,7 +19,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused, Err
 /// files of the work tree and are shared by a push.
 #[utoipa::path(
     post, path = "/git/push", tag = "Git", request_body = schema::GitPushRequest,
-    responses((status = 200, description = "The remote has the changes.", body = PushView))
+    responses((status = 200, description = "The changes are on the remote.", body = PushView))
 )]
 pub(in crate::api) async fn push(
     State(api): State<ApiState>,

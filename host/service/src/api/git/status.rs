@@ -14,7 +14,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitCloneUnusable];
 /// Returns the state of the rules relative to their repository.
 #[utoipa::path(
     get, path = "/git/status", tag = "Git",
-    responses((status = 200, description = "Without asking the remote.", body = StatusView))
+    responses((status = 200, description = "The state, determined without contacting the remote.", body = StatusView))
 )]
 pub(in crate::api) async fn status(State(api): State<ApiState>) -> Result<Response, ApiError> {
     let status = api.git.status().await?;

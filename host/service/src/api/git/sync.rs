@@ -24,7 +24,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// is accepted, and so is the usable part of a commit in which a list is refused.
 #[utoipa::path(
     post, path = "/git/sync", tag = "Git", request_body(content = Option<schema::GitSyncRequest>),
-    responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))
+    responses((status = 200, description = "The rules of the remote branch are in force.", body = SyncView))
 )]
 pub(in crate::api) async fn sync(
     State(api): State<ApiState>,

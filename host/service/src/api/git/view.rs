@@ -179,8 +179,8 @@ impl From<Synced> for SyncView {
 impl From<Published> for PushView {
     fn from(published: Published) -> Self {
         let message = match published.files.len() {
-            0 => "no rule file was changed here".to_owned(),
-            n => format!("{n} changed rule files are pushed"),
+            0 => "no rule file has local changes".to_owned(),
+            n => format!("{n} changed rule files were pushed"),
         };
         let Published { commit, branch, files } = published;
         Self { message, commit: commit.to_string(), branch, files }

@@ -16,7 +16,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
     get, path = "/instructions", tag = "Instructions",
     responses((
         status = 200,
-        description = "One entry for every rule by which transactions are judged, or are about to be.",
+        description = "One entry for each rule that is in force or about to be.",
         body = [InstructionView]
     ))
 )]

@@ -20,10 +20,10 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound
     get, path = "/instructions/{id}/module", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
     responses((
-        status = 200, description = "The module, to the byte.", body = schema::WasmModule, content_type = "application/wasm",
+        status = 200, description = "The module, byte for byte.", body = schema::WasmModule, content_type = "application/wasm",
         headers(
             ("ETag" = String, description = "The SHA-256 of the module, in quotation marks."),
-            ("Content-Disposition" = String, description = "Proposes the rule's name for a file.")
+            ("Content-Disposition" = String, description = "Suggested file name, from the name of the rule.")
         )
     ))
 )]

@@ -109,7 +109,7 @@ impl QueryParameters {
             return self.faults.push(format!("there is no parameter {}", quoted(name)));
         };
         if self.texts.insert(known, text).is_some() {
-            self.faults.push(format!("the parameter `{known}` is there twice"));
+            self.faults.push(format!("the parameter `{known}` occurs twice"));
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
         check_refused("description=x", &missing);
         check_refused(&format!("{WHOLE}&verdikt=allow"), &["there is no parameter `verdikt`"]);
-        check_refused(&format!("{WHOLE}&score=0.5"), &["the parameter `score` is there twice"]);
+        check_refused(&format!("{WHOLE}&score=0.5"), &["the parameter `score` occurs twice"]);
         check_refused(&format!("{WHOLE}&"), &["there is no parameter ``"]);
         for broken in ["%", "%4", "%zz", "%ff", "%é"] {
             let query = format!("{WHOLE}&description={broken}");

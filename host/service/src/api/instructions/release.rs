@@ -29,7 +29,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     post, path = "/instructions/{id}/release", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
-    responses((status = 200, description = "The instruction, in force.", body = InstructionView))
+    responses((status = 200, description = "The instruction is in force again.", body = InstructionView))
 )]
 pub(in crate::api) async fn release(
     State(api): State<ApiState>,

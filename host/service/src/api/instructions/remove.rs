@@ -18,7 +18,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound
 #[utoipa::path(
     delete, path = "/instructions/{id}", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
-    responses((status = 204, description = "It is out of force."))
+    responses((status = 204, description = "The instruction is removed."))
 )]
 pub(in crate::api) async fn remove_instruction(
     State(api): State<ApiState>,

@@ -35,7 +35,7 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         // List bodies are large, so only a few are held in memory at once.
         let _room = ROOM.try_acquire().map_err(|_| {
-            ApiError::new(ErrorCode::Overloaded, format!("{BODIES_MAX} lists are being sent already"))
+            ApiError::new(ErrorCode::Overloaded, format!("{BODIES_MAX} lists are already being received"))
         })?;
         let takes = &[DeclaredType::Json, DeclaredType::PlainText];
         let read = timeout(ARRIVAL_MAX, body::read_announced(request, takes, LIST_BODY_BYTES_MAX)).await;
@@ -64,7 +64,7 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<Box<str>>, ApiError> {
     for (place, entry) in entries.into_iter().enumerate() {
         match entry {
             Json::Text(text) => texts.push(text),
-            _ => return no_list(format!("entry {place} is no text; numbers are written as texts too")),
+            _ => return no_list(format!("entry {place} is not a text; write numbers as texts too")),
         }
     }
     Ok(texts)
@@ -73,7 +73,7 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<Box<str>>, ApiError> {
 fn text_of(bytes: Vec<u8>) -> Result<String, ApiError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let n_valid = error.utf8_error().valid_up_to();
-        ApiError::new(ErrorCode::InvalidUtf8, format!("the body is not UTF-8 behind byte {n_valid}"))
+        ApiError::new(ErrorCode::InvalidUtf8, format!("the body is not UTF-8 after byte {n_valid}"))
     })?;
     if text.contains('\0') {
         return Err(ApiError::new(ErrorCode::NulCharacter, "the body must not hold the character NUL"));

@@ -35,7 +35,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
     )),
     request_body(content((Vec<schema::ListEntry> = "application/json"), (String = "text/plain"))),
     responses(
-        (status = 200, description = "The list is in force in the place of another.", body = ListView),
+        (status = 200, description = "The list is in force and replaces the previous one.", body = ListView),
         (status = 201, description = "The list is in force.", body = ListView)
     )
 )]

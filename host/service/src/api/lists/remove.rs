@@ -20,7 +20,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 #[utoipa::path(
     delete, path = "/lists/{name}", tag = "Lists",
     params(("name" = String, Path, description = "The list's name, without the `$`")),
-    responses((status = 204, description = "It is gone."))
+    responses((status = 204, description = "The list is removed."))
 )]
 pub(in crate::api) async fn remove_list(
     State(api): State<ApiState>,

@@ -147,12 +147,12 @@ fn an_event_about_something_else_is_acknowledged_counted_and_no_more() {
         (
             "balance.monitor",
             r#"{"transaction_id": "t"}"#,
-            "event `balance.monitor` acknowledged; transaction `t` is left as it is",
+            "event `balance.monitor` acknowledged; transaction `t` is unchanged",
         ),
         (
             "Transaction.Limits",
             TRANSACTION,
-            "event `Transaction.Limits` acknowledged; transaction `t` is left as it is",
+            "event `Transaction.Limits` acknowledged; transaction `t` is unchanged",
         ),
         ("transaction", "null", "event `transaction` acknowledged"),
         (&*long, "[1]", &format!("event `{}…` acknowledged", "x".repeat(100))),

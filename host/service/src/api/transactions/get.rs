@@ -23,7 +23,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound
 /// A transaction that a ledger reported has no verdict unless one was requested.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}", tag = "Transactions",
-    params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),
+    params(("transaction_id" = String, Path, description = "Unique transaction id, compared byte by byte")),
     responses((status = 200, description = "The transaction and its verdict.", body = schema::StoredTransaction))
 )]
 pub(in crate::api) async fn get_transaction(

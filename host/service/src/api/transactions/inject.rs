@@ -35,7 +35,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// body has an id, the header is ignored.
 #[utoipa::path(
     post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
-    responses((status = 200, description = "The transaction was judged.", body = schema::Assessment))
+    responses((status = 200, description = "The transaction was evaluated.", body = schema::Assessment))
 )]
 pub(in crate::api) async fn inject(
     State(api): State<ApiState>,

@@ -71,8 +71,8 @@ pub(in crate::api) struct ReplayFailure {
 /// verdicts.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}/replay", tag = "Transactions",
-    params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),
-    responses((status = 200, description = "What came of it.", body = Replay))
+    params(("transaction_id" = String, Path, description = "Unique transaction id, compared byte by byte")),
+    responses((status = 200, description = "The result of the comparison.", body = Replay))
 )]
 pub(in crate::api) async fn replay_transaction(
     State(api): State<ApiState>,

@@ -58,7 +58,7 @@ fn is_name_taken(shown: &str, file: &RuleFile, names: &mut BTreeMap<String, Stri
     for name in names_in(file) {
         if let Some(first) = names.get(&name) {
             say(&format!(
-                "error: {shown}: the rule `{name}` is in {first} already; the first keeps the name"
+                "error: {shown}: the rule `{name}` is already defined in {first}, which keeps the name"
             ));
             is_taken = true;
         } else {

@@ -23,18 +23,18 @@ pub(super) fn examine(data_dir: &Path, report: &mut DoctorReport) -> Result<Hold
     let shown = data_dir.display();
     let metadata = fs::metadata(data_dir).map_err(|error| format!("{shown}: {error}"))?;
     if !metadata.is_dir() {
-        return Err(format!("{shown} is no directory"));
+        return Err(format!("{shown} is not a directory"));
     }
     match metadata.permissions().mode() & ANYONE_ELSE {
-        0 => report.fine("directory", &format!("{shown} is open to its owner alone")),
-        _ => report.warn("directory", &format!("others may look into {shown}; close it with `chmod 700`")),
+        0 => report.fine("directory", &format!("only the owner can access {shown}")),
+        _ => report.warn("directory", &format!("other users can access {shown}; run `chmod 700` on it")),
     }
     open_files(data_dir, report)?;
     let holder = holder(data_dir).map_err(|error| ErrorChain(&error).to_string())?;
     report.fine("lock", &words_of(holder));
     match DiskSpace::at(data_dir) {
         Ok(space) => room(space, report),
-        Err(error) => report.warn("space", &format!("the system does not say how much is left: {error}")),
+        Err(error) => report.warn("space", &format!("the free space cannot be determined: {error}")),
     }
     Ok(holder)
 }
@@ -52,10 +52,10 @@ fn open_files(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unreadab
         }
     }
     if open.is_empty() {
-        report.fine("files", "open to their owner alone");
+        report.fine("files", "only the owner can access them");
     } else {
         open.sort();
-        report.warn("files", &format!("others may read {}; close them with `chmod 600`", open.join(", ")));
+        report.warn("files", &format!("other users can read {}; run `chmod 600` on them", open.join(", ")));
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ fn room(space: DiskSpace, report: &mut DoctorReport) {
     if space.is_remote {
         report.warn(
             "space",
-            "it is on another machine, where locks and confirmed writes may mean nothing; use a disk of this one",
+            "it is on a network file system, where locks and confirmed writes are unreliable; use a local disk",
         );
     }
 }
@@ -94,18 +94,18 @@ pub(super) fn examine_beside(data_dir: &Path, report: &mut DoctorReport) {
     match clones.remembered().and_then(|followed| Ok((followed, clones.unshared()?))) {
         Ok((None, _)) => report.fine("repository", "none is followed"),
         Ok((Some(FollowedRepository { address, branch, is_named }), unshared)) => {
-            let choice = if is_named == Some(false) { ", the repository's own choice" } else { "" };
+            let choice = if is_named == Some(false) { ", the default branch of the repository" } else { "" };
             report.fine("repository", &format!("{address}, branch {branch}{choice}"));
             if unshared.n_files + unshared.n_commits > 0 {
                 report.warn(
                     "repository",
                     &format!(
-                        "{} files changed by hand and {} commits are here alone; push them",
+                        "{} files changed by hand and {} commits exist only here; push them",
                         unshared.n_files, unshared.n_commits
                     ),
                 );
             }
         }
-        Err(error) => report.warn("repository", &format!("{}; it is cloned again", ErrorChain(&error))),
+        Err(error) => report.warn("repository", &format!("{}; it will be cloned again", ErrorChain(&error))),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorRe
     rule_files(settings, report);
     let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
     match fs::metadata(&spill_dir).map(|metadata| metadata.is_dir()) {
-        Ok(true) => report.fine("spill", &format!("{} is there", spill_dir.display())),
+        Ok(true) => report.fine("spill", &format!("{} exists", spill_dir.display())),
         Ok(false) | Err(_) => report
             .wrong("spill", &format!("there is no directory {}; see SERVICE_SPILL_DIR", spill_dir.display())),
     }
@@ -101,7 +101,7 @@ fn connections(report: &mut DoctorReport) {
     if !proxies.is_empty() {
         report.warn(
             "proxy",
-            &format!("{proxies}: not used; Git, webhooks, tunnel and ledger are connected to directly"),
+            &format!("{proxies}: ignored; connections to Git, webhooks, tunnel and ledger are direct"),
         );
     }
     if let Err(why) = tls::authorities(authorities_named()) {
@@ -114,7 +114,7 @@ fn port(settings: &Settings, holder: Holder, report: &mut DoctorReport) {
     match (TcpListener::bind(address), holder) {
         (Ok(_), _) => report.fine("port", &format!("{address} is free")),
         (Err(_), Holder::Process(_)) => {
-            report.fine("port", &format!("{address} is taken, perhaps by the service that runs"));
+            report.fine("port", &format!("{address} is in use, perhaps by the running service"));
         }
         (Err(error), Holder::Nobody) => report
             .wrong("port", &format!("{address}: {error}; choose another with SERVICE_HOST and SERVICE_PORT")),

@@ -126,13 +126,13 @@ impl PendingNotices {
         let event = match notice {
             Ok(event) => event,
             Err(error) => {
-                tracing::warn!(error = %error, "not every changed rule file is noticed any more");
+                tracing::warn!(error = %error, "notices of changed rule files are incomplete");
                 self.are_lost.store(true, Ordering::Relaxed);
                 return self.wake.notify_one();
             }
         };
         if event.need_rescan() {
-            tracing::warn!("notices of changed rule files were lost; looking for them instead");
+            tracing::warn!("notices of changed rule files were lost; the directory is scanned instead");
         }
         let behind_links = Arc::clone(&self.behind_links.lock());
         let is_ours = |path: &PathBuf| {

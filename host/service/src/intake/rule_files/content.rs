@@ -42,4 +42,4 @@ fn check_is_the_same(file: &FoundFile, opened: &Metadata) -> Result<(), Unreadab
 }
 
 /// Message for pipes, sockets and devices.
-pub(super) const NOT_REGULAR: &str = "it is no regular file, and nothing else is read";
+pub(super) const NOT_REGULAR: &str = "it is not a regular file, and only regular files are read";

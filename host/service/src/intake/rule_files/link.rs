@@ -47,13 +47,13 @@ pub(super) struct ResolvedPath {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error(
-        "the link `{}` belongs to user {owner}: links are followed that belong to root, to the service's user or to the owner of the rules directory",
+        "the link `{}` belongs to user {owner}: only links that belong to root, to the service's user or to the owner of the rules directory are followed",
         path.display()
     )]
     Owner { path: PathBuf, owner: u32 },
     #[error("the link leads nowhere: there is no `{}`", .0.display())]
     Nowhere(PathBuf),
-    #[error("the link leads back to itself, or over more than {LINKS_MAX} links")]
+    #[error("the link leads back to itself, or through more than {LINKS_MAX} links")]
     Circle,
     #[error("the link cannot be followed: {0}")]
     Io(#[from] io::Error),

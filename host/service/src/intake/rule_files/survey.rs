@@ -115,7 +115,7 @@ impl fmt::Display for RuleFileCounts {
         if n_links > 0 {
             write!(f, ", {} followed", counted(n_links, "link"))?;
         }
-        if n_refused > 0 { write!(f, ", {n_refused} that cannot be taken") } else { Ok(()) }
+        if n_refused > 0 { write!(f, ", {n_refused} refused") } else { Ok(()) }
     }
 }
 

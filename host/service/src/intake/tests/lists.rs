@@ -34,7 +34,7 @@ async fn the_first_keeps_a_lists_name() {
     }
     let report = fixture.take_directory(&[("lists/file.txt", "1"), ("lists/api.txt", "2")]).await;
     assert_eq!((report.is_change(), report.failed.len()), (false, 1));
-    assert!(report.failed[0].message.contains("by the API"), "{:?}", report.failed);
+    assert!(report.failed[0].message.contains("from the API"), "{:?}", report.failed);
     assert_eq!(fixture.intake.lists().get("api").unwrap().source, InstructionSource::Api);
 }
 

@@ -73,7 +73,7 @@ async fn a_manifest_beside_a_module_becomes_part_of_it() {
     let whole = with_manifest(&bare(7), &manifest);
     assert_eq!(instruction.record.module, whole);
     assert_eq!(instruction.digest, ContentDigest::of(&whole));
-    check_refused(fixture.intake.upload(whole, Some(manifest)).await, "has a manifest already");
+    check_refused(fixture.intake.upload(whole, Some(manifest)).await, "already has a manifest");
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn a_module_without_one_rule_of_a_plain_name_is_refused() {
     let fixture = Fixture::new().await;
     check_refused(fixture.intake.upload(bare(1), None).await, "manifest");
     for (names, words) in [
-        (&["a", "b"][..], "one rule, this one for 2"),
+        (&["a", "b"][..], "one rule, this one has 2"),
         (&["../a"], "letters, digits"),
         (&[""], "letters, digits"),
         (&["1a"], "letters, digits"),
@@ -152,7 +152,7 @@ async fn an_upload_that_comes_back_from_the_repository_is_the_repositorys() {
     fixture.intake.upload(module("b", 1), None).await.unwrap();
     let files: [(&str, &[u8]); 2] = [("a.wasm", &bytes), ("b.wasm", &module("b", 2))];
     let report = fixture.intake.take_tree(of_modules(git("c2"), &files)).await.unwrap();
-    assert!(report.failed[0].message.contains("exists already, by an upload"), "{:?}", report.failed);
+    assert!(report.failed[0].message.contains("exists already, from an upload"), "{:?}", report.failed);
 }
 
 #[tokio::test]

@@ -68,8 +68,8 @@ async fn of_two_places_that_give_one_name_the_first_keeps_it() {
         .await;
     assert!(!report.is_change());
     let messages: Vec<&str> = report.failed.iter().map(|failed| failed.message.as_str()).collect();
-    assert!(messages[0].contains("by the API"), "{messages:?}");
-    assert!(messages[1].contains("by the file `g.ws` of the Git repository"), "{messages:?}");
+    assert!(messages[0].contains("from the API"), "{messages:?}");
+    assert!(messages[1].contains("from the file `g.ws` of the Git repository"), "{messages:?}");
     let taken = fixture.intake.save(&rule("git", "amount > 3")).await;
     assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
 }

@@ -104,9 +104,9 @@ impl std::fmt::Display for FileError {
                 f.write_str(why)
             }
             Self::Taken { what, name, by } => {
-                write!(f, "{what} named `{name}` exists already, by {by}; the first keeps the name")
+                write!(f, "{what} named `{name}` exists already, from {by}; the first keeps the name")
             }
-            Self::TooManyLists => f.write_str("there is no room for one more list, or one as long"),
+            Self::TooManyLists => f.write_str("there is no room for another list, or for one of this size"),
             Self::Refused(error) => error.fmt(f),
         }
     }

@@ -38,7 +38,7 @@ fn stored_script(
     script: &str,
 ) -> Result<Draft, IntakeError> {
     Draft::compile(&deps.sandbox, lists, deps.history.zones(), script.to_owned()).or_else(|error| {
-        tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
+        tracing::warn!(rule.name = record.name, error = %error, "this version does not accept a stored script; its stored module stays in force");
         Draft::stored(&deps.sandbox, record)
     })
 }

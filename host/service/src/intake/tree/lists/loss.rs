@@ -19,7 +19,7 @@ pub(super) fn check(
     let is_emptied = n_before > 0 && n_after == 0;
     if is_emptied && !text::is_empty_on_purpose(&after.text) {
         return Err(format!(
-            "the list falls from {n_before} entries to none; a comment line `# empty on purpose` lets it, and so does \
+            "the list falls from {n_before} entries to none; a comment line `# empty on purpose` allows it, and so does \
              `POST /git/sync` with `force` for a file of the repository"
         ));
     }
@@ -27,7 +27,7 @@ pub(super) fn check(
     if is_halved && shrink == ListsShrink::Hold && !text::is_shorter_on_purpose(&after.text) {
         return Err(format!(
             "the list falls from {n_before} entries to {n_after}, and SERVICE_LISTS_SHRINK is `hold`; a comment line \
-             `# shorter on purpose` lets it, and so does `POST /git/sync` with `force` for a file of the repository"
+             `# shorter on purpose` allows it, and so does `POST /git/sync` with `force` for a file of the repository"
         ));
     }
     if is_halved || is_emptied {
