@@ -8,7 +8,7 @@
 //! A slice of 1 to 64 rules becomes one module with one function that returns one bit per rule. The module has no
 //! memory, no table, no global and no start function. It keeps no state, so its instances can be reused. It imports
 //! only the rows of the import table that it calls. Single-rule modules are stored, hashed and read back. On the hot
-//! path several rules are fused into one module, which makes each host call at most once.
+//! path several rules are fused into one module, which makes each cacheable host call at most once.
 //!
 //! Inside the function a test is an `i32` of 0 or 1, and a number is an `f64`. NaN represents a missing value or a
 //! non-number. NaN has no order, and `!=` is compiled as "less or greater", so a missing value fails every test without
@@ -80,8 +80,8 @@ pub enum EmitError {
 
 /// Emits one module for a slice of rules; rule `n` reports through bit `n`.
 ///
-/// Equal needs share a slot across the slice, and a fused module makes each host call at most once. The output is
-/// deterministic.
+/// Equal needs share a slot across the slice, and a fused module makes each cacheable host call at most once. The
+/// output is deterministic.
 ///
 /// # Errors
 /// Returns an error for an empty slice, for more than [`RULES_PER_MODULE_MAX`] rules, and for a rule that no script can

@@ -1,4 +1,4 @@
-//! Migrates rules from Watch, the predecessor of this service. It reports differences and rewrites rules so that they
+//! Migrates rules from Watch, the predecessor of this service: reports differences, and rewrites rules so that they
 //! keep their meaning here.
 //!
 //! ```text
@@ -35,7 +35,7 @@ pub struct CarriedOver {
     /// The differences from Watch, in script order.
     pub remarks: Vec<WatchDifference>,
     /// The whole script, rewritten to keep its Watch meaning, except where [`WatchDifference::needs_a_person`] is set.
-    /// `None` when no change is needed.
+    /// `None` when no change is needed, or when the rewritten rule does not compile.
     pub script: Option<String>,
 }
 

@@ -195,7 +195,10 @@ pub enum ListSource {
     Items(Vec<Item>),
     /// A field of the transaction under evaluation: the elements of an array, or a single value as a one-item list.
     Current(FieldPath),
-    /// A named list stored with the rules; missing until it is set.
+    /// A named list stored with the rules. Until it is set, the rule fails; under [`Semantics::V1`] the list is
+    /// missing.
+    ///
+    /// [`Semantics::V1`]: crate::Semantics::V1
     Named(String),
 }
 

@@ -41,8 +41,8 @@ pub struct Import {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Call {
-    /// `number(field) -> f64`: the field as a number: a number, or a text that is entirely a plain decimal number. NaN
-    /// when it is missing or anything else.
+    /// `number(field) -> f64`: the nearest double of a number, or of a text that is entirely a plain decimal number.
+    /// NaN for any other value and when the field is missing.
     Number,
     /// `symbol(field) -> i32`: the index of the module's text that equals the field exactly; booleans compare as `true`
     /// and `false`. Returns -1 when no text matches, and for a number, a date-time, a structure or a missing field.

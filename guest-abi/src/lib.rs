@@ -48,7 +48,7 @@ pub const ABI_VERSION: u32 = 1;
 /// Name of the custom section that carries the [`Manifest`] as JSON.
 pub const MANIFEST_SECTION: &str = "tollgate.manifest";
 
-/// Name of the only export: `evaluate: () -> i64`, with bit `n` set when rule `n` of the manifest matched.
+/// Name of the required export: `evaluate: () -> i64`, with bit `n` set when rule `n` of the manifest matched.
 pub const EVALUATE_EXPORT: &str = "evaluate";
 
 /// Most rules of one module: one bit of an `i64` each.

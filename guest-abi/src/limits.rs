@@ -31,17 +31,17 @@ pub const REASON_BYTES_MAX: usize = 1024;
 pub const PATH_KEYS_MAX: usize = 16;
 /// Longest window, in seconds: 400 days.
 pub const WINDOW_SECONDS_MAX: u32 = 400 * 86_400;
-/// Most distinct history look-ups (aggregates and previous transactions) of one rule.
+/// Most distinct history lookups (aggregates and previous transactions) of one rule.
 pub const HISTORY_LOOKUPS_MAX: usize = 16;
 /// Most distinct patterns of one rule.
 pub const PATTERNS_MAX: usize = 16;
 /// Largest module, in bytes.
 pub const MODULE_BYTES_MAX: usize = 64 * 1024;
-/// Fuel of one module on one transaction.
+/// Fuel of one module on one transaction, unless the policy grants another amount.
 pub const FUEL_PER_RUN: u64 = 1_000_000;
 
 // Limits of modules that this compiler did not produce. Structure is bounded before compilation because compile time
-// does not depend on size alone. Where the module is compiled, compilation itself is bounded again.
+// does not depend on size alone. The process that compiles a module is bounded as well.
 
 /// Most functions of a module, imports excluded.
 pub const FUNCTIONS_MAX: usize = 64;
@@ -53,7 +53,7 @@ pub const PARAMS_MAX: usize = 16;
 pub const IMPORTS_MAX: usize = 32;
 /// Most globals.
 pub const GLOBALS_MAX: usize = 64;
-/// Most exports: the two required ones and those that linkers add.
+/// Most exports: `evaluate`, the memory if there is one, and those that linkers add.
 pub const EXPORTS_MAX: usize = 16;
 /// Longest body of one function, in bytes.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -69,7 +69,7 @@ pub const BRANCH_TARGETS_MAX: usize = 256;
 pub const SEGMENTS_MAX: usize = 16;
 /// Most elements of a table.
 pub const TABLE_ELEMENTS_MAX: u64 = 1_024;
-/// Memory of a module, in pages of 64 KiB: 1 MiB.
+/// Most memory of a module, unless the policy grants another amount, in pages of 64 KiB: 1 MiB.
 pub const MEMORY_PAGES_MAX: u64 = 16;
 /// Most memory that a service can be configured to grant, in pages: 16 MiB.
 pub const MEMORY_PAGES_GRANTED_MAX: u64 = 256;

@@ -24,7 +24,7 @@ impl Number {
     pub const SHORT_DIGITS_MAX: usize = 15;
 
     /// Parses a text that is entirely a plain decimal number, `-?[0-9]+(\.[0-9]+)?`, of at most [`NUMBER_DIGITS_MAX`]
-    /// digits in total. Returns `None` for any other text.
+    /// digits in total; redundant zeros do not count. Returns `None` for any other text.
     #[must_use]
     pub fn from_plain(text: &str) -> Option<Self> {
         let (sign, unsigned) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));

@@ -12,9 +12,9 @@ pub enum Semantics {
     /// Numbers compare as their nearest doubles.
     #[default]
     V1,
-    /// Numbers compare exactly.
+    /// Numbers compare exactly, dates are whole days, and a rule fails while a list that it names is not set.
     V2,
-    /// A `status` compares in lower-case ASCII letters.
+    /// As `V2`, and a `status` compares in lower-case ASCII letters.
     V3,
 }
 

@@ -96,7 +96,7 @@ struct KnownFacts {
     /// In an `or`: a range without a lower bound, and one without an upper bound.
     below: Option<(Interval, Span)>,
     above: Option<(Interval, Span)>,
-    /// A text or boolean that the value must equal, or must not equal.
+    /// The literal of an earlier `==` test, and of an earlier `!=` test.
     equal: Option<(Operand, Span)>,
     unequal: Option<(Operand, Span)>,
 }
@@ -178,7 +178,7 @@ fn range_of(operator: Comparison, number: &Number) -> Option<Interval> {
 /// Returns whether no value can equal both.
 fn differ(left: &Operand, right: &Operand) -> bool {
     match (left, right) {
-        // An `and` checks numbers by their ranges; in an `or` any two different numbers qualify.
+        // In an `and`, two different short numbers never get here: their ranges have clashed already.
         (Operand::Number(left), Operand::Number(right)) => left != right,
         (Operand::Text(left), Operand::Text(right)) => left != right,
         (Operand::Boolean(left), Operand::Boolean(right)) => left != right,

@@ -93,8 +93,8 @@ impl BodyBuilder {
         Ok(())
     }
 
-    /// Compares two numbers with any number of digits: by their doubles where these differ, else by the host. `field`
-    /// is the side that may be a non-number.
+    /// Compares two numbers with any number of digits: by their doubles where these differ, else by the host. Without
+    /// an aggregate the host always compares them. `field` is the side that may be a non-number.
     fn exact(
         &mut self,
         left: &Operand,

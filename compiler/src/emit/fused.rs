@@ -5,18 +5,18 @@
 //! ```
 //!
 //! **One function per module.** `evaluate` returns the bits of an `i64`, which limits a module to 64 rules. Several
-//! functions would need more exports, or a memory for their results, and the contract has neither. Calls are shared
-//! only within a function, and a prototype with functions of 64 rules was equally fast. Results are kept in locals, so
-//! no state outlives a transaction.
+//! functions would need more exports, or a memory for their results, and the contract has neither. They would also gain
+//! nothing: calls are shared only within a function, and a prototype with several functions of 64 rules was no faster.
+//! Results are kept in locals, so no state outlives a transaction.
 //!
 //! **Cheap calls first.** Fields that are read more than once are read at the start, even if a short circuit would have
 //! skipped them. The shared calls with which some rule always begins follow. Tests of known results are computed
 //! without branches and joined by bitwise `and` and `or`, up to [`EAGER_MAX`] tests at a time.
 //!
-//! **Expensive calls in the author's order.** Aggregates, previous transactions, lists, patterns, parts of times and
-//! relations of two fields are evaluated when the first rule reaches them. If no rule does, they are not evaluated. The
-//! fused module makes exactly the expensive calls that the single-rule modules would make together, so a failing call
-//! fails for both. Where a call may already have been made, a flag records it:
+//! **Expensive calls in the author's order.** These are aggregates, previous transactions, lists, patterns, parts of
+//! times and relations of two fields. Each is evaluated when the first rule reaches it, or not at all. The fused
+//! module makes exactly the expensive calls that the single-rule modules would make together, so a failing call fails
+//! for both. Where a call may already have been made, a flag records it:
 //!
 //! ```text
 //!  block (result i32)

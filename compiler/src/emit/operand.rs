@@ -108,7 +108,7 @@ pub(super) enum Precision {
     Double,
     /// Exact, with at most 15 significant digits.
     Short,
-    /// Exactly.
+    /// Exact, with any number of digits.
     Exact,
 }
 

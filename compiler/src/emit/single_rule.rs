@@ -1,4 +1,5 @@
-//! Emits the function of a single rule; host calls are made in place, in the author's order.
+//! Emits the function of a single rule. Host calls are made in place, in the author's order; only repeated reads are
+//! made at the start.
 //!
 //! Call indices and the fields worth caching in locals are known only after the whole condition is built. [`code`]
 //! determines both and counts the cost.

@@ -72,8 +72,7 @@ impl SlotTable {
 #[derive(Debug)]
 struct SlotInterner<T> {
     items: Vec<T>,
-    /// Slots by the item's JSON: specs contain floats, which cannot be hashed, and a linear search would be quadratic
-    /// overall.
+    /// Slots by the item's JSON: specs do not implement `Hash`, and a linear search would be quadratic overall.
     by_json: HashMap<String, i32>,
 }
 

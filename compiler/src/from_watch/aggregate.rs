@@ -7,7 +7,7 @@
 //! ```text
 //!  count(F) >= 3         payment satisfies F always      count(F) >= 2
 //!                        only when C                     ((C and count(F) >= 2) or (not (C) and count(F) >= 3))
-//!                        and no row does without C       a shorter equivalent
+//!                        only when C, else no row does   a shorter equivalent
 //! ```
 
 use tollgate_guest_abi::{AggregateFunction, Comparison};
@@ -20,7 +20,7 @@ use crate::span::Span;
 
 /// Most conditions per rewritten test; each doubles the output.
 const CASES_MAX: usize = 2;
-/// Largest literal beside a count that is decremented; beyond it the count is incremented instead.
+/// Largest literal beside a count that is decremented. Beside a larger one, the count is incremented instead.
 const LITERAL_MAX: f64 = 1e15;
 
 pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {

@@ -8,7 +8,7 @@ use crate::from_watch::order::{self, TestConnective};
 use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
-/// The payment fields that rules in Watch could read. Metadata has only this name there.
+/// The payment fields that rules in Watch could read. Metadata is only called `meta_data` there.
 const OF_PAYMENT: [&str; 8] = [
     "transaction_id",
     "amount",

@@ -1,8 +1,8 @@
 //! Strings: `"…"` and `'…'`. A backslash escapes the next character. Only before the quote and another backslash is it
 //! removed, so that a pattern can be written with one backslash or with two.
 
-/// Returns the number of bytes of `rest` in a string that was just opened, including the closing quote; `None` if
-/// unclosed.
+/// Returns how many bytes of `rest` belong to a string whose opening quote is before it, including the closing quote;
+/// `None` if unclosed.
 pub(super) fn length_to_close(rest: &str, quote: char) -> Option<usize> {
     let mut characters = rest.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -16,7 +16,8 @@ pub(super) fn length_to_close(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// Returns the number of bytes of `rest` in a text in typographic quotes, after `opening`, on one line; 0 if unclosed.
+/// Returns how many bytes of `rest` belong to a text in typographic quotes, after the `opening` one. Returns 0 if it is
+/// not closed on the same line.
 pub(super) fn typographic_length(opening: &str, rest: &str) -> usize {
     let closing: &[char] = match opening {
         "“" | "„" => &['”', '“'],

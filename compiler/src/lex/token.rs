@@ -9,7 +9,7 @@ use crate::span::Span;
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// Whether it has been reported.
+    /// Whether the lexer has reported an error in it.
     pub(crate) reported: bool,
 }
 

@@ -4,7 +4,8 @@
 //!  or < and < not < == != > >= < <= in regex between < + - < * / < sign
 //! ```
 //!
-//! Chains of `and`, of `or` and of arithmetic are parsed in loops; only parentheses recurse.
+//! Chains of `and`, of `or` and of arithmetic are parsed in loops. Recursion is as deep as parentheses, `not`, signs
+//! and filters are nested, which `Parser::enter` limits.
 
 use tollgate_guest_abi::{ArithmeticOperator, Comparison};
 

@@ -16,8 +16,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Invalidates an unfinished value at the end of a condition, which would have become a test. This prevents an
-    /// error that it is not a condition.
+    /// Invalidates an unfinished value at the end of a condition, which would have become a test. Otherwise the
+    /// checker would also report that it is not a condition.
     pub(super) fn distrust_end_of(&mut self, mut id: NodeId) {
         while let Some(node) = self.rule.nodes.get_mut(id.0) {
             match &node.kind {

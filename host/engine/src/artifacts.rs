@@ -44,7 +44,7 @@ pub struct Artifacts {
     compiler: Compiler,
     /// `None` if no cache is available; then each admission compiles.
     cache: Option<Cache>,
-    /// Refusals of recently compiled modules.
+    /// Modules that the compiler refused recently.
     refused: Mutex<HashMap<ContentDigest, AdmissionRefusal>>,
 }
 

@@ -179,7 +179,7 @@ fn run_each(
             continue;
         };
         if !in_force.missing_lists.is_empty() {
-            // A rule with a missing list fails without a run.
+            // Fails without a run; `run_all` notes the failure of every rule with a missing list.
             continue;
         }
         if in_force.is_quarantined {

@@ -57,8 +57,9 @@ pub struct RuleGrant {
     longest_window: Option<Window>,
     history_lookups: Option<u32>,
     severest_verdict: Option<VerdictSeverity>,
-    /// Limits of an uploaded module; also the bound for the worst case of a script.
+    /// Limits of an uploaded module. They also bound the worst case of a script, if the policy sets any of them.
     budget: Grant,
+    /// Whether the policy sets fuel or host calls.
     is_budget_set: bool,
 }
 

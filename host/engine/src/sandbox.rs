@@ -39,7 +39,7 @@ use admission::{CheckedModule, MEMORY_EXPORT};
 use ticker::EpochTicker;
 use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
-/// Magic number and version only.
+/// A module with only a magic number and a version.
 pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
 /// A module with one empty function, so that there is code to make executable.
 const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
@@ -168,7 +168,7 @@ impl AdmittedModule {
         Self { fuel: self.fuel.min(fuel), ..self }
     }
 
-    /// The terms of execution.
+    /// The maker of the module, and its limits.
     #[must_use]
     pub const fn origin(&self) -> Origin {
         self.origin
@@ -219,7 +219,7 @@ impl CheckedUpload {
 /// Returns the manifest of a module, if there is one. Ignores everything else in the module.
 ///
 /// # Errors
-/// When the manifest is invalid.
+/// When the manifest is invalid, or the module is too large.
 pub fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
     admission::manifest_of(bytes)
 }

@@ -8,7 +8,7 @@ use openssl::ssl::{SslConnector, SslMethod, SslVersion};
 /// Returns the file of the trusted authorities; `named` is the value of `SSL_CERT_FILE`.
 ///
 /// # Errors
-/// A text that explains why there is none, and the remedy.
+/// A text for the operator: the file in `named` does not exist, or the system has no such file.
 pub fn authorities(named: Option<PathBuf>) -> Result<PathBuf, String> {
     if let Some(named) = named
         && !named.exists()

@@ -19,7 +19,7 @@ pub(super) struct Admission {
     n_retractions: u64,
     // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
     recent: VecDeque<(Sequence, ChangeStep)>,
-    /// Set while a series is being filled: the number up to which it reads the store.
+    /// Set during the last round of filling a series: the number up to which it reads the store.
     wanted_after: Option<Sequence>,
     // INVARIANT: every series holds exactly the transactions accepted and not retracted.
     live: Vec<Weak<Series>>,

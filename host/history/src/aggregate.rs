@@ -234,8 +234,8 @@ impl AggregateQuery {
     }
 }
 
-/// Answers plain queries of one key with one lookup; a single query is a batch of one. Passes each answer to `tell`, with
-/// its index.
+/// Answers plain queries of one key with one lookup; a single query is a batch of one. Passes each answer to `tell`,
+/// with the index of its query.
 #[inline]
 pub(super) fn answer_plain<'q>(
     first: &'q AggregateQuery,

@@ -5,7 +5,7 @@
 pub(super) struct HistoryForgotten {
     /// End of the range, in microseconds since 1970 UTC.
     pub(super) through: i64,
-    /// Lower bound of the longest query window at each discard, in microseconds.
+    /// Longest query window at the time of the discard, in microseconds; the shortest of these after several discards.
     pub(super) longest_window: i64,
 }
 

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //!  number          0, its double in 8 bytes
+//!  long number     0, `LONG` and the length in 8 bytes, its plain decimal text
 //!  text            1 + 2 × its length, its bytes       a boolean is written as text
 //!  text, a number  2 + 2 × its length, its bytes
 //! ```

@@ -161,8 +161,8 @@ impl History {
         Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
     }
 
-    /// Returns whether memory use is at most a fifth above the limit; spills first if necessary. If not, the spill file
-    /// cannot take the excess, and nothing more should be admitted.
+    /// Returns whether memory use is at most a fifth above the limit; spills first if necessary. `false` means that the
+    /// spill file cannot take the excess; nothing more should be admitted then.
     #[must_use]
     pub fn has_room(&self) -> bool {
         if self.spill.has_room() {

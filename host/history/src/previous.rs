@@ -65,7 +65,7 @@ impl PreviousQuery {
         lists: &dyn NamedLists,
         rows_max: u64,
     ) -> Result<CostedAnswer<bool>, LookupError> {
-        // Where precomputed sums suffice, only the few rows at the edges of the window are read.
+        // Where precomputed sums suffice, only the few rows at the edges of the window are read, so they cost nothing.
         let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
         let effort = LookupBudget::new(rows_max, shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {

@@ -8,7 +8,7 @@
 //!
 //! A snapshot saves most of the work: the series in it are loaded, and only later steps are read from the store. Rules
 //! may change meanwhile, and a series that comes into use is restored in a further round. The history is exact only
-//! when, under the activation lock, no series is left.
+//! when a check under the activation lock finds no series left to restore.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Restored {
     pub n_transactions: u64,
     /// Transactions taken from the snapshot.
     pub n_from_snapshot: u64,
-    /// Rows read from the store; a row read twice counts twice.
+    /// Transactions read from the store; one that is read twice counts twice.
     pub n_read: u64,
     /// Series taken from the snapshot.
     pub n_series_from_snapshot: usize,
@@ -63,7 +63,7 @@ pub struct Restored {
 struct RestorationTarget {
     series: Arc<Series>,
     identity: String,
-    /// Number of its key table.
+    /// How often its key table was replaced; see [`Series::n_shelves`].
     n_shelves: u64,
 }
 
@@ -170,7 +170,7 @@ impl Restoration<'_> {
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
         for (series, identity, key_table) in loaded.shelves {
-            // Otherwise the series was rebuilt with more columns or has longer windows now, and is restored later.
+            // A series that was rebuilt with more columns, or has longer windows now, is restored later.
             let suffices =
                 key_table.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
             if suffices && series.identity() == identity {

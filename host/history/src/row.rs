@@ -36,7 +36,7 @@ pub(super) struct Row<'a> {
 pub(super) enum Cells<'a> {
     /// A run and a position in it; places refer to its tables.
     Kept(OpenRun<'a>, usize),
-    /// A transaction that is not stored; places refer to these fields.
+    /// A transaction that is not stored, and the fields of the columns; it needs no places.
     Fresh(&'a Transaction, &'a [FieldAccess]),
 }
 

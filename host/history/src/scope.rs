@@ -130,7 +130,7 @@ impl ScopePlan {
         key.fill(&self.sought, |key, sought| sought.add_to(key, current, self.spec.semantics))
     }
 
-    /// Adds the series, and the places of its columns there.
+    /// Completes the plan with its series. `places` maps the columns of the plan to those of the series.
     pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
         debug_assert_eq!(&self.spec, series.spec(), "the series must match the plan");
         series.widen(self.window.micros());

@@ -221,7 +221,7 @@ impl Series {
 
     /// Passes the entries of up to `n_keys` keys from slot `from` on to `show`, each with its key. Returns the slot to
     /// continue from, `None` at the end. The lock is held only while handles are copied; a key that changes meanwhile
-    /// is shown before or after the change.
+    /// is shown as it is before or after the change.
     ///
     /// # Errors
     /// When the contents are uncertain or cannot be read. Some keys were shown.

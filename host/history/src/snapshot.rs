@@ -7,7 +7,7 @@
 //!
 //! A snapshot is complete up to a number that was settled when writing began. A restart reads later steps from the
 //! store. A snapshot only saves time. If it is damaged, or does not match the store, it is rejected and everything is
-//! read from the store. Settled steps never change, so a snapshot is written while the history is in use.
+//! read from the store. Settled steps never change, so a snapshot can be written while the history is in use.
 
 mod block;
 mod bytes;
@@ -81,7 +81,7 @@ pub enum SnapshotError {
     /// The store cannot be read.
     #[error(transparent)]
     Past(#[from] PastError),
-    /// Something was retracted during the write.
+    /// Something was retracted during the write, or an update did not become durable in time.
     #[error("a transaction was retracted while it was written")]
     TakenBack,
     /// The caller cancelled it.

@@ -5,8 +5,8 @@
 //!           └─ in the spill file   written when they leave memory, read on demand
 //! ```
 //!
-//! Above the limit, each series in turn spills what it needs least. The chunks that were full longest go first, then
-//! the latest entries of keys not used recently. Keys, and the precomputed sums of full chunks, stay in memory. Every
+//! Above the limit, each series in turn spills what it needs least. The oldest full chunks go first, then the latest
+//! entries of keys not used recently. Keys, and the precomputed sums of full chunks, stay in memory. Every
 //! answer stays exact: bytes that cannot be read back cause an error, and bytes that cannot be written stay in memory.
 //! The spill file belongs to one process.
 
@@ -34,12 +34,12 @@ pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
 const ROUNDS_MAX: usize = 16;
 /// Maximum number of retries of a query after bytes it was about to read have moved.
 const MISSES_MAX: usize = 64;
-/// Unused memory between allocations, as this share of what is allocated; measured with ten million transactions. Rows
-/// that grow leave gaps that fit only others of their size.
+/// Memory left unused between allocations is estimated as the allocated memory divided by this, from a measurement with
+/// ten million transactions. Rows that grow leave gaps that fit only others of their size.
 const FRAGMENTS_SHARE: usize = 3;
-/// Spare bytes after what is read in order to be changed.
+/// Spare capacity of a piece that is read in order to be changed, in bytes.
 const ROOM_BYTES: usize = 48;
-/// Share of the limit that is freed at once; the next attempt waits until it is used up.
+/// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
 
 /// The reason the spill file cannot be created, written or read.

@@ -30,7 +30,7 @@ pub(super) trait AmountSink {
 
     fn add_number(&mut self, number: Decimal);
 
-    /// Adds the amounts of several rows as their sum, in units of `10^-scale`, and that scale.
+    /// Adds the amounts of several rows. `units` returns their sum, in units of `10^-scale`, and that scale.
     fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8));
 
     /// Adds the amounts of several rows, in units of `10^-scale`: `ends` has sum, minimum and maximum; `squares`

@@ -42,8 +42,8 @@ pub(super) use rows::Rows;
 pub(super) use run::{OpenRun, RestingRun};
 pub(super) use spilling::{DeferredBytes, SpillingBytes, TimelineRuns};
 
-/// Number of last entries of the last chunk that late entries may precede and still go to the latest run, which keeps
-/// the chunk intact.
+/// Number of entries at the end of the last chunk. A late entry that belongs among them goes to the latest run instead,
+/// which keeps the chunk intact.
 const LATE_ENTRIES_MAX: usize = 32;
 
 /// An accepted transaction in a timeline.

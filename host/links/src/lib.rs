@@ -1,7 +1,7 @@
 //! Connections to external systems: ledgers, dashboards and webhooks.
 //!
 //! `ledger` reads external PostgreSQL ledgers, `outbound` sends alerts, and `signature` signs and verifies webhooks. No
-//! operation waits forever, and no password appears in a log or an error.
+//! operation except [`outbound::get()`] can wait forever, and no password appears in a log or an error.
 //!
 //! The crate depends on no store, rule or setting. Callers pass in addresses and limits.
 

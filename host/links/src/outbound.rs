@@ -6,8 +6,9 @@
 //!                 both use: address (credentials removed) ──▶ connection (TCP, TLS)
 //! ```
 //!
-//! Outbound code never waits forever, follows a redirect or reads a proxy from the environment. Logs and errors show
-//! only scheme, host and port of an address, because its path and query may contain secrets.
+//! Every wait is limited, except in [`get()`], whose caller sets the limit. Redirects are not followed, and no proxy is
+//! read from the environment. Logs and errors show only scheme, host and port of an address, because its path and query
+//! may contain secrets.
 
 mod address;
 mod connection;

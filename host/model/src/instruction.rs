@@ -180,7 +180,7 @@ pub struct InstructionRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "made_by", rename_all = "lowercase")]
 pub enum Origin {
-    /// The compiler made the module, so its rule bounds its length.
+    /// The compiler made the module, so its rule bounds its cost.
     Compiler,
     /// A third party made the module and is granted these limits.
     #[serde(rename = "stranger")]
@@ -207,7 +207,7 @@ impl Default for Grant {
 }
 
 impl Origin {
-    /// The limits of an untrusted module; `None` for every other origin.
+    /// Returns the limits of an untrusted module; `None` for every other origin.
     #[must_use]
     pub const fn grant(self) -> Option<Grant> {
         match self {
@@ -217,7 +217,7 @@ impl Origin {
     }
 }
 
-/// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.
+/// The quarantine of a rule, until somebody acts. The rule is not run; every transaction is held for review instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
     /// Start of the quarantine.

@@ -202,7 +202,7 @@ impl Alerting {
         Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
     }
 
-    /// Queues a dead letter again, with its full number of attempts.
+    /// Queues a dead letter for delivery again; its attempts are counted from zero.
     ///
     /// # Errors
     /// See [`ReplayError`].

@@ -127,6 +127,7 @@ struct RulePipeline {
 #[derive(Debug)]
 struct IntakeState {
     last_id: InstructionId,
+    /// Files whose instructions were removed over the API, by source.
     set_aside: BTreeMap<TreeKind, RemovedFiles>,
 }
 
@@ -251,7 +252,7 @@ impl Intake {
     /// With each of these, nothing changes:
     /// * [`IntakeError::Unavailable`] if the change cannot be stored, or the history of a rule cannot be read. The
     ///   caller retries later.
-    /// * [`IntakeError::TooFewRules`] if the change is held back.
+    /// * [`IntakeError::TooFewRules`] if the change would leave too few rules in force.
     /// * [`IntakeError::ListsRefused`] if lists of a commit are refused and another commit is in force.
     pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
         self.take_tree_holding(tree, HoldBack::default()).await

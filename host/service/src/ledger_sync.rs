@@ -8,7 +8,7 @@
 //!                             └──▶ monitor.feed: new transactions, status changes and the mark, in one commit
 //! ```
 //!
-//! INVARIANT: the mark never passes a row that is not durable here, nor the horizon, behind which rows may still be
+//! INVARIANT: the mark never passes a row that is not durable here, nor the horizon, beyond which rows may still be
 //! committed. Every pass begins an overlap before the mark, so it finds rows whose commit was delayed. Known ids are
 //! recognised, so no row counts twice. Requests never wait for the ledger.
 

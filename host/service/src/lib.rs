@@ -6,7 +6,8 @@
 //!  transaction ──monitor: parse, admit, evaluate, commit────────┴──▶ assessment ──▶ answer
 //! ```
 //!
-//! The modules form layers: a module uses only modules listed above it. See `ARCHITECTURE.md`.
+//! The modules form layers: a module uses only modules of its own group and of the groups above it, without cycles. See
+//! `ARCHITECTURE.md`.
 
 pub mod config;
 pub mod readiness;

@@ -245,7 +245,8 @@ impl Service {
     /// Serves until `stop` is sent or dropped, then answers accepted requests and closes the store.
     ///
     /// # Errors
-    /// Returns an error if the store cannot commit or the history cannot be restored.
+    /// Returns an error if the disk does not confirm a write, the committer ends unexpectedly, or the history cannot be
+    /// restored.
     pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
         let (drain, draining) = oneshot::channel::<()>();
         let drained = async move {
@@ -294,7 +295,7 @@ fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     Ok(socket)
 }
 
-/// Returns the error that ended the committer. Only the monitor may end it, by stopping.
+/// Returns the error for a committer that ended before the monitor was stopped.
 fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
     match ended {
         Ok(Err(error)) => error.into(),

@@ -38,7 +38,7 @@ pub struct BackupNote {
 pub struct BackupContents {
     /// Number of transactions.
     pub n_transactions: u64,
-    /// The highest sequence number.
+    /// The highest sequence number of a transaction.
     pub last: Sequence,
     /// Size of the file in bytes.
     pub n_bytes: u64,
@@ -114,7 +114,7 @@ impl Unfinished {
         Ok(file)
     }
 
-    /// Renames the file to its target, without overwriting an existing file.
+    /// Renames the file to its target. With hard links, this cannot overwrite a file.
     fn put_in_place(&self) -> Result<(), BackupError> {
         self.file.sync_all().map_err(BackupError::io(&self.path))?;
         match fs::hard_link(&self.path, &self.target) {
@@ -122,7 +122,7 @@ impl Unfinished {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(BackupError::Exists { path: self.target.clone() });
             }
-            // The file system does not support hard links.
+            // The file system does not support hard links. This replaces a file created since `begin`.
             Err(_) => fs::rename(&self.path, &self.target).map_err(BackupError::io(&self.target))?,
         }
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
@@ -162,7 +162,8 @@ async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Bac
     Ok(BackupContents { n_transactions, last, n_bytes })
 }
 
-/// Adds the notes and reads the whole copy once. Returns the number of transactions and the highest sequence number.
+/// Adds the notes and reads the whole copy once. Returns the number of transactions and the highest of their sequence
+/// numbers.
 async fn finish(copy: &mut SqliteConnection, notes: &[BackupNote]) -> Result<(u64, Sequence), StoreError> {
     // A database that was restored by hand already has the table.
     for statement in [

@@ -85,7 +85,7 @@ pub(super) fn reading(data_dir: &Path) -> Result<(SqliteConnectOptions, Option<U
     let Err(error) = check_writable(data_dir) else { return Ok((options, None)) };
     match UnlockedRead::begin(data_dir)? {
         Some(unlocked) => Ok((options.immutable(true), Some(unlocked))),
-        // The process that writes the database elsewhere keeps the files that SQLite needs.
+        // The process that holds the directory has created the files that SQLite needs.
         None if holder(data_dir)? != Holder::Nobody => Ok((options, None)),
         None => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
     }

@@ -83,7 +83,7 @@ pub enum StoreError {
         /// The required schema version.
         known: i64,
     },
-    /// The database file was removed or replaced while it was open.
+    /// The database file was removed or replaced while it was open, or only its write-ahead log exists.
     #[error("`{}` was removed or replaced after it was opened", path.display())]
     Missing {
         /// The original path.

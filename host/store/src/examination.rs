@@ -64,7 +64,7 @@ async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, Option<Unlock
         return if exists(&log)? { Err(StoreError::Missing { path: database }) } else { Ok(None) };
     }
     identity::check(&database)?;
-    // Otherwise SQLite needs its lock files.
+    // Without an unlocked read, SQLite needs its lock files, which `immutable` would ignore.
     let unlocked = UnlockedRead::begin(data_dir)?;
     let options = any(&database).read_only(true).immutable(unlocked.is_some());
     let connection = options.connect().await.map_err(|error| StoreError::from(error).explained(data_dir))?;

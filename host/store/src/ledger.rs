@@ -129,7 +129,7 @@ fn letter_of(row: &SqliteRow) -> Result<KeptDeadLetter, StoreError> {
 pub struct KeptDeadLetter {
     /// Number of the dead letter.
     pub number: i64,
-    /// The feed that left it.
+    /// The feed that the row came from.
     pub feed: String,
     /// Id of the row, truncated.
     pub transaction_id: String,

@@ -37,7 +37,7 @@ pub struct Hold {
     pub settled: Decimal,
 }
 
-/// A ledger entry whose parent is not known.
+/// A ledger entry that waits for its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingEntry {
     /// Id of the entry in the ledger.
@@ -64,7 +64,7 @@ pub enum EntryChange {
         /// Id of the payment.
         transaction_id: Box<str>,
     },
-    /// The payment with this id moved, or part of its hold was settled.
+    /// The payment with this id moved, or is held with these amounts.
     Moved(Box<str>, Option<Hold>),
     /// An entry starts to wait.
     Waits(WaitingEntry),
@@ -212,7 +212,7 @@ pub enum WaitingQuery<'a> {
     For(&'a str),
     /// Entries not yet taken that have waited since before this time, in microseconds since 1970 UTC.
     Since(i64),
-    /// Entries whose parent is known and has moved.
+    /// Entries whose parent belongs to a payment that has moved or is held.
     Joinable,
 }
 

@@ -185,8 +185,8 @@ impl Store {
     }
 
     /// Caps the due time of each alert at `now_micros` plus the wait for its number of attempts, in microseconds. The
-    /// wait is 0 beyond the end of the list. Later due times come from a clock that has since fallen back. Returns how
-    /// many alerts changed.
+    /// wait is 0 beyond the end of the list. Later due times come from a clock that has since been set back. Returns
+    /// how many alerts changed.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -216,7 +216,7 @@ impl Store {
         alerts::dead_alerts(&self.inner.readers, limit).await
     }
 
-    /// Makes a dead letter due at this time, with all its attempts. Returns whether it exists.
+    /// Makes a dead letter among the alerts due at this time, with all its attempts. Returns whether it exists.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -227,7 +227,8 @@ impl Store {
         lease.give_back(replayed).await
     }
 
-    /// Removes dead letters older than this time, in microseconds since 1970 UTC. Returns how many.
+    /// Removes dead letters among the alerts that are older than this time, in microseconds since 1970 UTC. Returns how
+    /// many.
     ///
     /// # Errors
     /// When the disk or the file fails.
@@ -238,7 +239,7 @@ impl Store {
         lease.give_back(forgotten).await
     }
 
-    /// Returns the number of pending alerts and of dead letters.
+    /// Returns the number of pending alerts and of dead letters among the alerts.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -270,7 +271,7 @@ impl Store {
         ledger::dead_letter(&self.inner.readers, number).await
     }
 
-    /// Returns whether the dead letter with this digest is stored. It is not if the limit was reached.
+    /// Returns whether the dead letter of a ledger row with this digest is stored. It is not if the limit was reached.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -289,7 +290,7 @@ impl Store {
         lease.give_back(removed).await
     }
 
-    /// Returns the stored ones of these transactions with their current state, in no particular order.
+    /// Returns those of these transactions that are stored, with their current state and in no particular order.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -401,7 +402,7 @@ impl Store {
         rule_sets::lists(&self.inner.readers).await
     }
 
-    /// Returns the last version of the rule set by digest, or `None` before the first.
+    /// Returns the last version of the rule set, with its contents as digests, or `None` before the first.
     ///
     /// # Errors
     /// When the file cannot be read.

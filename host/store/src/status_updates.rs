@@ -80,7 +80,7 @@ pub(super) async fn current(
     row.as_ref().map(current_of).transpose()
 }
 
-/// Returns the stored ones of these ids.
+/// Returns the transactions with these ids that are stored.
 pub(super) async fn known(
     readers: &SqlitePool,
     transaction_ids: &[Arc<str>],

@@ -151,7 +151,7 @@ pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, Stor
     Ok(Sequence(read(last.unwrap_or(0))?))
 }
 
-/// Returns the number of transactions and the highest sequence number.
+/// Returns the number of transactions and the highest of their sequence numbers.
 pub(super) async fn extent(connection: &mut SqliteConnection) -> Result<(u64, Sequence), StoreError> {
     let count: i64 =
         sqlx::query_scalar("SELECT count(*) FROM transactions").fetch_one(&mut *connection).await?;

@@ -1,7 +1,7 @@
 //! Compiles literal lists to bit sets of symbols.
 //!
 //! A field is in a list of texts when the bit of its symbol is in the list's mask. This requires that each text equals
-//! only itself. It does not hold for date-times and for texts that are numbers; see the table of
+//! only itself, which is not so for date-times and for texts that are numbers; see the table of
 //! [`comparison`](crate::emit::comparison).
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const TEXTS_MAX: usize = 64;
 /// Number of texts in one word of a set.
 const WORD_BITS: i32 = 64;
 
-/// The values that a text or dynamic field is compared with.
+/// The values of a list, for a field that is neither a number nor a date-time.
 struct EqualitySet<'l> {
     texts: Vec<&'l str>,
     numbers: Vec<f64>,
@@ -50,7 +50,7 @@ impl<'l> EqualitySet<'l> {
     }
 }
 
-/// Assigns slots to the texts of all such lists, grouped by field, so that few words hold them.
+/// Assigns slots to the texts of all lists that become sets, grouped by field, so that few words hold them.
 pub(super) fn number_texts(rules: &[CheckedRule], slots: &mut SlotTable) {
     let mut by_field = BTreeMap::new();
     rules.iter().for_each(|rule| gather(&rule.when, &mut by_field));

@@ -71,7 +71,7 @@ impl Cache {
         let all = data_dir.join(FOLDER);
         make_folder(&all)?;
         let key = MacKey::of(&all.join(KEY))?;
-        // Both are 32 bytes, written as the same hexadecimal digits.
+        // A fingerprint is 32 bytes long, like a digest, and is written in the same way.
         let name = ContentDigest(fingerprint).to_string();
         remove_others(&all, &name);
         let folder = all.join(name);

@@ -199,8 +199,8 @@ impl Facts {
         })
     }
 
-    /// Records the fields among two operands without an order. With `have_equality`, only fields that some test orders
-    /// are recorded.
+    /// Records those of two operands without an order that are fields. With `have_equality`, only fields that some test
+    /// orders are recorded.
     #[cold]
     fn suspect_fields(&mut self, operands: [u32; 2], have_equality: bool) -> Result<(), RuleFailure> {
         for operand in operands {

@@ -214,7 +214,7 @@ impl Facts {
         answered.map_err(|error| unanswered(&error))
     }
 
-    /// Returns an aggregate if it is cached, or answered by a batch, without reading a row.
+    /// Returns an aggregate if its cached or batched answer was found without reading a row.
     pub(super) fn cached_aggregate(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(None) = self.aggregates.get(number) {

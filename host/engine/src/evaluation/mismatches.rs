@@ -131,7 +131,7 @@ impl<'w> MismatchSearch<'w> {
             Condition::Compare { left, operator, right } => {
                 let ordered = operator.is_order();
                 let (of_left, of_right) = (self.form(left)?, self.form(right)?);
-                // Blame one side only: a value that is not a structure may suit another test.
+                // Blame one side only: a structure if there is one, since any other value may suit another test.
                 let is_right = of_right.is_some_and(|form| form.kind == MismatchKind::Structure);
                 let left_to_blame = dynamic(left).filter(|_| !is_right || dynamic(right).is_none());
                 let suits = |other: Option<ComparedForm>| {

@@ -1,4 +1,4 @@
-//! Cached results of searching fields for patterns and in lists, since many rules repeat the same searches.
+//! Caches whether a field contains a pattern or is in a list, since many rules repeat the same searches.
 
 use tollgate_guest_abi::imports::test;
 use tollgate_model::assessment::RuleFailure;

@@ -14,7 +14,7 @@ use crate::registry::{FusedBody, FusedMember};
 /// A changed group with fewer members is merged with another group.
 const SMALL: usize = RULES_PER_MODULE_MAX / 2;
 
-/// A group with fewer members is young: it accepts new rules, and merges only with other young groups.
+/// A group with fewer members is young: it accepts new rules, and is merged only into another young group.
 const GROWN_UP: usize = RULES_PER_MODULE_MAX / 8;
 
 /// Rules that belong in one body.
@@ -23,7 +23,7 @@ pub(super) struct FusionGroup {
     pub(super) members: Vec<FusedMember>,
     /// The existing body with exactly these members.
     pub(super) kept: Option<Arc<FusedBody>>,
-    /// Whether the group was split off because one module was too small; it accepts no more members.
+    /// Whether the group was split off because its rules exceeded the limits of one module; it accepts no more members.
     pub(super) is_full: bool,
 }
 
@@ -84,7 +84,7 @@ impl FusionGroup {
     }
 }
 
-/// Returns a group and a small changed group to merge into it. Young groups merge only with each other.
+/// Returns a group and a small changed group to merge into it. A young group is merged only into another young group.
 fn two_to_join(groups: &[FusionGroup]) -> Option<(usize, usize)> {
     let is_small =
         |group: &FusionGroup| group.kept.is_none() && !group.is_full && group.members.len() < SMALL;

@@ -24,7 +24,7 @@ const RULES_PER_LOOK: usize = 32;
 pub struct ValueClass(u8);
 
 impl ValueClass {
-    /// Missing, or a value that needs no table.
+    /// Missing, or a value of a class that is not watched.
     pub const NONE: Self = Self(0);
     /// A number.
     pub const NUMBER: Self = Self(1);
@@ -37,7 +37,7 @@ impl ValueClass {
     /// An array or an object.
     pub const STRUCTURE: Self = Self(16);
 
-    /// Each class with its form of comparison. Texts that are words of booleans are not distinguished here.
+    /// Each class with its form of comparison. Texts that are times or words of booleans are not distinguished here.
     const FORMS: [(Self, ComparedForm); 5] = [
         (Self::NUMBER, ComparedForm::of_kind(MismatchKind::Number)),
         (
@@ -73,8 +73,9 @@ struct WatchedField {
     is_ordered: bool,
     /// Indices of the rules that test it.
     rules: Vec<u32>,
-    /// Transactions with a suspect value, and those of them that were replayed.
+    /// Number of transactions with a suspect value.
     n_looks: AtomicU32,
+    /// Number of those that were replayed.
     n_due: AtomicU32,
 }
 

@@ -16,7 +16,7 @@ pub struct FusedBody {
     pub bound: Arc<BoundModule>,
     /// A condition without which no member matches or fails.
     pub selection: Selection,
-    /// Whether the body was split off because one module was too small; it accepts no more members.
+    /// Whether the body was split off because its rules exceeded the limits of one module; it accepts no more members.
     pub is_full: bool,
 }
 

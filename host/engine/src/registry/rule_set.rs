@@ -53,7 +53,7 @@ pub struct RuleSet {
     pub previous: Vec<Arc<PreviousQuery>>,
     /// All time parts of the rules.
     pub times: Vec<TimeQuestion>,
-    /// Values that some test cannot compare.
+    /// Fields watched for values that some test cannot compare.
     pub watch: FieldWatch,
 }
 

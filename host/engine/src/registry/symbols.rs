@@ -43,7 +43,7 @@ impl Symbols {
     /// Returns the symbol of a text; a new text gets the next one.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         self.get(text).unwrap_or_else(|| {
-            // The number of texts stays far below this, since rules and their needs are limited.
+            // The number of texts stays far below `u32::MAX`, since rules and their needs are limited.
             let next = u32::try_from(self.len()).unwrap_or(u32::MAX);
             let hash = |text: &str| self.hasher.hash_one(text);
             self.table.insert_unique(hash(text), (text.into(), next), |(known, _)| hash(known));

@@ -31,7 +31,7 @@ pub trait HostCalls: 'static {
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure>;
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
-    /// Returns the answer if it is cached or available from a batch, without reading a row.
+    /// Returns the answer if it is cached or available from a batch, and was found without reading a row.
     fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
     /// Returns the answer and the rows read, if it needs at most `rows_max` rows.
     fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> HistoryAnswer<AggregateValue>;

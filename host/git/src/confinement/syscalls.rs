@@ -193,7 +193,7 @@ fn program(refused: SyscallRules, error: i32) -> Result<BpfProgram, BackendError
     SeccompFilter::new(refused, SeccompAction::Allow, error, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// Matches sockets other than internet streams; Landlock restricts their destinations.
+/// Matches sockets other than internet streams. For internet streams, Landlock restricts the destinations.
 fn other_sockets() -> Result<Vec<SeccompRule>, BackendError> {
     const KIND: u64 = 0xf;
     let kinds = [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP];

@@ -1,4 +1,4 @@
-//! Repository of a worker within the clone. It can read the objects of the clone, but not write them.
+//! Repository of a worker within the clone. The worker can read the objects of the clone, but not write them.
 //!
 //! After a success its packs are moved into the clone. After a failure or an interruption the folder is removed with
 //! its contents, so a clone contains complete transfers only.

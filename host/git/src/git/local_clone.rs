@@ -251,7 +251,8 @@ impl LocalClone {
         self.set_reference(IN_FORCE, commit)
     }
 
-    /// Records the commit whose rules are about to be in force. Afterwards the rule set in force names the same commit.
+    /// Records the commit whose rules are about to be in force. After a crash before [`LocalClone::set_in_force`], the
+    /// commit is in force if the stored rule set names it.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -361,7 +362,8 @@ impl LocalClone {
         self.work_tree.write(path, blob.data())
     }
 
-    /// Files too large to write are omitted; otherwise they would always seem deleted.
+    /// Returns the rule files of a commit. Files too large to write are omitted; otherwise they would always seem
+    /// deleted.
     pub(super) fn leaves_of(&self, commit: Option<CommitId>) -> Result<BTreeMap<String, Leaf>, GitError> {
         let Some(commit) = commit else { return Ok(BTreeMap::new()) };
         let mut leaves = tree::leaves(&self.repository, commit.0)?.fit;

@@ -72,7 +72,7 @@ impl NetworkPolicy {
     }
 }
 
-/// Returns whether an address is public, including embedded IPv4 addresses.
+/// Returns whether an address is public; an IPv6 address that embeds an IPv4 address is not.
 fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -98,7 +98,8 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
         || is_benchmark)
 }
 
-/// Accepts only global unicast addresses without an embedded IPv4 address, which translators would extract.
+/// Accepts only global unicast addresses without an embedded IPv4 address, because a translator would connect to
+/// that one.
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
     let is_given_out = first & 0xe000 == 0x2000;

@@ -152,7 +152,7 @@ impl Relay {
         self.address.port()
     }
 
-    /// Returns the URL for libgit2. It contains the key, so it is secret while the relay is open.
+    /// Returns the URL for libgit2. For HTTP it contains the key, so it is secret while the relay is open.
     pub(super) fn url(&self) -> String {
         let RelayShared { route, key, .. } = &*self.way;
         match route.manner {
@@ -267,7 +267,7 @@ impl RelayShared {
         remote.shutdown(Shutdown::Both).ok();
     }
 
-    /// Records the reason before it replies, because the client may query the reason at once.
+    /// Records the reason before it replies, because the service may query the reason as soon as the worker ends.
     fn refuse(&self, client: &TcpStream, cut: RelayCut) {
         self.note(cut);
         if self.route.manner != RelayTransport::Raw {

@@ -168,7 +168,8 @@ fn key_in(path: &Path) -> Result<String, GitError> {
     Ok(key)
 }
 
-/// Converts a failure. The relay's reason takes precedence, because the worker only sees that its connection closed.
+/// Converts the end of a worker. The relay's reason takes precedence, because the worker only sees that its
+/// connection closed.
 fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Result<TaskOutcome, GitError> {
     let of_cut = |cut: RelayCut| match cut {
         RelayCut::Unreachable => GitError::Unreachable,

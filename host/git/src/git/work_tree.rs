@@ -25,7 +25,7 @@ pub struct WorkTree {
     path: PathBuf,
 }
 
-/// Differences between a work tree and its commit; sorted paths.
+/// Differences between a work tree and its commit. Paths are sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Files with different content.

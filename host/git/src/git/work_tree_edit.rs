@@ -1,7 +1,7 @@
 //! Writes changes made through the API into the work tree.
 //!
-//! Files of the repository and files written by hand stay untouched. The service may change and remove only the files
-//! that it wrote itself.
+//! The service changes only files that it wrote itself. It removes these, and the file of a removed rule if that still
+//! has the content of the rule. All other files stay untouched.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -93,7 +93,7 @@ impl ExportKey {
     }
 }
 
-/// Returns whether these digits are a number in the form that its key has.
+/// Returns whether these digits are a long number, in the form in which a key contains it.
 fn is_long(digits: &[u8]) -> bool {
     let number = std::str::from_utf8(digits).ok().and_then(Decimal::from_plain);
     number.is_some_and(|number| !number.is_short() && number.to_string().as_bytes() == digits)

@@ -71,7 +71,8 @@ impl KeyWriter {
     }
 }
 
-/// Copies between slices of equal length. Up to 16 bytes are two words that may overlap, which is faster than a call.
+/// Copies between slices of equal length. From 4 to 16 bytes, it copies two words that may overlap, which is faster
+/// than a call.
 #[inline]
 fn copy_few(to: &mut [u8], from: &[u8]) {
     match from.len() {

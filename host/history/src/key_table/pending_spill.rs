@@ -1,4 +1,4 @@
-//! The order of spilling: first the chunks that were full longest, then the latest entries of keys not used recently.
+//! The order of spilling: first the oldest full chunks, then the latest entries of keys not used recently.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

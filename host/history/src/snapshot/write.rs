@@ -28,7 +28,7 @@ const KEYS_PER_STEP: usize = 64;
 const RUN_ENTRIES_MIN: usize = 32;
 /// Maximum number of entries in a part when they have cells, which may be large.
 const PART_ENTRIES_WITH_CELLS_MAX: usize = 128;
-/// Number of checks, and the pause between them, while updates become durable.
+/// Maximum number of times to check whether updates are durable, and the pause between checks.
 const SETTLING_LOOKS_MAX: usize = 1_000;
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 /// Only the owner may access the file.
@@ -64,7 +64,7 @@ struct SectionWriter<'g, 'a> {
 }
 
 enum WriteStopped {
-    /// Its entries changed after the section was begun.
+    /// Its columns changed, it cannot be read, or a part is too large; a restart builds the series from the store.
     Changed,
     Failed(SnapshotError),
 }
@@ -75,7 +75,8 @@ impl History {
     /// lock for more than a moment.
     ///
     /// # Errors
-    /// When the file cannot be written or the store cannot be read; the old file remains then.
+    /// When the file cannot be written, the store cannot be read, something was retracted meanwhile, or `go_on`
+    /// returned false. The old file remains then, unless only the sync after its replacement failed.
     pub fn write_snapshot(
         &self,
         file: &Path,
@@ -153,7 +154,7 @@ fn write(
     Ok((growing.at, sections))
 }
 
-/// Returns `None` when the series was rebuilt during the write or cannot be read; a restart then builds it from the
+/// Returns `None` when the series was rebuilt during the write or cannot be written; a restart then builds it from the
 /// store.
 fn write_series(
     growing: &mut SnapshotFile<'_>,

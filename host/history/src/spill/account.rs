@@ -17,7 +17,7 @@ pub(crate) struct SeriesAccount {
     chunks: VecDeque<(u32, EntryPosition)>,
 }
 
-/// Returns the memory that an allocation of `n_bytes` takes. The allocator has a size for each multiple of 16 up to
+/// Returns the memory that an allocation of `n_bytes` takes. The allocator has the size 8, each multiple of 16 up to
 /// 128, then four sizes per power of two (jemalloc manual, "size classes").
 pub(crate) const fn heap_bytes(n_bytes: usize) -> usize {
     match n_bytes {

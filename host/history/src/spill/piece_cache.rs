@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::Extent;
 
-/// Share of the memory limit for the cache.
+/// The memory limit divided by this is available for the cache.
 const LIMIT_SHARE: usize = 16;
 /// Approximate size of a piece, in bytes.
 const PIECE_BYTES: usize = 1_536;

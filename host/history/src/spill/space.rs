@@ -18,7 +18,7 @@ const WIDE_GRAINS: u32 = 32;
 const ROOMY_SHARE: u32 = 2;
 /// When at most one grain in this many is taken and there is no wide gap, narrow gaps are used.
 const SPARSE_SHARE: u32 = 3;
-/// Growth as a share of the length, and its minimum in grains.
+/// The file grows by its length divided by this, and at least by the minimum below, in grains.
 const GROWTH_SHARE: u32 = 16;
 const GROWTH_GRAINS_MIN: u32 = 1_024;
 

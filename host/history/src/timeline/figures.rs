@@ -165,7 +165,7 @@ impl RunFigures {
     }
 }
 
-/// Returns how much of entries between these times and numbers the time range covers.
+/// Returns how much of the entries between these times and numbers a time range covers.
 #[inline]
 pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: &TimeRange) -> Overlap {
     let TimeRange { from, to, as_of } = *stretch;

@@ -21,7 +21,8 @@ impl Timeline {
         has_forgotten
     }
 
-    /// Discards the latest run too, if nothing else is left. Returns whether the timeline is empty then.
+    /// Discards the latest run too, if nothing else is left. Returns whether it did. The caller must then drop the key,
+    /// which releases a run in memory.
     pub(crate) fn forget_latest(&mut self, account: &mut SeriesAccount) -> bool {
         if self.more.as_ref().is_some_and(|more| !more.root.is_empty() || !more.lost.is_empty()) {
             return false;

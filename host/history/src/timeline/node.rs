@@ -121,7 +121,7 @@ impl TreeNode {
         }
     }
 
-    /// Returns the last place of the chunk that an entry should go to; `None` for a new chunk.
+    /// Returns the place of the last entry of the chunk that an entry should go to; `None` for a new chunk.
     pub(super) fn home_of(&self, place: EntryPosition) -> Option<EntryPosition> {
         match self {
             TreeNode::Leaf(chunks) => {
@@ -138,7 +138,7 @@ impl TreeNode {
         }
     }
 
-    /// Returns the last place of the chunk that has an entry at this place.
+    /// Returns the place of the last entry of the chunk that has an entry at this place; `None` when no chunk has one.
     ///
     /// # Errors
     /// When a chunk cannot be read back.

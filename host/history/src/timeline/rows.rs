@@ -25,6 +25,8 @@ const PAD_BYTES: usize = 7;
 const SUMMED_BYTES_MAX: u8 = 7;
 /// Maximum number of rows for which an edge of a window is searched from the end.
 const SHORT_ROWS_MAX: usize = 32;
+
+/// A view of encoded rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'b> {
     head: RowsHead,
@@ -318,7 +320,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[EncodedRow]) {
     head.write(bytes);
 }
 
-/// Returns the size to allocate for these bytes and some more, rounded to a size of the allocator.
+/// Returns the size to allocate for these bytes and some more: a multiple of 16, plus 8.
 const fn roomy(n_bytes: usize) -> usize {
     let more = if n_bytes < 192 { 48 } else { n_bytes / 4 };
     (n_bytes + more).next_multiple_of(16) + 8

@@ -13,8 +13,8 @@ use crate::ledger::LedgerError;
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::TableName;
 
-/// Parameters accepted after the `?` of an address. sqlx logs the name and value of an unknown parameter, and the value
-/// may be a password under a misspelled name.
+/// Parameters accepted after the `?` of an address. Others are refused: sqlx would log their name and value, which may
+/// be a password under a misspelled name.
 const PARAMETERS: [&str; 15] = [
     "sslmode",
     "ssl-mode",

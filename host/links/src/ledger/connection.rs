@@ -98,7 +98,8 @@ impl LedgerConnection {
         self.statements.lacks.as_deref()
     }
 
-    /// Returns the time up to which every row is committed. Call it before reading the rows.
+    /// Returns the time up to which every row is committed, as far as running transactions are visible. Call it before
+    /// reading the rows.
     ///
     /// # Errors
     /// See [`LedgerError`].
@@ -156,7 +157,8 @@ impl LedgerConnection {
         asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
-    /// Returns the number of rows from this time on, or `None` if the count exceeds the statement timeout.
+    /// Returns the number of rows from this time on, counting up to ten million. Returns `None` if counting exceeds the
+    /// statement timeout.
     ///
     /// # Errors
     /// See [`LedgerError`].

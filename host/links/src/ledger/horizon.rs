@@ -18,7 +18,7 @@ const MARGIN_MICROS: i64 = 1_000_000;
 pub struct Horizon {
     /// Current time.
     pub now: i64,
-    /// Time before which no transaction that may still add rows began.
+    /// Time before which every row is committed, as far as running transactions are visible.
     pub complete: i64,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct StatementParts {
     pub(super) at: String,
     /// Id column of a row.
     pub(super) key: String,
-    /// Other values of a [`Row`](crate::ledger::LedgerRow).
+    /// Other values of a [`LedgerRow`](crate::ledger::LedgerRow).
     pub(super) values: String,
 }
 
@@ -185,7 +185,7 @@ fn warn_of_nulls(ledger: &Ledger, types: &HashMap<String, (String, bool)>) {
     }
 }
 
-/// PostgreSQL supplied the type names `time` and `id`.
+/// Builds the statements. The type names `time` and `id` were checked against fixed lists, so they need no quoting.
 fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     let column = |field: &str| {
         let named = ledger.columns.iter().find(|(known, _)| *known == field);
@@ -218,7 +218,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     statements_of(&source, time, id)
 }
 
-/// PostgreSQL supplied the type names `time` and `id`.
+/// Builds the statements. `time` and `id` are names of types, from fixed lists.
 pub(super) fn statements_of(source: &StatementParts, time: &str, id: &str) -> Statements {
     let StatementParts { from: table, filter, at, key, values } = source;
     let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");

@@ -52,7 +52,7 @@ const fn protocol_example(protocol: &Protocol) -> &'static str {
 }
 
 impl PeerAddress {
-    /// Parses an address. `token` is a bearer token that replaces user and password in the address.
+    /// Parses an address. `token` is a bearer token; with one, the address must not contain a user or password.
     ///
     /// # Errors
     /// See [`PeerAddressError`].

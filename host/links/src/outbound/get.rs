@@ -41,7 +41,7 @@ pub enum GetError {
     Path(#[from] hyper::http::Error),
 }
 
-/// Requests a path. There is no time limit.
+/// Requests a path, without a time limit: the caller must set one.
 ///
 /// # Errors
 /// See [`GetError`].

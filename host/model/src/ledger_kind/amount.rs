@@ -6,7 +6,7 @@
 use crate::decimal::{Decimal, EXACT_MAX};
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json};
 
-/// Half a unit at the decimal place where Blnk truncates amounts in rows. A smaller difference is no contradiction.
+/// Maximum difference that is no contradiction, because Blnk truncates the amounts in rows.
 const CUT_BEHIND: &str = "0.0000000000000001";
 
 /// Reads the amount. `is_exact` states whether `precise_amount` has all its digits.

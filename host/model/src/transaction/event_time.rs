@@ -8,7 +8,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 /// Separates the text from the instant in storage, if the instant differs from the text.
 const LATER: char = '@';
 
-/// A date-time with its original text. Ordered by the instant in microseconds; only the text keeps finer digits.
+/// A date-time with its original text. Compared by the instant in microseconds; only the text keeps finer digits.
 #[derive(Debug, Clone)]
 pub struct EventTime {
     micros: i64,
@@ -31,7 +31,7 @@ impl EventTime {
         DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_micros())
     }
 
-    /// Creates a time from our clock, to the microsecond in UTC, if the sender gave none.
+    /// Creates a time from our clock, for a sender that gave none. Its text is in UTC, to the microsecond.
     #[must_use]
     pub fn of(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);

@@ -207,7 +207,7 @@ impl Transaction {
         })
     }
 
-    /// Returns whether an identifier has invisible characters or blanks at its ends.
+    /// Returns whether an identifier has a character that makes it ambiguous to a reader.
     #[must_use]
     pub fn has_unclear_identifier(&self) -> bool {
         self.identifiers().any(|(_, text)| unclear_character(text).is_some())

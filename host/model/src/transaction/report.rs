@@ -37,8 +37,9 @@ impl TransactionReport {
     /// Reads the data of an event with this word. A missing `transaction_id` is derived from the message id or, if
     /// there is none, from the data. A repeated event is then about the same transaction.
     ///
-    /// The event implies the status in its data. The word applies instead if there is none, or if the word is a later
-    /// stage: the record sent along may be older than the event. `created` and `updated` are not statuses.
+    /// The event implies the status in its data. The word applies instead if there is no status, or if the word is a
+    /// known status of a later stage. The record sent along may be older than the event. `created` and `updated` are
+    /// not statuses.
     ///
     /// # Errors
     /// If the data is not a valid transaction, or the word cannot be a status; the error names the field.

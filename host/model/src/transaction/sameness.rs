@@ -7,8 +7,8 @@ pub fn is_same_text(one: &str, other: &str) -> bool {
     is_same_bytes(one.as_bytes(), other.as_bytes())
 }
 
-/// Returns whether two slices are equal. Up to 32 bytes, two overlapping words are compared, which is faster than a
-/// function call.
+/// Returns whether two slices are equal. From 2 to 32 bytes, it compares two words that may overlap, which is faster
+/// than a function call.
 #[must_use]
 #[inline]
 pub fn is_same_bytes(one: &[u8], other: &[u8]) -> bool {

@@ -81,7 +81,7 @@ pub(super) fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Optio
 }
 
 /// Returns the status that a report implies, from the status in its data and its event word. The word applies if there
-/// is no status, or if the word is a later stage. Otherwise the status in the data applies.
+/// is no status, or if the word is listed and a later stage. Otherwise the status in the data applies.
 pub(super) fn meant<'s>(brought: Option<&'s str>, word: Option<&'s str>) -> Option<&'s str> {
     match (brought.map(StatusStage::of), word.map(StatusStage::of)) {
         (Some(_), Some(StatusStage::Unlisted)) => brought,

@@ -1,4 +1,5 @@
-//! Limits that the listener sets and the layers above it answer: a client without a slot, a body that does not arrive.
+//! Conditions that the listener detects and the layers above it report to the client: no free slot, a body that does
+//! not arrive.
 
 /// Marks a request that is answered only if it is a health check.
 #[derive(Debug, Clone, Copy)]

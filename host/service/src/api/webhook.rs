@@ -29,7 +29,7 @@ use crate::payments::{EntryOutcome, envelope};
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
 /// Type of the Blnk hook sent after posting. Hooks sent before it describe nothing that has happened yet.
 const POST_HOOK: &str = "POST_TRANSACTION";
-/// Replaces the word of an event for hooks.
+/// Stands for the word of an event, which a hook does not have.
 const HOOK: &str = "hook";
 /// Metric labels for the result of an event.
 const TAKEN: &str = "taken";

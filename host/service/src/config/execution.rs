@@ -1,4 +1,4 @@
-//! The setting of how rules are executed.
+//! The setting that determines how rules are executed.
 
 use tollgate_engine::sandbox::Execution;
 

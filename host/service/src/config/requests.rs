@@ -1,4 +1,4 @@
-//! Settings of what requests may contain.
+//! Settings that limit the content of requests.
 
 use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
 

@@ -52,7 +52,7 @@ pub struct Settings {
     pub spill_dir: Option<PathBuf>,
     /// Directory of time zone data; the built-in data if absent.
     pub zone_data_dir: Option<PathBuf>,
-    /// File with the rule policy by origin; `None`: rules may use everything.
+    /// File that states what rules may use, by their source; `None`: everything.
     pub rule_policy: Option<PathBuf>,
     /// Retention of the history beyond the longest window of the rules.
     pub history_margin: Window,

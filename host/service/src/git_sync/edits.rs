@@ -138,8 +138,8 @@ impl PendingEdits {
         self.begin(intake);
     }
 
-    /// Requests removal of files written for rules that are no longer saved over the API. Since then such a rule came
-    /// from the repository, or was removed without a notification.
+    /// Requests removal of files written for rules and lists that are no longer saved over the API. They now come from
+    /// the repository, or were removed without a notification.
     pub(super) fn compare(&self, intake: &Intake) {
         // INVARIANT: under the lock. A change that comes into force after this read is also added after it.
         let mut waiting = self.waiting.lock();

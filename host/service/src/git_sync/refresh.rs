@@ -168,7 +168,8 @@ impl GitSyncInner {
         self.deps.registry.current().commit.as_deref().and_then(CommitId::parse)
     }
 
-    /// Returns whether history was rewritten. A clone of another repository has another history, so it does not count.
+    /// Returns whether history was rewritten. A new clone of another repository or branch has another history, so it
+    /// does not count.
     fn check_rewritten(
         &self,
         clone: &LocalClone,

@@ -143,7 +143,7 @@ impl Follower {
         }
     }
 
-    /// Watches the directory that is there now; returns whether it is another than before.
+    /// Watches the directory that is there now. Returns whether it appeared, was replaced or disappeared.
     async fn watch(&mut self) -> bool {
         let directory = self.directory.clone();
         let Ok(root) = RootIdentity::of(&directory) else { return self.watcher.take().is_some() };
@@ -266,8 +266,8 @@ impl Follower {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
         self.touched = TouchedFiles::default();
-        // Refused files are always read: the cause of the refusal may be gone.
         let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
+        // Refused files are always read, and so taken again: the cause of the refusal may be gone.
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
             self.note_read(is_whole);
             return;

@@ -55,8 +55,8 @@ impl GrantRefusal {
     }
 }
 
-/// Returns the quarantine of a rule that was in force before, if it has an obstacle or is no longer granted. Its
-/// transactions are held for review, and other rules are unaffected.
+/// Returns the quarantine of a rule that was in force before, if it has an obstacle or is no longer granted.
+/// Transactions are then held for review in its place, and other rules are unaffected.
 pub(super) fn quarantine(
     deps: &IntakeDeps,
     record: &InstructionRecord,

@@ -1,4 +1,4 @@
-//! Warnings about the texts of lists.
+//! Restores stored lists, and warns about the texts of lists.
 
 use tollgate_engine::registry::{ListInForce, Lists};
 use tollgate_model::instruction::InstructionSource;
@@ -33,7 +33,7 @@ fn list_fault(record: &ListRecord) -> Option<format::NotAList> {
     (why.is_another_format() || record.source != InstructionSource::Api).then_some(why)
 }
 
-/// Warns of lines whose meaning differs from the first semantics.
+/// Warns of lines that the first semantics read differently.
 pub(super) fn warn_of_other_readings(lists: &Lists) {
     for (name, list) in lists.iter() {
         let lines: Vec<usize> = text::lines_read_differently(&list.text).collect();

@@ -85,7 +85,7 @@ impl Intake {
         self.pipeline.failed.lock().values().flatten().cloned().collect()
     }
 
-    /// Returns their number.
+    /// Returns the number of [`Intake::failed_files`].
     #[must_use]
     pub fn n_refused_files(&self) -> usize {
         self.pipeline.failed.lock().values().map(Vec::len).sum()

@@ -9,8 +9,9 @@ use crate::readiness::{ReadinessCheck, ReadinessChecks};
 pub struct RequiredRules {
     n_required: usize,
     in_force: ReadinessCheck,
-    /// Held-back changes of the rules directory and of the repository.
+    /// A held-back change of the rules directory.
     directory: ReadinessCheck,
+    /// A held-back change of the repository.
     git: ReadinessCheck,
 }
 

@@ -179,7 +179,7 @@ fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
     error.kind() == io::ErrorKind::NotFound && directory.may_be_missing && !is_there(&directory.path)
 }
 
-/// Keeps the version number if rules and lists are those of the last run.
+/// Brings the first rule set into force. It keeps the version number if everything recorded with it is unchanged.
 async fn put_first_set_in_force(
     deps: &Arc<IntakeDeps>,
     contents: VersionContents,

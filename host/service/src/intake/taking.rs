@@ -66,7 +66,7 @@ impl RulePipeline {
         Ok(report)
     }
 
-    /// Reports a held-back commit by its refused lists.
+    /// Reports a commit that is held back because of its refused lists.
     fn note_held_back(&self, origin: &TreeOrigin, error: &IntakeError) {
         if let (TreeOrigin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
             let failures: Vec<FileFailure> = failed.iter().cloned().map(FileFailure::of_list).collect();

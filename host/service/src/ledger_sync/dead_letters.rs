@@ -1,4 +1,4 @@
-//! Read access to the ledger rows that could not be taken.
+//! Read access to the ledger rows and events that could not be taken.
 
 use tollgate_store::{KeptDeadLetter, Store};
 

@@ -38,7 +38,7 @@ pub(super) struct Commit {
 pub(super) enum NumberedRecord {
     /// A transaction, judged or fed by a ledger, and how far that ledger has been read with it.
     Transaction(TransactionRecord, Option<LedgerProgress>),
-    /// A status update that is in effect, and what is known of the status of its transaction.
+    /// A status update that is in effect, and all statuses reported for its transaction, if they must be stored.
     Update(StatusUpdateRecord, Option<ReportedStatus>),
     /// The verdict on a transaction that a ledger fed earlier.
     Deferred(DeferredVerdictRecord),
@@ -48,7 +48,7 @@ pub(super) enum NumberedRecord {
 #[derive(Debug)]
 pub(super) struct CommitCompletion {
     pub(super) caller: Caller,
-    /// The canonical assessment of the transaction; empty if nobody judged it.
+    /// The canonical assessment of the transaction; empty if it has none.
     pub(super) answer: Arc<str>,
     /// The figures of the evaluation; `None` for a record without a new verdict.
     pub(super) evaluation: Option<EvaluationFigures>,

@@ -31,7 +31,7 @@ impl CommitMessage {
         }
     }
 
-    /// Answers that the callers should retry.
+    /// Answers the callers that they should retry.
     pub(super) fn refuse(self) {
         match self {
             CommitMessage::Ready(commit) => commit.refuse(),

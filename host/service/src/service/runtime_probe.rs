@@ -18,7 +18,7 @@ use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Number of checks after a failed commit until a payment may try again.
+/// Number of checks after a failed commit until `/readyz` no longer fails because of it.
 const LOOKS_BEFORE_RETRY: u32 = 5;
 /// Maximum number of quarantined rules that are named.
 const NAMES_MAX: usize = 5;
@@ -61,7 +61,7 @@ pub(super) struct RuntimeProbe {
     pub(super) history: Arc<History>,
     pub(super) memory: HistoryMemory,
     pub(super) registry: Arc<Registry>,
-    /// Failing since a commit failed.
+    /// Fails after a failed commit, until a retry is due or a commit succeeds.
     pub(super) commits: ReadinessCheck,
 }
 
@@ -134,8 +134,8 @@ impl RuntimeProbe {
         ));
     }
 
-    /// After a failed commit, payments are refused for a while. Then the next payment is let through, to test whether
-    /// the disk accepts it.
+    /// After a failed commit, `/readyz` fails for a while, so that a load balancer sends no transactions. Then the
+    /// service counts as ready again: only the next transaction can show whether the disk accepts it.
     fn let_one_try(&self, n_failing: &mut u32) {
         if self.commits.level() != CheckLevel::Failing {
             *n_failing = 0;

@@ -57,7 +57,7 @@ fn words(checks: &std::collections::BTreeMap<&'static str, String>) -> String {
     checks.iter().map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join("; ")
 }
 
-/// Reaps processes that the first process of a container inherits; never returns in such a process.
+/// Reaps the orphaned processes that the first process of a container inherits; runs until it is aborted.
 pub(super) async fn adopt(mut ended: Signal) {
     while ended.recv().await.is_some() {
         reap_orphans();

@@ -151,7 +151,7 @@ impl Metrics {
         self.rules.swapped(rule_set);
     }
 
-    /// Counts failed modules of several rules, whose rules were then run one by one.
+    /// Counts failed fused modules, whose rules were then run one by one.
     pub fn bodies_failed(&self, n_bodies: usize) {
         self.rules.bodies_failed(n_bodies);
     }

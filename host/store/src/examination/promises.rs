@@ -40,7 +40,7 @@ const PROMISES: [Promise; 7] = [
     Promise {
         what: "verdicts",
         fine: "every verdict matches its transaction",
-        // SQLite cuts a text off at a zero character.
+        // SQLite cuts an extracted text off at a zero character, so ids with one are not compared.
         question: "SELECT 'the verdict of number ' || sequence || ' is none, or of another' FROM transactions \
                    WHERE assessment <> '' AND CASE WHEN json_valid(assessment) AND json_valid(body) \
                    THEN json_extract(assessment, '$.rule_set_version') IS NOT rule_set_version \

@@ -15,10 +15,10 @@ pub struct AdmissionFinding {
     pub message: String,
 }
 
-/// The reason a module is refused: every failed check, at least one.
+/// The reason a module is refused: the failed checks, at least one and at most 50.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct AdmissionRefusal {
-    /// Findings in order of their offsets, where they have one.
+    /// Findings in the order in which the checks ran.
     pub findings: Vec<AdmissionFinding>,
 }
 

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 /// Maximum number of connections to the remote; libgit2 opens one or two at a time.
 const ADMITTED_MAX: usize = 16;
 /// Maximum number of connections without a valid request. Other processes can fill these; each new one evicts the
-/// oldest. The worker sends its request at once.
+/// oldest. The worker is hardly affected, because it sends its request at once.
 const WAITING_MAX: usize = 32;
 
 /// Id of a connection; ids increase.

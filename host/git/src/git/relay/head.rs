@@ -60,7 +60,7 @@ pub(super) fn refuse(mut client: &TcpStream) {
     client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
 }
 
-/// Reads the head including its empty line, and the bytes behind it.
+/// Reads the head including its empty line, and the bytes of the body read with it.
 fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     client.set_read_timeout(Some(HEAD_TIMEOUT))?;
     let mut bytes = Vec::new();

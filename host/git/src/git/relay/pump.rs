@@ -12,7 +12,7 @@ use super::{RelayCut, RelayShared};
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const PIECE_BYTES: usize = 64 * 1024;
 
-/// Copies both directions until one of them ends or a limit is reached.
+/// Copies both directions until the remote ends or a limit is reached.
 pub(super) fn both_ways(way: &RelayShared, client: &TcpStream, remote: &TcpStream) {
     thread::scope(|scope| {
         scope.spawn(|| one_way(way, client, remote, false));

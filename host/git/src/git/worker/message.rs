@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::confinement::Confinement;
 
-/// A task for a worker. It may contain a private key, so it has no `Debug`.
+/// A request to a worker. It may contain a private key, so it has no `Debug`.
 #[derive(Serialize, Deserialize)]
 pub(in crate::git) struct WorkerRequest {
-    /// Repository for the task, absolute; the only path the worker may write.
+    /// Repository for the task, absolute. The worker may write no other path, except a local remote that it pushes to.
     pub(in crate::git) git_directory: PathBuf,
     /// Objects of the clone, read-only.
     pub(in crate::git) objects: PathBuf,

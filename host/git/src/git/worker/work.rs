@@ -9,7 +9,7 @@ use crate::confinement::note;
 use crate::git::transfer::plain;
 
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;
-/// Exit code of a worker that cannot work here, has no valid request, or whose service is gone.
+/// Exit code of a worker that cannot work here, has no valid request, or has lost its service.
 pub(super) const FAILED: u8 = 3;
 
 /// Reads a request from standard input, runs it, and writes the reply to standard output. Returns the exit code: 0 once
@@ -28,7 +28,7 @@ pub fn work(needs_walls: bool) -> u8 {
     let mut line = Vec::new();
     let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
     let Ok(request) = serde_json::from_slice::<WorkerRequest>(&line) else { return FAILED };
-    // From here on, before libgit2 runs, the relay is the only way to reach a remote.
+    // From here on the relay is the only way to reach a remote. libgit2 has not run yet.
     note("setting up confinement (Landlock, seccomp)");
     let walls = walls::raise(&request);
     if needs_walls && walls.is_one_missing() {

@@ -17,7 +17,7 @@ pub(super) struct RowsHead {
     pub(super) sequence_width: u8,
     pub(super) amount_width: u8,
     pub(super) n_columns: u16,
-    /// Index into [`UNITS`]; times are multiples of that unit after the first.
+    /// Index into [`UNITS`]; each time is that of the first row plus a multiple of the unit.
     pub(super) unit: u8,
     pub(super) scale: u8,
     /// Event time of the first row, in microseconds since 1970 UTC.
@@ -76,7 +76,7 @@ impl RowsHead {
         }
     }
 
-    /// Returns the numbers to write for a row; `None` when it needs more than other widths.
+    /// Returns the numbers to write for a row; `None` when larger widths alone cannot make it fit.
     #[inline]
     pub(super) fn measure(&self, row: &EncodedRow) -> Option<RowNumbers> {
         let since = row.micros.wrapping_sub(self.micros).cast_unsigned();

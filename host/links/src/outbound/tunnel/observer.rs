@@ -8,9 +8,9 @@ pub trait TunnelObserver: Debug + Send + Sync {
     fn tunnel_came_up(&self);
     /// Called when the tunnel is down.
     fn tunnel_went_down(&self);
-    /// Called when a notification was written to the connection.
+    /// Called when a notice was written to the connection.
     fn notice_sent(&self);
-    /// Called when a notification was not sent, with the reason.
+    /// Called when a notice was not sent, with the reason.
     fn notice_not_sent(&self, reason: &'static str);
     /// Called when the dashboard sent a message, which is ignored.
     fn tunnel_message_ignored(&self);

@@ -20,7 +20,7 @@ pub(super) struct TunnelShared {
 
 #[derive(Debug)]
 pub(super) enum TunnelState {
-    /// No connection has succeeded yet.
+    /// The first attempt to connect has not ended yet.
     Connecting,
     Up,
     /// The connection failed or ended.

@@ -12,7 +12,7 @@ pub enum InvalidTransaction {
     /// The body is JSON, but not an object.
     #[error("a transaction must be an object")]
     NotAnObject,
-    /// A required field is absent or null.
+    /// A required field is absent, or has a value that counts as absent.
     #[error("`{field}` is required")]
     MissingField {
         /// Wire name of the field.

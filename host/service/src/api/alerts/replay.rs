@@ -30,8 +30,8 @@ pub(in crate::api) struct Replayed {
 
 /// Sends a dead letter again.
 ///
-/// The alert keeps its id and its count of attempts. The response only confirms that delivery has resumed. The result
-/// appears in `GET /alerts/dead-letters` and in the metrics.
+/// The alert keeps its id, and its attempts are counted from zero again. The response only confirms that delivery has
+/// resumed. The result appears in `GET /alerts/dead-letters` and in the metrics.
 #[utoipa::path(
     post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts",
     params(("id" = String, Path, description = "Id of the alert")),

@@ -104,8 +104,8 @@ impl PendingNotices {
         });
     }
 
-    /// Returns whether notices are permanently lost since the last call, for example because the system refuses more
-    /// watches.
+    /// Returns whether, since the last call, it turned out that some notices will never arrive. For example, the system
+    /// refuses more watches.
     pub(super) fn were_lost(&self) -> bool {
         self.are_lost.swap(false, Ordering::Relaxed)
     }

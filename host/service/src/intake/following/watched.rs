@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::intake::rule_files::{FileKind, WalkedDirectory};
 
-/// Links of a rules directory and their targets. No path contains a link.
+/// Links of a rules directory and their targets. No path leads through another link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BehindLinks {
     /// Rule files behind links.

@@ -191,6 +191,7 @@ fn candidates<'t>(
                 CandidateResult::AsItWas(Arc::clone(rule))
             }
             (Ok(content), _) => {
+                // A placeholder, replaced below by the compiled draft.
                 to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
                 CandidateResult::BeingWritten
             }
@@ -280,7 +281,7 @@ impl RuleSetAssembly<'_> {
         }
         for known in candidates.gone {
             let record = Arc::clone(known.record());
-            // The name may belong to a file of another source now.
+            // Its path is unknown, not gone, so the rule stays unless another rule has its name now.
             if record.source.path().is_some_and(|path| tree.hides(path)) {
                 self.report.n_unchanged += usize::from(self.keep_last_good(Some(&known))?);
                 continue;

@@ -17,7 +17,7 @@ pub struct RuleSetFigures {
     pub n_rules: usize,
     /// Number of quarantined rules.
     pub n_quarantined: usize,
-    /// Number of rules in modules that hold several rules.
+    /// Number of rules in fused modules, which hold several rules.
     pub n_fused: usize,
 }
 
