@@ -95,7 +95,7 @@ fn is_always_there(path: &Path) -> bool {
 }
 
 fn field(path: &Path) -> FieldPath {
-    FieldPath::parse(&path.keys.join("."))
+    FieldPath::new(path.keys.iter().cloned())
 }
 
 fn is_never_empty(path: &Path) -> bool {
@@ -136,7 +136,7 @@ fn current_fields<'a>(kind: &'a NodeKind) -> Vec<&'a Path> {
 }
 
 fn presence(path: &Path) -> String {
-    let name = path.keys.join(".");
+    let name = field(path);
     if is_never_empty(path) {
         return format!("{name} != \"\"");
     }

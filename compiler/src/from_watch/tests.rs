@@ -27,6 +27,15 @@ fn check_remark(condition: &str, words: &str, needs_a_person: bool) {
     assert!(is_said, "no {words:?} in {remarks:#?}");
 }
 
+#[test]
+fn a_key_that_is_no_name_stays_in_quotation_marks() {
+    let by_device = r#"metadata."device-id" == $current.metadata."device-id""#;
+    let script = rule(&format!(r#"count(when source == $current.source or {by_device}, "PT1H") >= 3"#));
+    let carried = carry_over(&script, &CompileOptions::default()).expect("the rule compiles");
+    let rewritten = carried.script.expect("the rule is rewritten");
+    assert!(rewritten.contains(r#"(metadata."device-id" in ("") or"#), "{rewritten}");
+}
+
 const BY_CURRENCY: &str = r#"count(when currency == $current.currency, "PT1H")"#;
 const BY_SOURCE: &str = r#"count(when source == $current.source, "PT1H")"#;
 

@@ -191,7 +191,9 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
         if seen < settled
             && let Err(error) = past.each_after(seen, settled, &mut apply)
         {
-            drop(admission.lock().give_up_filling());
+            let detached = admission.lock().give_up_filling();
+            // Freed without the lock.
+            drop(detached);
             return Err(error);
         }
         seen = settled;

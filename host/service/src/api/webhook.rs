@@ -230,7 +230,9 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
             let sent = envelope("event", &event, data.get());
             let mut letter = dead_letter(&Value::Null, sent, invalid.code(), invalid.to_string(), arrival);
             if let Ok(named) = serde_json::from_str::<LenientData>(data.get()) {
-                (letter.transaction_id, letter.created_at) = (named.transaction_id, named.created_at);
+                let shown = |text: String| text.chars().take(SHOWN_CHARACTERS).collect();
+                (letter.transaction_id, letter.created_at) =
+                    (shown(named.transaction_id), shown(named.created_at));
             }
             bury(api, &event, letter).await
         }
