@@ -189,7 +189,7 @@ pub enum Origin {
     Nobody,
 }
 
-/// What an untrusted module may use on one transaction.
+/// Limits of an untrusted module on one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Grant {
     /// Fuel: instructions, and the cost of host calls.

@@ -109,7 +109,7 @@ pub struct CommitRecord<'a> {
     pub deferred_verdicts: Vec<&'a DeferredVerdictRecord>,
     /// The progress of ledger feeds.
     pub ledger: Vec<&'a LedgerProgress>,
-    /// What became of entries of a ledger that keeps several for one payment.
+    /// Changes of ledger entries, for a ledger that keeps several for one payment.
     pub entries: &'a [EntryChange],
     /// Ids of transactions with their latest description, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],

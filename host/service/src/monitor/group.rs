@@ -33,7 +33,7 @@ pub(super) struct Commit {
     pub(super) completion: CommitCompletion,
 }
 
-/// What the store writes for one sequence number.
+/// The record that the store writes for one sequence number.
 #[derive(Debug)]
 pub(super) enum NumberedRecord {
     /// A transaction, judged or fed by a ledger, and how far that ledger has been read with it.
@@ -44,7 +44,7 @@ pub(super) enum NumberedRecord {
     Deferred(DeferredVerdictRecord),
 }
 
-/// What happens once the record is durable, or could not be stored.
+/// The caller of a commit and its answer, given once the record is durable or could not be stored.
 #[derive(Debug)]
 pub(super) struct CommitCompletion {
     pub(super) caller: Caller,
@@ -176,7 +176,7 @@ impl EvaluationFigures {
     }
 }
 
-/// What the store writes for a group, with the alerts for webhooks if `keeps_alerts`.
+/// Collects the records that the store writes for a group, with the alerts for webhooks if `keeps_alerts`.
 pub(super) fn record_of(group: &[Commit], keeps_alerts: bool) -> CommitRecord<'_> {
     let mut written = CommitRecord::default();
     for commit in group {
