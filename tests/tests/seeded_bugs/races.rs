@@ -10,7 +10,7 @@ use tollgate_tests::{Client, Home, Service, audit, client, sample};
 use crate::Build;
 
 const N_PARALLEL: usize = 16;
-const N_ROUNDS: usize = 60;
+const N_ROUNDS: usize = 300;
 const N_ROUNDS_OF_UPDATES: usize = 60;
 /// Number of clients that inject, each followed by one that updates the status.
 const N_PAIRS: usize = 4;
