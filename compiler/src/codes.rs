@@ -10,7 +10,9 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The severity of a diagnostic.
+/// The severity of a diagnostic; `error` prevents the rule from being saved.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = DiagnosticSeverity))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

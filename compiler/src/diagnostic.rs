@@ -20,15 +20,19 @@ pub(crate) use spelling::nearest;
 pub const DIAGNOSTICS_MAX: usize = 50;
 
 /// An error or a warning about a script.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The stable code, for programs.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "E201"))]
     pub code: Code,
     /// Whether this is an error or a warning.
     pub severity: Severity,
     /// Start line, from 1.
+    #[cfg_attr(feature = "openapi", schema(value_type = u32))]
     pub line: usize,
     /// Start column, from 1, in characters.
+    #[cfg_attr(feature = "openapi", schema(value_type = u32))]
     pub column: usize,
     /// Position after the last character.
     pub end: Position,
@@ -38,6 +42,7 @@ pub struct Diagnostic {
     /// Description of the problem, on one line.
     pub message: String,
     /// How to fix the problem, where known.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub help: Option<String>,
 }
 

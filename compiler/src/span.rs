@@ -25,11 +25,14 @@ impl Span {
 }
 
 /// A position for people. Both numbers start at 1; columns count characters, and a tab is one character.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Position {
     /// The line; lines end with a line feed.
+    #[cfg_attr(feature = "openapi", schema(value_type = u32))]
     pub line: usize,
     /// The column; a byte order mark at the start of the script has none.
+    #[cfg_attr(feature = "openapi", schema(value_type = u32))]
     pub column: usize,
 }
 

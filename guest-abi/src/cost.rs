@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Static worst case of one evaluation. It is finite because the language has no loops.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// WebAssembly instructions executed.

@@ -10,9 +10,9 @@
 //! checks against it. At run time a module refers to data by small integers, the *slots* of its [`Manifest`]. The
 //! manifest defines each slot, so the data a rule can read is known before it runs.
 //!
-//! This crate has no IO, no clock and no dependency on the rest of the service; it is `no_std` with `alloc`.
-//! `docs/abi.md` describes the contract.
-#![no_std]
+//! This crate has no IO, no clock and no dependency on the rest of the service. It is `no_std` with `alloc`, except with
+//! the feature `openapi`. `docs/abi.md` describes the contract.
+#![cfg_attr(not(feature = "openapi"), no_std)]
 
 extern crate alloc;
 

@@ -4,7 +4,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The verdict of a rule, written after `then`.
+/// The verdict of a rule, written after `then`: `allow` means `approve`, and `deny` means `block`.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -22,7 +23,9 @@ pub enum Verdict {
     Block,
 }
 
-/// The severity of a verdict: `block = deny > review > alert > approve = allow`.
+/// The verdict on a transaction, and the severity of the verdicts of rules: `block = deny > review > alert > approve = allow`.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FinalVerdict, rename_all = "lowercase"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VerdictSeverity {
     /// `approve`, `allow`

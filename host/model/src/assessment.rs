@@ -5,17 +5,21 @@ use std::cmp::Reverse;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
+use utoipa::ToSchema;
 
 use crate::instruction::InstructionId;
 
 /// The result for one transaction, returned and stored by the service. It never changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Assessment {
     /// Transaction that was assessed.
+    #[schema(example = "txn_1")]
     pub transaction_id: String,
     /// `approve`, `alert`, `review` or `block`.
+    #[schema(value_type = VerdictSeverity)]
     pub verdict: Verdict,
-    /// Highest score of the matched rules, 0 to 1.
+    /// Highest score of the matched rules; 0 if none matched.
+    #[schema(minimum = 0, maximum = 1)]
     pub score: f64,
     /// Reasons of the matched rules, severest first, then a note for each failed rule.
     pub reason: String,
@@ -26,28 +30,32 @@ pub struct Assessment {
     /// Version of the rule set that was evaluated.
     pub rule_set_version: u64,
     /// Time of the evaluation, RFC 3339.
+    #[schema(value_type = DateTime<Utc>)]
     pub evaluated_at: String,
 }
 
 /// A rule that matched.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Triggered {
     /// Instruction of the rule.
+    #[schema(value_type = i64)]
     pub instruction_id: InstructionId,
     /// Name of the rule.
     pub name: String,
     /// Verdict of the rule.
     pub verdict: Verdict,
     /// Score of the rule.
+    #[schema(minimum = 0, maximum = 1)]
     pub score: f64,
     /// Reason given by the rule.
     pub reason: String,
 }
 
 /// A rule that failed. A failure never counts as approval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct FailedRule {
     /// Instruction of the rule.
+    #[schema(value_type = i64)]
     pub instruction_id: InstructionId,
     /// Name of the rule.
     pub name: String,
@@ -56,7 +64,8 @@ pub struct FailedRule {
 }
 
 /// The ways in which a rule can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema, thiserror::Error)]
+#[schema(as = Failure)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleFailure {
     /// The module executed an invalid operation.

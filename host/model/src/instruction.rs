@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate_compiler::Diagnostic;
 use tollgate_guest_abi::limits::{FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_MAX};
 use tollgate_guest_abi::{Cost, RuleEntry};
+use utoipa::ToSchema;
 
 /// Bytes of a page of WebAssembly memory.
 pub const PAGE_BYTES: u64 = 64 * 1024;
@@ -25,7 +26,7 @@ impl fmt::Display for InstructionId {
 }
 
 /// The origin of an instruction or a named list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum InstructionSource {
     /// Saved through the API.
@@ -229,7 +230,7 @@ pub struct Quarantine {
 }
 
 /// The cause of a quarantine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuarantineCause {
     /// The rule failed repeatedly.

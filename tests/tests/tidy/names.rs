@@ -8,18 +8,8 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Type names that occur in more than one module, each with the reason. The list may only shrink.
-pub(crate) const HOMONYMS: [(&str, &str); 10] = [
-    ("Assessment", "the schema of `/openapi.json` describes the type of the model"),
-    ("Cost", "the schema describes the type of the contract"),
-    ("Diagnostic", "the schema describes the type of the compiler"),
-    ("FailedRule", "the schema describes the type of the model"),
-    ("InstructionSource", "the schema describes the type of the model"),
-    ("Position", "the schema describes the type of the compiler"),
-    ("QuarantineCause", "the schema describes the type of the model"),
-    ("Result", "the standard library's result with the error of a module"),
-    ("Triggered", "the schema describes the type of the model"),
-    ("Verdict", "the schema describes the type of the contract"),
-];
+pub(crate) const HOMONYMS: [(&str, &str); 1] =
+    [("Result", "the standard library's result with the error of a module")];
 
 /// Words that identifiers must not contain, and their replacements.
 const BANNED: [(&str, &str); 17] = [

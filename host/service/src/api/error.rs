@@ -14,7 +14,6 @@ use tollgate_store::StoreError;
 use utoipa::ToSchema;
 
 use super::error_code::ErrorCode;
-use super::openapi::schema;
 use crate::alerting::ReplayError;
 use crate::audit::{AuditError, SingleError};
 use crate::git_sync::GitSyncError;
@@ -62,7 +61,7 @@ pub(super) struct ErrorBody<'a> {
     field: Option<&'a str>,
     /// All diagnostics in the order of the script; only with `compile_error`.
     #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
-    #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
+    #[schema(value_type = Option<Vec<Diagnostic>>, nullable = false)]
     diagnostics: &'a [Diagnostic],
     /// All checks that the module failed; only with `module_refused`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use utoipa::ToSchema;
 
 use super::view::SyncView;
 use super::{BODY_BYTES_MAX, BodyMembers};
+use crate::api::ApiState;
 use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
-use crate::api::{ApiState, openapi::schema};
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::GitHistoryRewritten,
@@ -18,19 +19,33 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ListsRefused,
 ];
 
+/// Options of a sync.
+#[derive(ToSchema)]
+struct GitSyncRequest {
+    /// Whether to accept a branch with rewritten history, and a commit in which a list is refused.
+    #[schema(value_type = Option<bool>, default = false)]
+    force: bool,
+}
+
+impl GitSyncRequest {
+    fn read(body: &[u8]) -> Result<Self, ApiError> {
+        Ok(Self { force: BodyMembers::of(body)?.flag("force")? })
+    }
+}
+
 /// Fetches from the remote now instead of at the next poll.
 ///
 /// All files of a commit come into force at once. The body is optional. With `force`, a branch with rewritten history
 /// is accepted, and so is the usable part of a commit in which a list is refused.
 #[utoipa::path(
-    post, path = "/git/sync", tag = "Git", request_body(content = Option<schema::GitSyncRequest>),
+    post, path = "/git/sync", tag = "Git", request_body(content = Option<GitSyncRequest>),
     responses((status = 200, description = "The rules of the remote branch are in force.", body = SyncView))
 )]
 pub(in crate::api) async fn sync(
     State(api): State<ApiState>,
     body: MaybeJsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let force = BodyMembers::of(&body.0)?.flag("force")?;
+    let GitSyncRequest { force } = GitSyncRequest::read(&body.0)?;
     let synced = api.git.sync(force).await?;
     Ok(Json(SyncView::from(synced)).into_response())
 }

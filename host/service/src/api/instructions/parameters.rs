@@ -7,7 +7,6 @@ use tollgate_engine::sandbox::AdmissionFinding;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use utoipa::IntoParams;
 
-use crate::api::openapi::schema;
 use crate::api::quoted::quoted;
 use crate::intake::MANIFEST_CHECK;
 
@@ -22,8 +21,7 @@ pub(super) struct ModuleParameters {
     /// Purpose of the rule; optional even if other parameters are present.
     description: Option<String>,
     /// Verdict of the rule when it matches.
-    #[param(value_type = Option<schema::Verdict>)]
-    verdict: Option<()>,
+    verdict: Option<Verdict>,
     /// Risk from 0 (low) to 1 (high).
     #[param(minimum = 0, maximum = 1)]
     score: Option<f64>,

@@ -10,7 +10,6 @@ use tollgate_model::instruction::{
 };
 use utoipa::ToSchema;
 
-use crate::api::openapi::schema;
 use crate::intake::{FailedScript, ListedInstruction};
 
 /// A rule as written, script or module, and everything derived from it.
@@ -28,7 +27,6 @@ pub(in crate::api) struct InstructionView<'a> {
     #[schema(required = true)]
     script: Option<&'a str>,
     /// Verdict of the rule when it matches.
-    #[schema(value_type = schema::Verdict)]
     verdict: Verdict,
     /// Risk from 0 (low) to 1 (high).
     #[schema(minimum = 0, maximum = 1)]
@@ -41,7 +39,6 @@ pub(in crate::api) struct InstructionView<'a> {
     /// The compiled module.
     module: ModuleView,
     /// Origin of the instruction.
-    #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
     /// `active`: the rule is in force. `activating`: the rule waits until the history covers its windows.
     /// `quarantined`: the rule does not run, and every transaction is held for review instead.
@@ -57,7 +54,6 @@ pub(in crate::api) struct InstructionView<'a> {
     /// started. Always empty for a module; tests on past transactions are not counted.
     incomparable: Vec<IncomparableView<'a>>,
     /// Warnings of the compiler; always empty for a module.
-    #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
     /// Time at which the instruction was first saved.
     #[schema(value_type = DateTime<Utc>)]
@@ -76,7 +72,6 @@ pub(in crate::api) struct QuarantineView<'a> {
     since: String,
     /// `failures`: the rule failed repeatedly and an operator has to act. `policy`: the rule is no longer granted what
     /// it needs. `module`: its module no longer passes admission. The last two are checked again at every start.
-    #[schema(value_type = schema::QuarantineCause)]
     cause: QuarantineCause,
     /// Message for people.
     reason: &'a str,
@@ -93,7 +88,6 @@ pub(in crate::api) struct ModuleView {
     /// ABI version of the module.
     abi_version: u32,
     /// Worst case of one evaluation: computed by the compiler for a script, the granted limit for a module.
-    #[schema(value_type = schema::Cost)]
     cost: Cost,
 }
 

@@ -7,8 +7,6 @@ use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
 use utoipa::ToSchema;
 
-use crate::api::openapi::schema;
-
 /// A named list without its entries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = List)]
@@ -19,7 +17,6 @@ pub(in crate::api) struct ListView<'a> {
     /// Number of entries.
     count: usize,
     /// Origin of the list; only lists set over the API can be changed over the API.
-    #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
     /// SHA-256 digest of its text, in lower-case hexadecimal digits.
     sha256: String,

@@ -6,9 +6,12 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tollgate_guest_abi::VerdictSeverity;
+use tollgate_model::assessment::{FailedRule, Triggered};
 use tollgate_model::transaction::Transaction;
+use utoipa::ToSchema;
 
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
@@ -42,22 +45,38 @@ pub(in crate::api) async fn get_transaction(
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// The members of an assessment, each as the text that was returned.
-#[derive(Deserialize)]
-struct AssessmentMembers<'a> {
+/// The verdict of a stored transaction. All members are present, or none if a ledger reported the transaction and no
+/// verdict was requested.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[schema(as = StoredEvaluation)]
+pub(in crate::api) struct StoredEvaluation<'a> {
+    /// The most severe verdict of the rules that matched; at least `review` if a rule failed.
     #[serde(borrow)]
+    #[schema(value_type = Option<VerdictSeverity>)]
     verdict: &'a RawValue,
+    /// The highest score of the rules that matched; 0 if none matched.
     #[serde(borrow)]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 1)]
     score: &'a RawValue,
+    /// Reasons of the rules that matched, most severe rule first.
     #[serde(borrow)]
+    #[schema(value_type = Option<String>)]
     reason: &'a RawValue,
+    /// The rules that matched, most severe first.
     #[serde(borrow)]
+    #[schema(value_type = Option<Vec<Triggered>>)]
     triggered: &'a RawValue,
+    /// The rules that failed.
     #[serde(borrow)]
+    #[schema(value_type = Option<Vec<FailedRule>>)]
     failures: &'a RawValue,
+    /// Version of the rule set that was applied.
     #[serde(borrow)]
+    #[schema(value_type = Option<u64>)]
     rule_set_version: &'a RawValue,
+    /// Time of the evaluation.
     #[serde(borrow)]
+    #[schema(value_type = Option<DateTime<Utc>>)]
     evaluated_at: &'a RawValue,
 }
 
@@ -72,7 +91,7 @@ fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, s
         body.push('}');
         return Ok(body);
     };
-    let evaluation: AssessmentMembers<'_> = serde_json::from_str(assessment)?;
+    let evaluation: StoredEvaluation<'_> = serde_json::from_str(assessment)?;
     for (name, value) in [
         ("verdict", evaluation.verdict),
         ("score", evaluation.score),

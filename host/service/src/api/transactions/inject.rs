@@ -5,6 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chrono::Utc;
+use tollgate_model::assessment::Assessment;
 use tollgate_model::transaction::{InjectRequest, InvalidTransaction, RequestOptions, Transaction};
 
 use crate::api::body::JsonBody;
@@ -35,7 +36,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// body has an id, the header is ignored.
 #[utoipa::path(
     post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
-    responses((status = 200, description = "The transaction was evaluated.", body = schema::Assessment))
+    responses((status = 200, description = "The transaction was evaluated.", body = Assessment))
 )]
 pub(in crate::api) async fn inject(
     State(api): State<ApiState>,

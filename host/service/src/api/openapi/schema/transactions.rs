@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::StoredEvaluation;
+use crate::api::transactions::get::StoredEvaluation;
 
 /// An identifier of at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
 #[derive(Serialize, ToSchema)]
@@ -115,7 +115,7 @@ pub(in crate::api) struct StoredTransaction {
     #[serde(flatten)]
     transaction: RecordedTransaction,
     #[serde(flatten)]
-    evaluation: StoredEvaluation,
+    evaluation: StoredEvaluation<'static>,
     /// The latest version that a ledger reported, if it differs in more than the status. Amount, currency, source and
     /// destination are equal. Rules read the first version.
     #[serde(skip_serializing_if = "Option::is_none")]
