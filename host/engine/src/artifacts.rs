@@ -27,7 +27,7 @@ use tollgate_model::instruction::ContentDigest;
 
 use tollgate_model::instruction::Grant;
 
-use crate::sandbox::{AdmissionRefusal, AdmittedModule, Artifact, CheckedUpload, Sandbox};
+use crate::sandbox::{AdmissionRefusal, AdmittedModule, Artifact, CheckedModule, Sandbox};
 use cache::Cache;
 
 pub use cache::recognise;
@@ -87,7 +87,7 @@ impl Artifacts {
     /// # Errors
     /// The failed checks, or that no module can be compiled at present.
     pub fn admit(&self, bytes: &[u8], grant: Grant) -> Result<AdmittedModule, AdmitError> {
-        let upload = CheckedUpload::check(bytes, grant)?;
+        let upload = CheckedModule::check(bytes, grant)?;
         let digest = upload.digest;
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.read(digest)) {
             match self.sandbox.load(upload, &Artifact::vouched_for(kept)) {
@@ -98,7 +98,7 @@ impl Artifacts {
             }
         }
         let artifact = self.made(bytes, digest)?;
-        Ok(self.sandbox.load(CheckedUpload::check(bytes, grant)?, &artifact)?)
+        Ok(self.sandbox.load(CheckedModule::check(bytes, grant)?, &artifact)?)
     }
 
     /// Allows this module to be compiled again after a refusal.

@@ -35,7 +35,7 @@ pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{ModuleAnswer, Runner};
 
-use admission::{CheckedModule, MEMORY_EXPORT};
+use admission::MEMORY_EXPORT;
 use ticker::EpochTicker;
 use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
@@ -52,6 +52,18 @@ pub struct Sandbox {
     _ticker: Arc<EpochTicker>,
 }
 
+/// A module that passed every check and is not yet compiled.
+#[derive(Debug)]
+pub struct CheckedModule {
+    /// The manifest. The cost of an untrusted module is the worst case of its grant.
+    pub manifest: Manifest,
+    /// Digest of its bytes.
+    pub digest: ContentDigest,
+    origin: Origin,
+    /// Whether the module has state that could survive a call.
+    remembers: bool,
+}
+
 /// A compiled module that passed every check.
 #[derive(Debug)]
 pub struct AdmittedModule {
@@ -60,22 +72,11 @@ pub struct AdmittedModule {
     /// Digest of its bytes.
     pub digest: ContentDigest,
     origin: Origin,
-    /// How much a run may use.
-    fuel: u64,
     /// Whether the module has state that could survive a call.
     remembers: bool,
+    /// How much a run may use.
+    fuel: u64,
     module: Module,
-}
-
-/// An untrusted module that passed every check and is not yet compiled.
-#[derive(Debug)]
-pub struct CheckedUpload {
-    /// The manifest; its cost is the worst case of the grant.
-    pub manifest: Manifest,
-    /// Digest of its bytes.
-    pub digest: ContentDigest,
-    grant: Grant,
-    remembers: bool,
 }
 
 /// The reason the sandbox cannot be created.
@@ -126,11 +127,8 @@ impl Sandbox {
     /// # Errors
     /// Every failed check.
     pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
-        let origin = Origin::Compiler;
-        let CheckedModule { manifest, remembers } = admission::check(bytes, origin)?;
-        let module = self.module_of(bytes)?;
-        let (digest, fuel) = (ContentDigest::of(bytes), FUEL_PER_RUN);
-        Ok(AdmittedModule { manifest, digest, origin, fuel, remembers, module })
+        let checked = admission::check(bytes, Origin::Compiler)?;
+        Ok(checked.compiled(self.module_of(bytes)?))
     }
 
     /// Creates a stand-in for a module that is no longer admitted; every run of it fails.
@@ -142,10 +140,9 @@ impl Sandbox {
         manifest: Manifest,
         digest: ContentDigest,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
-        let module = self.module_of(EMPTY_MODULE)?;
         // A fresh instance per run: no warm instance is made, which would look up the missing function first.
-        let remembers = true;
-        Ok(AdmittedModule { manifest, digest, origin: Origin::Nobody, fuel: FUEL_PER_RUN, remembers, module })
+        let checked = CheckedModule { manifest, digest, origin: Origin::Nobody, remembers: true };
+        Ok(checked.compiled(self.module_of(EMPTY_MODULE)?))
     }
 
     fn module_of(&self, bytes: &[u8]) -> Result<Module, AdmissionRefusal> {
@@ -175,20 +172,20 @@ impl AdmittedModule {
     }
 }
 
-impl CheckedUpload {
+impl CheckedModule {
     /// Checks an untrusted module. It must not be compiled in this process.
     ///
     /// # Errors
     /// Every failed check.
     pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, AdmissionRefusal> {
-        let CheckedModule { mut manifest, remembers } = admission::check(bytes, Origin::Untrusted(grant))?;
-        let n_lookups = manifest.needs.aggregates.len() + manifest.needs.previous.len();
-        manifest.cost = Cost {
+        let mut checked = admission::check(bytes, Origin::Untrusted(grant))?;
+        let n_lookups = checked.manifest.needs.aggregates.len() + checked.manifest.needs.previous.len();
+        checked.manifest.cost = Cost {
             instructions: u32::try_from(grant.fuel).unwrap_or(u32::MAX),
             host_calls: grant.host_calls,
             history_lookups: u32::try_from(n_lookups).unwrap_or(u32::MAX),
         };
-        Ok(Self { manifest, digest: ContentDigest::of(bytes), grant, remembers })
+        Ok(checked)
     }
 
     /// Compiles it in this process without limits, for tools and tests. The service uses a separate process.
@@ -204,15 +201,9 @@ impl CheckedUpload {
 
     /// Combines the checked module with its compiled code.
     fn compiled(self, module: Module) -> AdmittedModule {
-        let Self { manifest, digest, grant, remembers } = self;
-        AdmittedModule {
-            manifest,
-            digest,
-            origin: Origin::Untrusted(grant),
-            fuel: grant.fuel,
-            remembers,
-            module,
-        }
+        let Self { manifest, digest, origin, remembers } = self;
+        let fuel = origin.grant().map_or(FUEL_PER_RUN, |grant| grant.fuel);
+        AdmittedModule { manifest, digest, origin, remembers, fuel, module }
     }
 }
 

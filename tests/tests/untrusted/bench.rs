@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 use tollgate_engine::sandbox::Execution;
-use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedUpload, Sandbox};
+use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedModule, Sandbox};
 use tollgate_history::History;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
@@ -96,7 +96,7 @@ impl Bench {
 }
 
 fn admitted(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refused> {
-    let upload = CheckedUpload::check(bytes, Grant::default()).map_err(checks)?;
+    let upload = CheckedModule::check(bytes, Grant::default()).map_err(checks)?;
     if unknown_zone(&upload.manifest.needs, &ZoneData::built_in()).is_some() {
         return Err(vec!["manifest".to_owned()]);
     }

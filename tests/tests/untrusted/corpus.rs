@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_engine::sandbox::CheckedUpload;
+use tollgate_engine::sandbox::CheckedModule;
 use tollgate_engine::sandbox::Execution;
 use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::instruction::Grant;
@@ -119,7 +119,7 @@ fn check_corpus(execution: Execution) {
 fn every_host_function_of_another_type_and_every_other_name_is_refused() {
     let all = wrong_imports::all();
     for WrongImport { what, bytes } in &all {
-        let refusal = CheckedUpload::check(bytes, Grant::default()).unwrap_err();
+        let refusal = CheckedModule::check(bytes, Grant::default()).unwrap_err();
         let is_import = refusal.findings.iter().any(|finding| finding.check == "imports");
         assert!(is_import, "{what}: {refusal}");
         let shown = refusal.to_string();

@@ -218,7 +218,7 @@ fn a_compiler_compiles_within_walls_and_nothing_can_be_run_there() {
     let within = std::thread::spawn(move || {
         let walls = raise(&ProcessNeeds::Nothing);
         let artifact = Sandbox::compile(GOOD, Execution::Compiled);
-        let upload = CheckedUpload::check(GOOD, Grant::default()).unwrap();
+        let upload = CheckedModule::check(GOOD, Grant::default()).unwrap();
         let loaded = sandbox.load(upload, &Artifact::vouched_for(artifact.clone().unwrap()));
         (walls, artifact, loaded.map(drop))
     });

@@ -20,18 +20,11 @@ use wasmparser::{Validator, WasmFeatures};
 pub use finding::{AdmissionFinding, AdmissionRefusal};
 pub(super) use structure::MEMORY_EXPORT;
 
+use crate::sandbox::CheckedModule;
 use crate::sandbox::profile::FEATURES;
 use finding::{AdmissionCheck, AdmissionFindings};
 use structure::Structure;
-use tollgate_model::instruction::{Grant, Origin};
-
-/// Results of a module that passed every check.
-#[derive(Debug)]
-pub(super) struct CheckedModule {
-    pub(super) manifest: Manifest,
-    /// Whether the module has state that could survive a call.
-    pub(super) remembers: bool,
-}
+use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
 /// Runs every check.
 pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, AdmissionRefusal> {
@@ -57,7 +50,8 @@ pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, Admis
     }
     match manifest {
         Some(manifest) if findings.is_empty() => {
-            Ok(CheckedModule { manifest, remembers: structure.remembers })
+            let digest = ContentDigest::of(bytes);
+            Ok(CheckedModule { manifest, digest, origin, remembers: structure.remembers })
         }
         _ => Err(findings.into_refusal()),
     }

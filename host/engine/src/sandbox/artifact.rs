@@ -11,7 +11,7 @@ use std::hash::{Hash as _, Hasher};
 use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, Module};
 
-use super::{AdmissionRefusal, AdmittedModule, CheckedUpload, Sandbox, profile};
+use super::{AdmissionRefusal, AdmittedModule, CheckedModule, Sandbox, profile};
 use crate::sandbox::Execution;
 
 /// The code the engine generated for a module.
@@ -47,7 +47,7 @@ impl Sandbox {
     #[expect(unsafe_code, reason = "the engine offers no other way to load code compiled in another process")]
     pub fn load(
         &self,
-        upload: CheckedUpload,
+        upload: CheckedModule,
         artifact: &Artifact,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
         // SAFETY: an `Artifact` holds, unchanged, the result of `Engine::precompile_module` in a process of this

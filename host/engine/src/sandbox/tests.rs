@@ -121,7 +121,7 @@ fn check_said(body: &str, expected: &Result<ModuleAnswer, RuleFailure>) {
     let sandbox = Sandbox::new().unwrap();
     let bytes = module(&evaluating(body));
     let uploaded =
-        CheckedUpload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
+        CheckedModule::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
     let good = sandbox
         .admit(&module(&evaluating(r#"(func (export "evaluate") (result i64) i64.const 1)"#)))
         .unwrap();
@@ -143,7 +143,7 @@ fn check_run(body: &str, expected: Result<u64, RuleFailure>) {
 
 #[track_caller]
 fn check_refused(wat: &str, expected: &str) {
-    let refusal = CheckedUpload::check(&module(wat), Grant::default()).unwrap_err().to_string();
+    let refusal = CheckedModule::check(&module(wat), Grant::default()).unwrap_err().to_string();
     assert!(refusal.contains(expected), "{refusal}");
 }
 
@@ -176,7 +176,7 @@ fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
     for (n, expected) in [(3, Ok(1)), (4, Err(RuleFailure::Fuel))] {
         let bytes = module(&asking(n));
         let uploaded =
-            CheckedUpload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
+            CheckedModule::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
         let made = sandbox.admit(&bytes).unwrap();
         let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
         for (place, module) in [&uploaded, &made].into_iter().enumerate() {
@@ -265,7 +265,7 @@ fn evaluate_and_the_memory_are_all_that_is_exported() {
     let linked = format!(
         r#"(module (memory (export "memory") 1) (global (export "__end") i32 (i32.const 0)) {evaluate})"#
     );
-    assert!(CheckedUpload::check(&module(&linked), Grant::default()).is_ok());
+    assert!(CheckedModule::check(&module(&linked), Grant::default()).is_ok());
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn every_check_that_fails_is_told_with_its_place() {
         (func $first)
         (func (export "evaluate") (result i32) (local i64) i32.const 0)
         (start $first))"#;
-    let refusal = CheckedUpload::check(&module(wat), Grant::default()).unwrap_err();
+    let refusal = CheckedModule::check(&module(wat), Grant::default()).unwrap_err();
     let checks: Vec<_> = refusal.findings.iter().map(|finding| finding.check).collect();
     assert_eq!(checks, ["imports", "memory", "exports", "start", "exports"]);
     assert!(refusal.findings[..4].iter().all(|finding| finding.offset.is_some()), "{refusal}");
@@ -285,7 +285,7 @@ fn every_check_that_fails_is_told_with_its_place() {
 #[test]
 fn bytes_that_are_no_module_are_refused() {
     let checks = |bytes: &[u8]| {
-        let refusal = CheckedUpload::check(bytes, Grant::default()).unwrap_err();
+        let refusal = CheckedModule::check(bytes, Grant::default()).unwrap_err();
         refusal.findings.iter().map(|finding| finding.check).collect::<Vec<_>>()
     };
     for bytes in [&b""[..], b"\0asm", b"(module)", &[0; 100]] {

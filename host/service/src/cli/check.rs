@@ -12,7 +12,7 @@ use tollgate_model::instruction::Grant;
 
 use tollgate_compiler::emit::{EmittedModule, emit};
 use tollgate_compiler::{Compilation, CompileOptions, compile, render};
-use tollgate_engine::sandbox::{AdmissionFinding, CheckedUpload};
+use tollgate_engine::sandbox::{AdmissionFinding, CheckedModule};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
 use tollgate_model::named_list::format::ContentPointer;
@@ -132,7 +132,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
     if is_pointer(shown, bytes) {
         return false;
     }
-    match CheckedUpload::check(bytes, Grant::default()) {
+    match CheckedModule::check(bytes, Grant::default()) {
         Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
             None => {
                 describe(shown, &upload.manifest);

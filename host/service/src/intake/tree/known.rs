@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_engine::registry::{BoundRule, Lists};
-use tollgate_engine::sandbox::CheckedUpload;
+use tollgate_engine::sandbox::CheckedModule;
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
 use tollgate_model::instruction::{Grant, InstructionId, InstructionRecord, PAGE_BYTES, QuarantineCause};
 
@@ -51,7 +51,7 @@ fn stored_module(
 ) -> Result<(Draft, Option<GrantRefusal>), IntakeError> {
     let granted = granting::budget(deps, &record.source).unwrap_or_default();
     let most = Grant { memory_bytes: MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES, ..granted };
-    let is_let_in = |grant| CheckedUpload::check(&record.module, grant).is_ok();
+    let is_let_in = |grant| CheckedModule::check(&record.module, grant).is_ok();
     let lacks_memory = !is_let_in(granted) && is_let_in(most);
     let draft =
         Draft::upload(&deps.artifacts, record.module.clone(), if lacks_memory { most } else { granted })?;
