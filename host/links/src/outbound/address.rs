@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Uri;
 use percent_encoding::percent_decode_str;
-
 use tollgate_model::secret::Secret;
+use url::{Host, Url};
 
 /// The protocol of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,34 +58,30 @@ impl PeerAddress {
     /// See [`PeerAddressError`].
     pub fn read(text: &Secret, token: Option<&Secret>, protocol: Protocol) -> Result<Self, PeerAddressError> {
         let malformed = PeerAddressError::Malformed(protocol);
-        let uri: Uri = text.expose().parse().map_err(|_| malformed)?;
-        let is_secure = match (protocol, uri.scheme_str()) {
-            (Protocol::Http, Some("https")) | (Protocol::WebSocket, Some("wss")) => true,
-            (Protocol::Http, Some("http")) | (Protocol::WebSocket, Some("ws")) => false,
+        let mut url = parse(text.expose()).ok_or(malformed)?;
+        let is_secure = match (protocol, url.scheme()) {
+            (Protocol::Http, "https") | (Protocol::WebSocket, "wss") => true,
+            (Protocol::Http, "http") | (Protocol::WebSocket, "ws") => false,
             _ => return Err(malformed),
         };
-        let authority = uri.authority().ok_or(malformed)?.as_str();
-        let (user_info, place) = match authority.rsplit_once('@') {
-            Some((user_info, place)) => (Some(user_info), place.to_owned()),
-            None => (None, authority.to_owned()),
+        let has_credentials = !url.username().is_empty() || url.password().is_some();
+        let authorization = match token {
+            Some(_) if has_credentials => return Err(PeerAddressError::TwoCredentials),
+            Some(token) => Some(Secret::new(format!("Bearer {}", token.expose()))),
+            None if has_credentials => Some(basic(&url).ok_or(malformed)?),
+            None => None,
         };
-        let authorization = match (user_info, token) {
-            (Some(_), Some(_)) => return Err(PeerAddressError::TwoCredentials),
-            (Some(user_info), None) => Some(basic(user_info).ok_or(malformed)?),
-            (None, Some(token)) => Some(Secret::new(format!("Bearer {}", token.expose()))),
-            (None, None) => None,
+        let removed = url.set_username("").and_then(|()| url.set_password(None));
+        removed.map_err(|()| malformed)?;
+        url.set_fragment(None);
+        let host = match url.host().ok_or(malformed)? {
+            Host::Ipv6(address) => address.to_string(),
+            host => host.to_string(),
         };
-        let mut parts = uri.into_parts();
-        parts.authority = Some(place.parse().map_err(|_| malformed)?);
-        let uri = Uri::from_parts(parts).map_err(|_| malformed)?;
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let port = match uri.port() {
-            Some(port) => port.as_u16(),
-            None if is_secure => 443,
-            None => 80,
-        };
+        let port = url.port_or_known_default().ok_or(malformed)?;
+        let uri: Uri = url.as_str().parse().map_err(|_| malformed)?;
         let address = Self { uri, host, port, is_secure, authorization };
-        if address.host.is_empty() || address.port == 0 {
+        if address.port == 0 {
             return Err(malformed);
         }
         if address.authorization.is_some() && !is_secure && !address.is_here() {
@@ -126,10 +122,20 @@ impl PeerAddress {
     }
 }
 
-fn basic(user_info: &str) -> Option<Secret> {
-    let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+/// Parses an absolute address. The parser of browsers also takes `https:host`, `https:///host`, backslashes and line
+/// breaks; an operator who writes those made a mistake.
+fn parse(text: &str) -> Option<Url> {
+    let (scheme, rest) = text.split_once("://")?;
+    let is_odd = |character: char| character.is_control() || character.is_whitespace() || character == '\\';
+    let url = Url::parse(text).ok()?;
+    let is_plain =
+        scheme.eq_ignore_ascii_case(url.scheme()) && !rest.starts_with('/') && !text.contains(is_odd);
+    is_plain.then_some(url)
+}
+
+fn basic(url: &Url) -> Option<Secret> {
     let decoded = |text| percent_decode_str(text).decode_utf8().ok();
-    let both = format!("{}:{}", decoded(user)?, decoded(password)?);
+    let both = format!("{}:{}", decoded(url.username())?, decoded(url.password().unwrap_or_default())?);
     Some(Secret::new(format!("Basic {}", STANDARD.encode(both))))
 }
 
@@ -169,19 +175,34 @@ mod tests {
     #[test]
     fn credentials_are_taken_out_and_nothing_but_the_place_is_shown() {
         use Protocol::{Http, WebSocket};
-        check("https://Hooks.example/T0/canary?key=canary", None, Http, "https://Hooks.example:443", None);
+        check("https://Hooks.example/T0/canary?key=canary", None, Http, "https://hooks.example:443", None);
         check("http://127.0.0.1:9/x", None, Http, "http://127.0.0.1:9", None);
         check("wss://[::1]/", Some("canary"), WebSocket, "wss://[::1]:443", Some("Bearer canary"));
         check("ws://localhost:80", Some("canary"), WebSocket, "ws://localhost:80", Some("Bearer canary"));
         // user:p@ss:ü
         let header = Some("Basic dXNlcjpwQHNzOsO8");
         check("https://user:p%40ss%3A%C3%BC@host:1/a", None, Http, "https://host:1", header);
+        check("https://127.0.0.1:7777#@host/x", None, Http, "https://127.0.0.1:7777", None);
+        check("https://bücher.example/x", None, Http, "https://xn--bcher-kva.example:443", None);
     }
 
     #[test]
     fn what_is_no_address_or_would_show_a_secret_is_refused() {
-        for text in ["", "host", "/path", "ftp://host", "wss://host", "https://", "https://h:0", "https:// h"]
-        {
+        for text in [
+            "",
+            "host",
+            "/path",
+            "ftp://host",
+            "wss://host",
+            "https://",
+            "https:host",
+            "https:///host",
+            "https://h:0",
+            "https:// h",
+            " https://h",
+            "https://h\n/x",
+            "https://h\\@other/",
+        ] {
             assert_eq!(
                 read(text, None, Protocol::Http).unwrap_err(),
                 PeerAddressError::Malformed(Protocol::Http)
