@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::plot::DrawError;
+
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BenchError {
     /// A file, process or socket operation failed.
@@ -32,6 +34,9 @@ pub(super) enum BenchError {
     /// The service returned too few answers to evaluate.
     #[error("no request was answered with 200: {0}")]
     Nothing(String),
+    /// The charts could not be drawn.
+    #[error("the charts cannot be drawn: {0}")]
+    Charts(#[from] DrawError),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,

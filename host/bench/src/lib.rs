@@ -132,7 +132,7 @@ fn measure(options: &BenchOptions, say: &dyn Fn(&str)) -> Result<(), BenchError>
         write(path, &report.json().to_string())?;
     }
     if let Some(path) = &options.svg {
-        write(path, &plot::svg(&report.charts()))?;
+        write(path, &plot::svg(&report.charts())?)?;
     }
     Ok(())
 }

@@ -1,16 +1,18 @@
 //! Charts as SVG, with a linear x axis and a logarithmic y axis.
 
-use std::fmt::Write as _;
+use std::ops::Range;
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 340.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 250.0;
-const TOP: f64 = 36.0;
-const BOTTOM: f64 = 48.0;
-const N_TICKS: u32 = 5;
-const COLOURS: [&str; 8] =
-    ["#1b6ca8", "#d1495b", "#2e933c", "#8f5db7", "#e08e1b", "#4d4d4d", "#12939a", "#b5651d"];
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+const WIDTH: u32 = 860;
+const HEIGHT: u32 = 340;
+/// Width of the space for the names of the lines.
+const NAMES: u32 = 240;
+/// Height of one name.
+const NAME: i32 = 18;
+const FONT: &str = "sans-serif";
+const SHADE: RGBColor = RGBColor(243, 230, 208);
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chart {
@@ -29,119 +31,60 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, f64)>,
 }
 
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// An error of the drawing library.
+pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
+
 /// Draws the charts one below the other.
-pub(super) fn svg(charts: &[Chart]) -> String {
-    let height = (0..charts.len().max(1)).map(|_| HEIGHT).sum::<f64>();
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    let mut y = 0.0;
-    for chart in charts {
-        writeln!(text, "<g transform=\"translate(0 {y})\">\n{}</g>", chart.body()).ok();
-        y += HEIGHT;
+///
+/// # Errors
+/// If the library cannot draw a chart.
+pub(super) fn svg(charts: &[Chart]) -> Result<String, DrawError> {
+    let mut text = String::new();
+    let height = charts.iter().map(|_| HEIGHT).sum::<u32>().max(HEIGHT);
+    let page = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
+    page.fill(&WHITE)?;
+    for (chart, area) in charts.iter().zip(page.split_evenly((charts.len().max(1), 1))) {
+        chart.draw(&area)?;
     }
-    text.push_str("</svg>\n");
-    text
-}
-
-struct AxisScale {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl AxisScale {
-    fn place(&self, value: f64) -> f64 {
-        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
-    }
+    page.present()?;
+    drop(page);
+    Ok(text)
 }
 
 impl Chart {
-    fn body(&self) -> String {
-        let (x, y) = self.scales();
-        let mut text = String::new();
+    fn draw(&self, area: &Area<'_>) -> Result<(), DrawError> {
+        let (x, y) = self.ranges();
+        let (area, names) = area.split_horizontally(WIDTH - NAMES);
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, (FONT, 14))
+            .margin(8)
+            .x_label_area_size(40)
+            .y_label_area_size(56)
+            .build_cartesian_2d(x, y.clone().log_scale())?;
         if let Some((from, to)) = self.shaded {
-            let (from, to) = (x.place(from), x.place(to));
-            writeln!(
-                text,
-                "<rect x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f3e6d0\"/>",
-                to - from,
-                HEIGHT - BOTTOM - TOP
-            )
-            .ok();
+            chart.draw_series([Rectangle::new([(from, y.start), (to, y.end)], SHADE.filled())])?;
         }
-        let title = escaped(&self.title);
-        writeln!(text, "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\">{title}</text>", TOP - 14.0).ok();
-        text + &self.across(&x) + &self.upwards(&y) + &self.drawn(&x, &y)
-    }
-
-    fn across(&self, x: &AxisScale) -> String {
-        let bottom = HEIGHT - BOTTOM;
-        let ticks = (0..=N_TICKS).map(|tick| {
-            let value = x.low + (x.high - x.low) * f64::from(tick) / f64::from(N_TICKS);
-            label(x.place(value), bottom + 18.0, "middle", &format!("{value:.0}"))
-        });
-        let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
-        ticks.collect::<String>() + &label(middle, bottom + 36.0, "middle", &escaped(&self.x_label))
-    }
-
-    fn upwards(&self, y: &AxisScale) -> String {
-        let right = WIDTH - RIGHT;
-        let decades = decades(y).into_iter().map(|value| {
-            let place = y.place(value.log10());
-            let number = label(LEFT - 6.0, place + 4.0, "end", &value.to_string());
-            format!(
-                "<line x1=\"{LEFT}\" y1=\"{place:.1}\" x2=\"{right}\" y2=\"{place:.1}\" stroke=\"#dddddd\"/>\n{number}"
-            )
-        });
-        decades.collect::<String>() + &label(6.0, TOP + 4.0, "start", &escaped(&self.y_label))
-    }
-
-    fn drawn(&self, x: &AxisScale, y: &AxisScale) -> String {
-        let mut text = String::new();
-        let mut legend_y = TOP + 6.0;
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
-            let places: Vec<(f64, f64)> =
-                line.shown().map(|(at, value)| (x.place(at), y.place(value.log10()))).collect();
-            let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-            writeln!(
-                text,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"/>",
-                path.join(" ")
-            )
-            .ok();
-            for (x, y) in places {
-                writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"{colour}\"/>").ok();
-            }
-            let legend_x = WIDTH - RIGHT + 14.0;
-            writeln!(
-                text,
-                "<rect x=\"{legend_x}\" y=\"{:.1}\" width=\"12\" height=\"4\" fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                legend_y - 4.0,
-                legend_x + 18.0,
-                legend_y + 2.0,
-                escaped(&line.name)
-            )
-            .ok();
-            legend_y += 18.0;
+        let mut mesh = chart.configure_mesh();
+        mesh.x_desc(&self.x_label).x_label_formatter(&|x| format!("{x:.0}"));
+        mesh.y_desc(&self.y_label).y_label_formatter(&|y| y.to_string());
+        mesh.disable_x_mesh().draw()?;
+        for (line, (number, height)) in self.lines.iter().zip((0..).zip((40..).step_by(NAME as usize))) {
+            let colour = Palette99::pick(number).to_rgba();
+            chart.draw_series(LineSeries::new(line.shown(), colour.stroke_width(2)).point_size(3))?;
+            names.draw(&Rectangle::new([(0, height), (12, height + 4)], colour.filled()))?;
+            names.draw(&Text::new(line.name.as_str(), (18, height - 4), (FONT, 12)))?;
         }
-        text
+        Ok(())
     }
 
-    /// Returns an x axis that starts at zero and a y axis between two powers of ten.
-    fn scales(&self) -> (AxisScale, AxisScale) {
+    /// Returns x from zero, and y between two powers of ten.
+    fn ranges(&self) -> (Range<f64>, Range<f64>) {
         let points = || self.lines.iter().flat_map(Line::shown);
-        let most = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
-        let x_high = most(&mut points().map(|(x, _)| x)).max(1.0);
-        let high = most(&mut points().map(|(_, y)| y.log10())).ceil();
-        let low = -most(&mut points().map(|(_, y)| -y.log10()));
-        let (low, high) =
-            if high.is_finite() { (low.floor(), high.max(low.floor() + 1.0)) } else { (0.0, 1.0) };
-        (
-            AxisScale { low: 0.0, high: x_high, from: LEFT, to: WIDTH - RIGHT },
-            AxisScale { low, high, from: HEIGHT - BOTTOM, to: TOP },
-        )
+        let far = points().map(|(x, _)| x).fold(1.0, f64::max);
+        let low = points().map(|(_, y)| y.log10().floor()).reduce(f64::min).unwrap_or(0.0);
+        let high = points().map(|(_, y)| y.log10().ceil()).fold(low + 1.0, f64::max);
+        (0.0..far, 10_f64.powf(low)..10_f64.powf(high))
     }
 }
 
@@ -150,24 +93,6 @@ impl Line {
         let is_shown = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite() && point.1 > 0.0;
         self.points.iter().filter(is_shown).copied()
     }
-}
-
-fn decades(scale: &AxisScale) -> Vec<f64> {
-    let mut decades = Vec::new();
-    let mut exponent = scale.low;
-    while exponent <= scale.high {
-        decades.push(10_f64.powf(exponent));
-        exponent += 1.0;
-    }
-    decades
-}
-
-fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
-    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -215,18 +140,17 @@ mod tests {
             vec![(1.0, f64::NAN), (2.0, f64::INFINITY), (3.0, -1.0), (4.0, 0.013), (5.0, 2_000.0)],
         ] {
             let charts = vec![chart(points.clone()), chart(points)];
-            let text = svg(&charts);
+            let text = svg(&charts).unwrap();
             check(&text);
-            assert_eq!(text.matches("<polyline").count(), 2);
+            assert_eq!(text.matches("&lt;line&gt;").count(), 2, "{text}");
         }
-        check(&svg(&[]));
+        check(&svg(&[]).unwrap());
     }
 
     #[test]
-    fn more_is_higher_and_later_is_further_right() {
-        let (x, y) = chart(vec![(1.0, 0.5), (10.0, 50.0)]).scales();
-        assert!(x.place(10.0) > x.place(1.0));
-        assert!(y.place(50.0_f64.log10()) < y.place(0.5_f64.log10()));
-        assert_eq!(decades(&y), [0.1, 1.0, 10.0, 100.0]);
+    fn the_axes_hold_every_point_that_is_shown() {
+        let ranges = |points: &[(f64, f64)]| chart(points.to_vec()).ranges();
+        assert_eq!(ranges(&[(1.0, 0.5), (10.0, 50.0), (20.0, -1.0)]), (0.0..10.0, 0.1..100.0));
+        assert_eq!(ranges(&[]), (0.0..1.0, 1.0..10.0));
     }
 }
