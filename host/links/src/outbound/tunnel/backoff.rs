@@ -1,5 +1,6 @@
 //! The wait before the next attempt: random, up to a ceiling that doubles, so that clients of one peer do not reconnect
-//! together.
+//! together. Not the crate `backon`: it adds its jitter to the wait, which could then take twice the configured
+//! maximum.
 
 use std::time::Duration;
 

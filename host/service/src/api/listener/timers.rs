@@ -6,7 +6,8 @@
 //!  (nothing received yet)                          └─ limit ─▶ Late (408) ─▶ Answer
 //! ```
 //!
-//! A response that the client does not read has a separate limit, independent of this state.
+//! A response that the client does not read has a separate limit, independent of this state. `tokio-io-timeout` starts
+//! again at every byte, and hyper limits the time of a head alone; neither ends a connection that trickles.
 
 use std::time::Duration;
 
