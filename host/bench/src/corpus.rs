@@ -7,7 +7,8 @@
 mod rules;
 mod transactions;
 
-pub use rules::{AGGREGATES_MAX, Script, WATCHED, can_ask, scripts, watched};
+pub(crate) use rules::can_ask;
+pub use rules::{AGGREGATES_MAX, Script, WATCHED, scripts, watched};
 pub(super) use transactions::Requests;
 
 const SEED: u64 = 7;

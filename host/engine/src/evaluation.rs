@@ -23,7 +23,7 @@ use crate::registry::RuleSet;
 use crate::sandbox::{ModuleAnswer, Runner, Sandbox, SandboxError};
 use facts::{Facts, ModuleIndex};
 
-pub use breakers::{Breakers, FAILURES_MAX, FailingRule, SOURCES_MAX};
+pub use breakers::{Breakers, FailingRule};
 pub use outcomes::RuleOutcomes;
 pub use pool::{Evaluated, EvaluationJob, EvaluatorPool};
 

@@ -27,7 +27,7 @@ pub use fused_body::{FusedBody, FusedMember};
 pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{ComparedValues, ListMembership};
-pub use mismatches::{COUNT_MAX, COUNTS_MAX, ComparedForm, Mismatch, MismatchKind, Mismatches};
+pub use mismatches::{ComparedForm, Mismatch, MismatchKind, Mismatches};
 pub use rule::{BoundRule, CountedMismatch};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;

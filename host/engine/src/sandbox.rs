@@ -40,7 +40,7 @@ use ticker::EpochTicker;
 use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
 /// A module with only a magic number and a version.
-pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
+pub(crate) const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
 /// A module with one empty function, so that there is code to make executable.
 const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
 

@@ -25,9 +25,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use limits::{
-    LimitError, ProcessLimits, keep_files_private, limit, limit_processor, open_files, too_little_memory,
-};
+pub(crate) use limits::limit_processor;
+pub use limits::{LimitError, ProcessLimits, keep_files_private, limit, open_files, too_little_memory};
 pub use memory::{BoundSource, HistoryMemory, MemoryBound};
 pub use process::{
     Process, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, reap_orphans,
@@ -35,7 +34,7 @@ pub use process::{
 
 /// Argument that makes a process refuse to touch untrusted data while Landlock or seccomp is missing. It follows the
 /// argument that selects the process's task.
-pub const WALLS_NEEDED: &str = "--walls-needed";
+pub(crate) const WALLS_NEEDED: &str = "--walls-needed";
 
 /// Access to the system that a process still needs once it is confined.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ pub enum ConfinementLevel {
 impl Confinement {
     /// Returns whether both are enforced completely.
     #[must_use]
-    pub const fn are_whole(&self) -> bool {
+    pub(crate) const fn are_whole(&self) -> bool {
         self.landlock.is_whole() && self.seccomp.is_whole()
     }
 

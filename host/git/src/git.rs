@@ -56,13 +56,13 @@ pub use worker::{WORKER_ARGUMENT, Worker, work};
 /// Folder of the clones in the data directory.
 pub const CLONES: &str = "git";
 /// Largest transfer from a remote, in bytes.
-pub const TRANSFER_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const TRANSFER_BYTES_MAX: u64 = 256 << 20;
 /// Maximum number of objects in one transfer.
-pub const TRANSFER_OBJECTS_MAX: usize = 200_000;
+pub(crate) const TRANSFER_OBJECTS_MAX: usize = 200_000;
 /// Largest unpacked object of a repository, in bytes.
-pub const OBJECT_BYTES_MAX: u64 = 32 << 20;
+pub(crate) const OBJECT_BYTES_MAX: u64 = 32 << 20;
 /// Total size of all unpacked objects of a repository, in bytes.
-pub const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+pub(crate) const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Reason why an operation on a repository failed.
 #[derive(Debug, thiserror::Error)]

@@ -19,7 +19,7 @@ use subtle::{Choice, ConstantTimeEq as _};
 use tollgate_model::secret::Secret;
 
 /// Maximum distance of a timestamp from the clock, in seconds, in either direction.
-pub const TOLERANCE_SECONDS: i64 = 300;
+pub(crate) const TOLERANCE_SECONDS: i64 = 300;
 
 const ENCODED_PREFIX: &str = "whsec_";
 /// Prefix of signatures of the supported version.

@@ -185,7 +185,7 @@ pub struct RuleStatement {
 }
 
 /// The reason if no rule matched and none failed.
-pub const NO_RULE_MATCHED: &str = "No rule matched";
+pub(crate) const NO_RULE_MATCHED: &str = "No rule matched";
 
 impl Assessment {
     /// Consolidates outcomes into the severest verdict, the highest score and all reasons. A failure raises the verdict

@@ -42,7 +42,6 @@ pub use report::TransactionReport;
 pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
 pub use sameness::{is_same_bytes, is_same_text};
 pub use value::{Value, in_small_letters};
-pub use wire::RESERVED;
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]

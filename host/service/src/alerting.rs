@@ -37,7 +37,7 @@ use retries::Retries;
 
 /// Sends alerts to external systems. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Alerting {
+pub(crate) struct Alerting {
     inner: Arc<AlertingInner>,
 }
 
@@ -60,7 +60,7 @@ struct Outbox {
 
 /// The dependencies of [`Alerting`].
 #[derive(Debug, Clone)]
-pub struct AlertingDeps {
+pub(crate) struct AlertingDeps {
     /// The store that holds the outbox.
     pub store: Store,
     /// The clock that dates delivery attempts.
@@ -71,7 +71,7 @@ pub struct AlertingDeps {
 
 /// The delivery task. Dropping it leaves every undelivered alert for the next start.
 #[derive(Debug)]
-pub struct Delivery {
+pub(crate) struct Delivery {
     running: Option<(JoinHandle<()>, oneshot::Sender<()>)>,
 }
 
@@ -99,7 +99,7 @@ pub enum AlertingError {
 
 /// The reason why a dead letter is not sent again.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
+pub(crate) enum ReplayError {
     /// No webhook is configured.
     #[error("there is no webhook to send alerts to; set `ALERT_WEBHOOK_URL`")]
     NotConfigured,
@@ -113,7 +113,7 @@ pub enum ReplayError {
 
 /// The undelivered alerts in the store.
 #[derive(Debug)]
-pub struct Undelivered {
+pub(crate) struct Undelivered {
     /// Alert counts.
     pub counts: AlertCounts,
     /// The oldest dead letters.
@@ -125,7 +125,10 @@ impl Alerting {
     ///
     /// # Errors
     /// When an address or a secret cannot be used, or the trust store cannot be loaded.
-    pub fn start(deps: AlertingDeps, settings: &LinkSettings) -> Result<(Self, Delivery), AlertingError> {
+    pub(crate) fn start(
+        deps: AlertingDeps,
+        settings: &LinkSettings,
+    ) -> Result<(Self, Delivery), AlertingError> {
         let mut alerting = AlertingInner {
             threshold: RiskThreshold::new(settings.risk_threshold).unwrap_or_default(),
             tunnel: None,
@@ -148,15 +151,15 @@ impl Alerting {
     }
 
     /// Returns an instance without any link.
-    #[must_use]
-    pub fn silent(store: Store, clock: Arc<dyn Clock>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn silent(store: Store, clock: Arc<dyn Clock>) -> Self {
         let threshold = RiskThreshold::default();
         Self { inner: Arc::new(AlertingInner { threshold, tunnel: None, outbox: None, store, clock }) }
     }
 
     /// Returns the alert about an assessment, or `None` if none is due or no link is configured.
     #[must_use]
-    pub fn alert(&self, transaction: &Transaction, assessment: &Assessment) -> Option<Arc<Alert>> {
+    pub(crate) fn alert(&self, transaction: &Transaction, assessment: &Assessment) -> Option<Arc<Alert>> {
         if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
             return None;
         }
@@ -171,12 +174,12 @@ impl Alerting {
 
     /// Returns whether alerts are kept until a webhook accepts them.
     #[must_use]
-    pub fn keeps_alerts(&self) -> bool {
+    pub(crate) fn keeps_alerts(&self) -> bool {
         self.inner.outbox.is_some()
     }
 
     /// Announces durable alerts to the links, without waiting.
-    pub fn announce(&self, alerts: &[Arc<Alert>]) {
+    pub(crate) fn announce(&self, alerts: &[Arc<Alert>]) {
         if let Some(tunnel) = &self.inner.tunnel {
             alerts.iter().for_each(|alert| tunnel.offer(alert));
         }
@@ -187,7 +190,7 @@ impl Alerting {
 
     /// Returns the name and a short status of each link; the status is `ok` when there is no complaint.
     #[must_use]
-    pub fn status(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn status(&self) -> Vec<(&'static str, String)> {
         let tunnel = self.inner.tunnel.as_ref().map(|tunnel| ("tunnel", tunnel.status()));
         let alerts = self.inner.outbox.as_ref().map(|outbox| ("alerts", outbox.endpoints.status()));
         tunnel.into_iter().chain(alerts).collect()
@@ -197,7 +200,7 @@ impl Alerting {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn undelivered(&self, limit: usize) -> Result<Undelivered, StoreError> {
+    pub(crate) async fn undelivered(&self, limit: usize) -> Result<Undelivered, StoreError> {
         let counts = self.inner.store.alert_counts().await?;
         Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
     }
@@ -206,7 +209,7 @@ impl Alerting {
     ///
     /// # Errors
     /// See [`ReplayError`].
-    pub async fn replay(&self, id: &str) -> Result<(), ReplayError> {
+    pub(crate) async fn replay(&self, id: &str) -> Result<(), ReplayError> {
         let outbox = self.inner.outbox.as_ref().ok_or(ReplayError::NotConfigured)?;
         let now = self.inner.clock.now().timestamp_micros();
         if !self.inner.store.replay_dead_letter(id, now).await? {
@@ -219,7 +222,7 @@ impl Alerting {
 
 impl Delivery {
     /// Stops the delivery. Alerts whose delivery has not ended are sent again after the next start.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         let Some((running, stop)) = self.running else { return };
         drop(stop);
         if let Err(error) = running.await {
@@ -294,6 +297,6 @@ fn address(
 ///
 /// # Errors
 /// When the secret is malformed.
-pub fn signing_keys(name: &'static str, secret: &Secret) -> Result<SigningKeys, AlertingError> {
+pub(crate) fn signing_keys(name: &'static str, secret: &Secret) -> Result<SigningKeys, AlertingError> {
     SigningKeys::read(secret).ok_or(AlertingError::Secret { name })
 }

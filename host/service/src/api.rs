@@ -51,21 +51,19 @@ use crate::payments::Payments;
 use crate::telemetry::metrics::Metrics;
 use api_service::ApiService;
 
-pub use error::ApiError;
-pub use error_code::ErrorCode;
-pub use health::{Readiness, ReadinessProbe, ReadyStatus};
-pub use hosts::AllowedHosts;
-pub use listener::{Listener, ListenerError, listen};
+pub(crate) use health::{Readiness, ReadinessProbe, ReadyStatus};
+pub(crate) use hosts::AllowedHosts;
+pub(crate) use listener::{Listener, ListenerError, listen};
 
 /// State shared by all handlers. Cheap to clone; it is cloned several times per request.
 #[derive(Clone)]
-pub struct ApiState {
+pub(crate) struct ApiState {
     deps: Arc<ApiDeps>,
 }
 
 /// The dependencies of the handlers.
 #[derive(Clone)]
-pub struct ApiDeps {
+pub(crate) struct ApiDeps {
     /// Transaction pipeline.
     pub monitor: Arc<Monitor>,
     /// Derives stored verdicts again.
@@ -93,7 +91,7 @@ pub struct ApiDeps {
 }
 
 /// Serves clients until `stopped` completes, then finishes open requests within the configured stop timeout.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     state: ApiState,
     http_listener: Listener,
@@ -106,7 +104,7 @@ pub async fn serve(
 impl ApiState {
     /// Creates a state from its dependencies.
     #[must_use]
-    pub fn of(deps: ApiDeps) -> Self {
+    pub(crate) fn of(deps: ApiDeps) -> Self {
         Self { deps: Arc::new(deps) }
     }
 }

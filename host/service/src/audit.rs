@@ -30,21 +30,21 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
 use tollgate_store::{Store, StoreError};
 
-pub use comparison::Difference;
-pub use single::{Replays, SingleError, SingleVerdict};
+pub(crate) use comparison::Difference;
+pub(crate) use single::{Replays, SingleError, SingleVerdict};
 
 /// Sequence numbers searched at once for the versions that judged.
 const NUMBERS_AT_ONCE: u64 = 100_000;
 
 /// Derives verdicts again. Its methods block the calling thread.
 #[derive(Debug)]
-pub struct Audit {
+pub(crate) struct Audit {
     deps: AuditDeps,
 }
 
 /// The dependencies of an [`Audit`].
 #[derive(Debug)]
-pub struct AuditDeps {
+pub(crate) struct AuditDeps {
     /// The store to audit; it is only read.
     pub store: Store,
     /// The runtime of the store's connections.
@@ -61,7 +61,7 @@ pub struct AuditDeps {
 
 /// A range of verdicts, by sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AuditRange {
+pub(crate) struct AuditRange {
     /// The first number.
     pub from: Sequence,
     /// The last number, inclusive.
@@ -70,7 +70,7 @@ pub struct AuditRange {
 
 /// Identifies one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerdictPosition {
+pub(crate) struct VerdictPosition {
     /// The sequence number of the verdict: that of its transaction, or a later one if the verdict was deferred.
     pub sequence: Sequence,
     /// The id of the transaction, from its row.
@@ -81,7 +81,7 @@ pub struct VerdictPosition {
 
 /// A verdict with a remark.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AuditFinding {
+pub(crate) struct AuditFinding {
     /// The verdict.
     pub place: VerdictPosition,
     /// The remark.
@@ -90,7 +90,7 @@ pub struct AuditFinding {
 
 /// A remark on a verdict.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AuditRemark {
+pub(crate) enum AuditRemark {
     /// The stored answer differs from the derived one.
     Differs(Vec<Difference>),
     /// The answers agree if these rules failed as stored; the failures cannot be derived again.
@@ -101,7 +101,7 @@ pub enum AuditRemark {
 
 /// The result of an audit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AuditSummary {
+pub(crate) struct AuditSummary {
     /// Verdicts in the range.
     pub n_verdicts: u64,
     /// Verdicts whose stored answer differs.
@@ -125,7 +125,7 @@ pub struct AuditSummary {
 }
 
 /// Receives the findings and the progress of an audit.
-pub trait AuditObserver {
+pub(crate) trait AuditObserver {
     /// Called for each finding.
     fn hears(&mut self, finding: AuditFinding);
 
@@ -135,7 +135,7 @@ pub trait AuditObserver {
 
 /// An error that ends an audit.
 #[derive(Debug, thiserror::Error)]
-pub enum AuditError {
+pub(crate) enum AuditError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -164,7 +164,7 @@ pub enum AuditError {
 impl Audit {
     /// Creates an audit with these dependencies.
     #[must_use]
-    pub const fn new(deps: AuditDeps) -> Self {
+    pub(crate) const fn new(deps: AuditDeps) -> Self {
         Self { deps }
     }
 
@@ -172,7 +172,7 @@ impl Audit {
     ///
     /// # Errors
     /// See [`AuditError`]; findings reported before the error remain valid.
-    pub fn replay(
+    pub(crate) fn replay(
         &self,
         stretch: AuditRange,
         witness: &mut dyn AuditObserver,

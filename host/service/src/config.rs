@@ -15,9 +15,11 @@ mod reader;
 mod requests;
 mod settings;
 
-pub use connections::{ConnectionLimits, ConnectionSettings};
-pub use environment::{authorities_named, is_supervised, load_dotenv, process_environment, proxies_set};
-pub use git::GitSettings;
-pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
-pub use reader::{ConfigError, Variable};
-pub use settings::{ListsShrink, LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};
+pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
+pub(crate) use environment::{
+    authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
+};
+pub(crate) use git::GitSettings;
+pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
+pub(crate) use reader::{ConfigError, Variable};
+pub(crate) use settings::{ListsShrink, LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};

@@ -40,24 +40,24 @@ use crate::telemetry::metrics::Metrics;
 use check::GitCheck;
 use remotes::Configured;
 use status::StatusSnapshot;
-pub use tollgate_git::git::OwnFileContent;
+pub(crate) use tollgate_git::git::OwnFileContent;
 
-pub use begin::Polling;
-pub use edits::{PendingEdits, Unwritten};
-pub use publish::{MESSAGE_BYTES_MAX, Published};
-pub use status::{GitStatus, LastError};
+pub(crate) use begin::Polling;
+pub(crate) use edits::{PendingEdits, Unwritten};
+pub(crate) use publish::{MESSAGE_BYTES_MAX, Published};
+pub(crate) use status::{GitStatus, LastError};
 
 /// Time a request waits for a running operation.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the rules in step with a repository. Cheap to clone.
 #[derive(Clone)]
-pub struct GitSync {
+pub(crate) struct GitSync {
     inner: Arc<GitSyncInner>,
 }
 
 /// The dependencies of a [`GitSync`].
-pub struct GitSyncDeps {
+pub(crate) struct GitSyncDeps {
     /// Intake that brings rules into force.
     pub intake: Intake,
     /// Registry of the rule set in force.
@@ -93,7 +93,7 @@ struct GitSyncInner {
 
 /// A request to clone a repository.
 #[derive(Debug)]
-pub struct CloneRequest {
+pub(crate) struct CloneRequest {
     /// Address; may contain credentials.
     pub url: Secret,
     /// Branch to follow; if absent, the default branch.
@@ -104,7 +104,7 @@ pub struct CloneRequest {
 
 /// Result of a clone.
 #[derive(Debug)]
-pub struct Cloned {
+pub(crate) struct Cloned {
     /// Local rules directory.
     pub path: PathBuf,
     /// Branch that is followed.
@@ -115,7 +115,7 @@ pub struct Cloned {
 
 /// Result of a sync or a pull.
 #[derive(Debug)]
-pub struct Synced {
+pub(crate) struct Synced {
     /// Commit whose rules were in force before.
     pub before: Option<CommitId>,
     /// Commit whose rules are in force.
@@ -229,7 +229,7 @@ impl GitSync {
     ///
     /// # Errors
     /// See [`GitSyncError`]; nothing changes in that case.
-    pub async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, GitSyncError> {
+    pub(crate) async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, GitSyncError> {
         let remote = self.inner.configured_by(&request)?;
         self.exclusively(|inner, mut held| async move {
             let cloned = inner.clone_from(remote, &mut held).await;
@@ -246,7 +246,7 @@ impl GitSync {
     ///
     /// # Errors
     /// See [`GitSyncError`].
-    pub async fn sync(&self, force: bool) -> Result<Synced, GitSyncError> {
+    pub(crate) async fn sync(&self, force: bool) -> Result<Synced, GitSyncError> {
         self.refresh(if force { SyncMode::Force } else { SyncMode::Sync }).await
     }
 
@@ -254,7 +254,7 @@ impl GitSync {
     ///
     /// # Errors
     /// See [`GitSyncError`].
-    pub async fn pull(&self) -> Result<Synced, GitSyncError> {
+    pub(crate) async fn pull(&self) -> Result<Synced, GitSyncError> {
         self.refresh(SyncMode::Pull).await
     }
 
@@ -262,7 +262,7 @@ impl GitSync {
     ///
     /// # Errors
     /// See [`GitSyncError`]; the files stay unchanged in that case.
-    pub async fn push(&self, message: &str) -> Result<Published, GitSyncError> {
+    pub(crate) async fn push(&self, message: &str) -> Result<Published, GitSyncError> {
         let message = publish::checked(message)?;
         self.exclusively(|inner, held| async move {
             let published = inner.publish(held.as_ref(), message).await;

@@ -37,8 +37,8 @@ use crate::telemetry::metrics::Metrics;
 use pass::LedgerReader;
 use progress::SyncProgress;
 
-pub use dead_letters::LedgerDeadLetters;
-pub use progress::LedgerStatus;
+pub(crate) use dead_letters::LedgerDeadLetters;
+pub(crate) use progress::LedgerStatus;
 
 /// First and last pause between attempts to reach the database; each is twice the one before. The last bounds how long
 /// it takes to notice that the database is back.
@@ -50,7 +50,7 @@ const STOP: Duration = Duration::from_secs(5);
 
 /// The dependencies of a [`LedgerSync`].
 #[derive(Debug)]
-pub struct LedgerSyncDeps {
+pub(crate) struct LedgerSyncDeps {
     /// The ledger.
     pub ledger: Ledger,
     /// Settings for reading it.
@@ -73,7 +73,7 @@ pub struct LedgerSyncDeps {
 
 /// Follows a ledger until it is stopped or dropped.
 #[derive(Debug)]
-pub struct LedgerSync {
+pub(crate) struct LedgerSync {
     stop: watch::Sender<bool>,
     following: JoinHandle<()>,
     status: LedgerStatus,
@@ -107,7 +107,7 @@ impl From<PaymentError> for LedgerSyncError {
 impl LedgerSync {
     /// Starts to follow the ledger. Must be called within a tokio runtime; the database may be unreachable.
     #[must_use]
-    pub fn begin(deps: LedgerSyncDeps) -> Self {
+    pub(crate) fn begin(deps: LedgerSyncDeps) -> Self {
         let (stop, stopped) = watch::channel(false);
         let shown = Arc::new(SyncProgress::new(&deps.metrics, deps.first_reading.clone()));
         let status = LedgerStatus::of(&shown);
@@ -117,12 +117,12 @@ impl LedgerSync {
 
     /// Returns a handle to the status.
     #[must_use]
-    pub const fn status(&self) -> &LedgerStatus {
+    pub(crate) const fn status(&self) -> &LedgerStatus {
         &self.status
     }
 
     /// Stops after the current page.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
         if timeout(STOP, &mut self.following).await.is_err() {
             self.following.abort();

@@ -9,21 +9,21 @@
 //! The modules form layers: a module uses only modules of its own group and of the groups above it, without cycles. See
 //! `ARCHITECTURE.md`.
 
-pub mod config;
-pub mod readiness;
-pub mod telemetry;
+mod config;
+mod readiness;
+mod telemetry;
 
 // flows
-pub mod alerting;
-pub mod audit;
-pub mod git_sync;
+mod alerting;
+mod audit;
+mod git_sync;
 pub mod intake;
-pub mod ledger_sync;
-pub mod monitor;
-pub mod payments;
+mod ledger_sync;
+mod monitor;
+mod payments;
 
 // interfaces
-pub mod api;
+mod api;
 pub mod cli;
 
 // assembly

@@ -65,19 +65,19 @@ use pending::{EntryState, Operation, PendingIds};
 use sequence_slot::{CommitMessage, SequenceSlot};
 use updater::{Update, Updater};
 
-pub use committer::Committing;
-pub use feed::{FeedMode, FeedReport, LedgerFeedRow};
-pub use restoring::Restoring;
+pub(crate) use committer::Committing;
+pub(crate) use feed::{FeedMode, FeedReport, LedgerFeedRow};
+pub(crate) use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Monitor {
+pub(crate) struct Monitor {
     pipeline: Arc<TransactionPipeline>,
 }
 
 /// The dependencies of a [`Monitor`].
 #[derive(Debug)]
-pub struct MonitorDeps {
+pub(crate) struct MonitorDeps {
     /// The clock of `evaluated_at`.
     pub clock: Arc<dyn Clock>,
     /// The history of every stored transaction.
@@ -120,7 +120,7 @@ struct TransactionPipeline {
 
 /// A stored transaction and its answer.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// The transaction as sent, with its current status.
     pub transaction: Transaction,
     /// The answer as canonical JSON; `None` if a ledger fed the transaction and no verdict was requested.
@@ -130,7 +130,7 @@ pub struct Judged {
 /// The reason why a transaction was not judged. Nothing is stored, except possibly when the disk did not confirm a
 /// write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MonitorError {
+pub(crate) enum MonitorError {
     /// Another transaction has this id; it differs in this field, given as a path of the wire format.
     #[error("another transaction with this id was judged before, with another `{0}`; its verdict stands")]
     Conflict(Arc<str>),
@@ -165,7 +165,7 @@ impl Monitor {
     ///
     /// # Errors
     /// When the system cannot create a thread.
-    pub fn start(deps: MonitorDeps) -> std::io::Result<(Self, Committing)> {
+    pub(crate) fn start(deps: MonitorDeps) -> std::io::Result<(Self, Committing)> {
         let (committer, arriving) = mpsc::unbounded_channel();
         let committing = Committer::new(&deps).start(arriving)?;
         let (updater, waiting) = mpsc::unbounded_channel();
@@ -190,7 +190,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`].
-    pub fn judge(
+    pub(crate) fn judge(
         &self,
         transaction: Transaction,
         fingerprint: Fingerprint,
@@ -208,7 +208,11 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; a conflict when the report names another amount, currency or account.
-    pub async fn report(&self, report: TransactionReport, event: Arc<str>) -> Result<(), MonitorError> {
+    pub(crate) async fn report(
+        &self,
+        report: TransactionReport,
+        event: Arc<str>,
+    ) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
         let operation = Operation::Report(report.fingerprint());
         let carry =
@@ -220,7 +224,12 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; also [`MonitorError::Unavailable`] when no transaction has this id.
-    pub async fn advance(&self, id: &Arc<str>, status: &str, event: Arc<str>) -> Result<(), MonitorError> {
+    pub(crate) async fn advance(
+        &self,
+        id: &Arc<str>,
+        status: &str,
+        event: Arc<str>,
+    ) -> Result<(), MonitorError> {
         let operation = Operation::Report(Fingerprint::of_status(status));
         let status: Arc<str> = status.into();
         let carry =
@@ -296,7 +305,7 @@ impl Monitor {
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
-    pub async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
+    pub(crate) async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
         let known =
             self.pipeline.deps.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
         let Some(known) = known else { return Ok(None) };
@@ -315,19 +324,19 @@ impl Monitor {
     ///
     /// # Errors
     /// The reason why not.
-    pub fn readiness(&self) -> Result<(), MonitorError> {
+    pub(crate) fn readiness(&self) -> Result<(), MonitorError> {
         self.pipeline.readiness()
     }
 
     /// Returns the latest event time of this run, in microseconds since 1970 UTC. An event counts as no later than its
     /// arrival. Returns `None` before the first transaction.
     #[must_use]
-    pub fn latest_event(&self) -> Option<i64> {
+    pub(crate) fn latest_event(&self) -> Option<i64> {
         self.pipeline.arrivals.latest_event()
     }
 
     /// Refuses new transactions and waits until all under way are answered.
-    pub async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         let all = u32::try_from(self.pipeline.deps.in_flight_max.get()).unwrap_or(u32::MAX);
         let every_one = self.pipeline.permits.acquire_many(all).await;
         self.pipeline.permits.close();

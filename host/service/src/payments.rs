@@ -37,26 +37,26 @@ use crate::monitor::{Judged, Monitor, MonitorError};
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
-pub use events::LedgerEvents;
-pub use joining::envelope;
+pub(crate) use events::LedgerEvents;
+pub(crate) use joining::envelope;
 use joining::text_of;
-pub use rows::RowEntry;
+pub(crate) use rows::RowEntry;
 
 /// Maximum number of entries that wait for their parent; beyond it, senders must retry.
-pub const WAITING_MAX: u64 = 10_000;
+pub(crate) const WAITING_MAX: u64 = 10_000;
 /// Maximum number of entries joined at once when their parent arrives; the others follow later.
 const JOINED_AT_ONCE: usize = 256;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Number of locks; operations on the same parent entry, or on the same payment, are serialized by hash.
 const LOCKS: usize = 256;
 /// The feed name of dead letters left by events and hooks, which can be replayed.
-pub const EVENTS: &str = "events";
+pub(crate) const EVENTS: &str = "events";
 /// The feed name of dead letters left by contradictory rows.
 const ROWS: &str = "rows";
 
 /// The dependencies of [`Payments`].
 #[derive(Debug)]
-pub struct PaymentsDeps {
+pub(crate) struct PaymentsDeps {
     /// The kind of the ledger.
     pub kind: LedgerKind,
     /// The field that identifies a payment.
@@ -77,7 +77,7 @@ pub struct PaymentsDeps {
 
 /// The payments of a ledger. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Payments {
+pub(crate) struct Payments {
     inner: Arc<PaymentsInner>,
 }
 
@@ -101,7 +101,7 @@ struct PaymentsInner {
 
 /// The reason why an entry was not taken; it may be sent again.
 #[derive(Debug, thiserror::Error)]
-pub enum PaymentError {
+pub(crate) enum PaymentError {
     /// The monitor refused it.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
@@ -137,7 +137,7 @@ pub enum OpenError {
 
 /// The result for an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EntryOutcome {
+pub(crate) enum EntryOutcome {
     /// It is part of this payment.
     Payment(Arc<str>),
     /// It waits for this entry.
@@ -159,7 +159,7 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be read, or was filled by a ledger of another kind.
-    pub async fn open(deps: PaymentsDeps) -> Result<Self, OpenError> {
+    pub(crate) async fn open(deps: PaymentsDeps) -> Result<Self, OpenError> {
         check_kind(&deps).await?;
         let n_waiting = deps.store.n_waiting_entries().await?;
         deps.metrics.ledger_waiting(n_waiting);
@@ -178,19 +178,19 @@ impl Payments {
 
     /// Returns the kind of the ledger.
     #[must_use]
-    pub fn kind(&self) -> LedgerKind {
+    pub(crate) fn kind(&self) -> LedgerKind {
         self.inner.deps.kind
     }
 
     /// Returns the monitor that receives the payments.
     #[must_use]
-    pub fn monitor(&self) -> &Monitor {
+    pub(crate) fn monitor(&self) -> &Monitor {
         &self.inner.deps.monitor
     }
 
     /// Returns the state of the ledger's events.
     #[must_use]
-    pub fn news(&self) -> &LedgerEvents {
+    pub(crate) fn news(&self) -> &LedgerEvents {
         &self.inner.news
     }
 
@@ -198,7 +198,7 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub async fn note_kind(&self) -> Result<(), StoreError> {
+    pub(crate) async fn note_kind(&self) -> Result<(), StoreError> {
         self.inner.note_kind().await
     }
 
@@ -206,7 +206,7 @@ impl Payments {
     ///
     /// # Errors
     /// When it is not a valid entry; the error names the field.
-    pub fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+    pub(crate) fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
         self.inner.deps.kind.read(told, self.inner.deps.identity)
     }
 
@@ -216,7 +216,7 @@ impl Payments {
     /// # Errors
     /// See [`PaymentError`]; a conflict when the entry belongs to a known payment with another amount, currency or
     /// account.
-    pub async fn take(
+    pub(crate) async fn take(
         &self,
         entry: ReportedEntry,
         telling: ReportChannel<'_>,
@@ -238,7 +238,7 @@ impl Payments {
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
-    pub async fn find(&self, id: &str) -> Result<Option<Judged>, MonitorError> {
+    pub(crate) async fn find(&self, id: &str) -> Result<Option<Judged>, MonitorError> {
         let PaymentsDeps { monitor, store, kind, .. } = &self.inner.deps;
         let found = monitor.find(id).await?;
         if found.is_some() || *kind == LedgerKind::Generic {
@@ -262,7 +262,10 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn latest_description(&self, transaction_id: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) async fn latest_description(
+        &self,
+        transaction_id: &str,
+    ) -> Result<Option<String>, StoreError> {
         self.inner.deps.store.later_description(transaction_id).await
     }
 
@@ -270,7 +273,7 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be written, or the limit of dead letters is reached. The event must then be sent again.
-    pub async fn bury(&self, letter: DeadLetter) -> Result<(), PaymentError> {
+    pub(crate) async fn bury(&self, letter: DeadLetter) -> Result<(), PaymentError> {
         self.inner.bury(letter, EVENTS).await
     }
 
@@ -278,7 +281,7 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn buried(&self, number: i64) -> Result<Option<String>, StoreError> {
+    pub(crate) async fn buried(&self, number: i64) -> Result<Option<String>, StoreError> {
         let letter = self.inner.deps.store.dead_letter(number).await?;
         Ok(letter.filter(|letter| letter.feed == EVENTS).map(|letter| letter.row))
     }
@@ -287,12 +290,12 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub async fn forget(&self, number: i64) -> Result<(), StoreError> {
+    pub(crate) async fn forget(&self, number: i64) -> Result<(), StoreError> {
         self.inner.deps.store.remove_dead_letter(number).await
     }
 
     /// Runs until dropped: joins entries whose parent has arrived, takes overdue ones, and logs refused events.
-    pub async fn look_after(self) {
+    pub(crate) async fn look_after(self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             self.inner.news.say();

@@ -145,7 +145,7 @@ impl Store {
     ///
     /// # Errors
     /// Same as [`Store::commit`].
-    pub async fn record_with(
+    pub(crate) async fn record_with(
         &self,
         group: &[TransactionRecord],
         updates: &[StatusUpdateRecord],
@@ -336,7 +336,12 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn scan(&self, after: Sequence, limit: usize) -> Result<Vec<TransactionRecord>, StoreError> {
+    #[cfg(test)]
+    pub(crate) async fn scan(
+        &self,
+        after: Sequence,
+        limit: usize,
+    ) -> Result<Vec<TransactionRecord>, StoreError> {
         transactions::scan(&self.inner.readers, after, limit).await
     }
 

@@ -109,6 +109,7 @@ pub(super) async fn of_id(
     row.as_ref().map(record_of).transpose()
 }
 
+#[cfg(test)]
 pub(super) async fn scan(
     readers: &SqlitePool,
     after: Sequence,

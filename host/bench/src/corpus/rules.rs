@@ -33,7 +33,7 @@ pub struct Script {
 
 /// Whether `n_rules` rules can contain `n_aggregates` distinct aggregates.
 #[must_use]
-pub const fn can_ask(n_rules: usize, n_aggregates: usize) -> bool {
+pub(crate) const fn can_ask(n_rules: usize, n_aggregates: usize) -> bool {
     n_aggregates <= AGGREGATES_MAX && n_aggregates <= n_rules * PER_RULE_MAX
 }
 

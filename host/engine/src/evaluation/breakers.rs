@@ -17,9 +17,9 @@ use crate::evaluation::RuleOutcomes;
 use crate::registry::{RuleInForce, RuleSet};
 
 /// Consecutive failures with distinct sources before a rule is reported.
-pub const SOURCES_MAX: usize = 32;
+pub(crate) const SOURCES_MAX: usize = 32;
 /// Consecutive failures before a rule is reported, regardless of sources.
-pub const FAILURES_MAX: u64 = 1_000;
+pub(crate) const FAILURES_MAX: u64 = 1_000;
 
 /// A rule that keeps failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

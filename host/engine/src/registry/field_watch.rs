@@ -29,11 +29,11 @@ impl ValueClass {
     /// A number.
     pub const NUMBER: Self = Self(1);
     /// A numeric text.
-    pub const NUMERIC_TEXT: Self = Self(2);
+    pub(crate) const NUMERIC_TEXT: Self = Self(2);
     /// Any other text.
     pub const TEXT: Self = Self(4);
     /// `true` or `false`.
-    pub const BOOLEAN: Self = Self(8);
+    pub(crate) const BOOLEAN: Self = Self(8);
     /// An array or an object.
     pub const STRUCTURE: Self = Self(16);
 
@@ -103,7 +103,7 @@ impl FieldWatch {
     /// As [`Self::is_of_interest`], for a value that is not classified yet.
     #[inline]
     #[must_use]
-    pub fn is_value_of_interest(&self, field: usize, value: &Value<'_>) -> bool {
+    pub(crate) fn is_value_of_interest(&self, field: usize, value: &Value<'_>) -> bool {
         let class = match value {
             Value::Number(_) => ValueClass::NUMBER,
             Value::Boolean(_) => ValueClass::BOOLEAN,
@@ -125,12 +125,12 @@ impl FieldWatch {
 
     /// Whether some rule orders this field against another one.
     #[must_use]
-    pub fn is_ordered(&self, field: &FieldAccess) -> bool {
+    pub(crate) fn is_ordered(&self, field: &FieldAccess) -> bool {
         self.fields.get(field).is_some_and(|watched| watched.is_ordered)
     }
 
     /// Returns the indices of the rules to replay for a suspect value in this field.
-    pub fn rules_to_go_through(&self, field: &FieldAccess) -> impl Iterator<Item = u32> {
+    pub(crate) fn rules_to_go_through(&self, field: &FieldAccess) -> impl Iterator<Item = u32> {
         let watched = self.fields.get(field);
         let n_looks = watched.map_or(1, |watched| watched.n_looks.fetch_add(1, Ordering::Relaxed));
         let is_due = n_looks < FIRST || n_looks.is_multiple_of(LATER_ONE_IN);

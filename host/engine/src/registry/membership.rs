@@ -69,7 +69,7 @@ impl ListMembership {
 
     /// Whether the list contains a value; `None` when the value or the list is missing.
     #[must_use]
-    pub fn of_value(&self, value: Value<'_>, current: &Transaction, lists: &Lists) -> Option<bool> {
+    pub(crate) fn of_value(&self, value: Value<'_>, current: &Transaction, lists: &Lists) -> Option<bool> {
         if value.is_missing() {
             return None;
         }
@@ -83,7 +83,7 @@ impl ListMembership {
 
     /// As [`Self::of_value`], for a computed number; NaN is missing.
     #[must_use]
-    pub fn of_number(&self, number: f64, current: &Transaction, lists: &Lists) -> Option<bool> {
+    pub(crate) fn of_number(&self, number: f64, current: &Transaction, lists: &Lists) -> Option<bool> {
         if number.is_nan() {
             return None;
         }

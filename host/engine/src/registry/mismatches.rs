@@ -12,9 +12,9 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{Value, in_small_letters};
 
 /// Upper bound of a count; this value means "at least".
-pub const COUNT_MAX: u64 = 1_000;
+pub(crate) const COUNT_MAX: u64 = 1_000;
 /// The largest number of distinct counts per rule; further mismatches are not counted.
-pub const COUNTS_MAX: usize = 64;
+pub(crate) const COUNTS_MAX: usize = 64;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +86,7 @@ impl ComparedForm {
     /// Whether two such values can be equal or, with `ordered`, have an order. See the table in `docs/language.md`,
     /// "How values compare".
     #[must_use]
-    pub const fn compares_with(self, other: Self, ordered: bool) -> bool {
+    pub(crate) const fn compares_with(self, other: Self, ordered: bool) -> bool {
         match (self.kind, other.kind) {
             (MismatchKind::Number, MismatchKind::Number) | (MismatchKind::Time, MismatchKind::Time) => true,
             (MismatchKind::Text, MismatchKind::Text) => !ordered || (self.is_number && other.is_number),

@@ -21,7 +21,7 @@ pub struct CountedMismatch {
     pub test: String,
     /// The mismatch.
     pub mismatch: Mismatch,
-    /// Count, up to [`COUNT_MAX`](crate::registry::COUNT_MAX).
+    /// Count; 1,000 means 1,000 or more.
     pub count: u64,
 }
 

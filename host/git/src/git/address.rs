@@ -160,12 +160,6 @@ impl RepositoryAddress {
         if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// Returns whether both addresses have the same scheme, host and port, so that credentials may be shared.
-    #[must_use]
-    pub fn is_same_origin(&self, other: &Self) -> bool {
-        (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)
-    }
-
     fn bracketed_host(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }

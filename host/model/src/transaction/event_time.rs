@@ -41,7 +41,7 @@ impl EventTime {
     /// Keeps the text but takes the instant of another time. A scheduled payment is reported with the time of its
     /// request.
     #[must_use]
-    pub fn happening_at(self, other: &EventTime) -> Self {
+    pub(crate) fn happening_at(self, other: &EventTime) -> Self {
         Self { micros: other.micros, is_moved: true, ..self }
     }
 

@@ -71,7 +71,7 @@ impl TransactionReport {
 
     /// Moves the time of the transaction to its schedule, if that is later than the reported time.
     #[must_use]
-    pub fn at_its_schedule(mut self) -> Self {
+    pub(crate) fn at_its_schedule(mut self) -> Self {
         if let Some(scheduled) = self.transaction.scheduled_for.clone()
             && scheduled.micros() > self.transaction.timestamp.micros()
         {

@@ -46,7 +46,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the value of an optional time.
-    pub fn of_time(time: Option<&'a EventTime>) -> Self {
+    pub(crate) fn of_time(time: Option<&'a EventTime>) -> Self {
         time.map_or(Value::Missing, Value::Time)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Value<'a> {
 
     /// Returns the text that patterns search: a text, a plain decimal number, a boolean word, or a date-time as given.
     #[must_use]
-    pub fn as_searchable(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn as_searchable(&self) -> Option<Cow<'a, str>> {
         match self {
             Value::Text(text) | Value::Caseless(text) => Some(Cow::Borrowed(text)),
             Value::Number(decimal) => Some(Cow::Owned(decimal.to_string())),

@@ -4,7 +4,7 @@ use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::{EventTime, Transaction};
 
 /// Names that the service adds to the fields of a transaction in its responses.
-pub const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 8] = [
     "verdict",
     "score",
     "reason",

@@ -30,7 +30,7 @@ const SIGNED: HeaderValue = HeaderValue::from_static("Webhook-Signature");
 
 /// An error response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ApiError {
+pub(crate) struct ApiError {
     code: ErrorCode,
     message: Cow<'static, str>,
     field: Option<String>,
@@ -94,20 +94,20 @@ impl ApiError {
     }
 
     /// Creates an error. The message is for people: lower case, one line, with input quoted.
-    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), field: None, detail: ErrorDetail::Nothing }
     }
 
     /// Adds the name of the invalid field.
     #[must_use]
-    pub fn at(mut self, field: impl Into<String>) -> Self {
+    pub(crate) fn at(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
     /// Returns the error code.
     #[must_use]
-    pub const fn code(&self) -> ErrorCode {
+    pub(crate) const fn code(&self) -> ErrorCode {
         self.code
     }
 

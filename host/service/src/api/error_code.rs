@@ -8,35 +8,35 @@ macro_rules! catalogue {
     ($($(#[doc = $meaning:literal])+ $name:ident: $status:ident, $code:literal, $help:literal;)+) => {
         /// An error code for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ErrorCode {
+        pub(crate) enum ErrorCode {
             $($(#[doc = $meaning])+ $name,)+
         }
 
         impl ErrorCode {
             /// All error codes.
-            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),+];
+            pub(crate) const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),+];
 
             /// Returns the `code` of the error object.
             #[must_use]
-            pub const fn as_str(self) -> &'static str {
+            pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(ErrorCode::$name => $code,)+ }
             }
 
             /// Returns the HTTP status of responses with this code.
             #[must_use]
-            pub const fn status(self) -> StatusCode {
+            pub(crate) const fn status(self) -> StatusCode {
                 match self { $(ErrorCode::$name => StatusCode::$status,)+ }
             }
 
             /// Returns what the error means, in one sentence.
             #[must_use]
-            pub fn meaning(self) -> &'static str {
+            pub(crate) fn meaning(self) -> &'static str {
                 match self { $(ErrorCode::$name => concat!($($meaning),+).trim_start(),)+ }
             }
 
-            /// Returns what the caller can do about the error, in one sentence.
-            #[must_use]
-            pub const fn help(self) -> &'static str {
+            /// Returns what the caller can do about the error, in one sentence, for `docs/errors.md`.
+            #[cfg(test)]
+            pub(crate) const fn help(self) -> &'static str {
                 match self { $(ErrorCode::$name => $help,)+ }
             }
         }

@@ -20,7 +20,7 @@ pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Whether the service accepts transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Readiness {
+pub(crate) struct Readiness {
     /// Overall status.
     pub status: ReadyStatus,
     /// The checks and a short text for each; `ok` if there is nothing to report.
@@ -28,12 +28,13 @@ pub struct Readiness {
 }
 
 /// Determines the readiness of the service.
-pub type ReadinessProbe = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>;
+pub(crate) type ReadinessProbe =
+    Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>;
 
 /// The overall status of a [`Readiness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ReadyStatus {
+pub(crate) enum ReadyStatus {
     /// The service accepts transactions.
     Ready,
     /// The service is starting.

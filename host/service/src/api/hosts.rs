@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// `localhost`, every IP address, and the names and origins that the operator adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AllowedHosts {
+pub(crate) struct AllowedHosts {
     names: Vec<String>,
     origins: Vec<String>,
 }
@@ -25,7 +25,10 @@ impl AllowedHosts {
     /// Creates the allow list. `names` are host names without a port; `origins` are whole origins such as
     /// `https://desk.example:8443`.
     #[must_use]
-    pub fn new(names: impl IntoIterator<Item = String>, origins: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(
+        names: impl IntoIterator<Item = String>,
+        origins: impl IntoIterator<Item = String>,
+    ) -> Self {
         let lower = |text: String| text.to_ascii_lowercase();
         Self {
             names: names.into_iter().map(lower).collect(),

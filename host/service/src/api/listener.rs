@@ -60,7 +60,7 @@ const UNTAKEN_BYTES_MAX: u32 = 128 * 1024;
 
 /// Listener configuration and limits.
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     caps: ConnectionCaps,
     limits: ConnectionLimits,
     stop: Duration,
@@ -82,7 +82,7 @@ pub struct ListenerError {
 ///
 /// # Errors
 /// Returns an error if the system refuses the address.
-pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Allows a port to be bound again while old connections are still closing.
     socket.set_reuseaddr(true)?;
@@ -96,7 +96,7 @@ impl Listener {
     ///
     /// # Errors
     /// Returns an error if the system allows fewer connections than the settings require.
-    pub fn open(settings: &ConnectionSettings) -> Result<Self, ListenerError> {
+    pub(crate) fn open(settings: &ConnectionSettings) -> Result<Self, ListenerError> {
         let needed = |open_max: usize| open_max + HEALTH_SLOTS + OTHER_FILES;
         let wanted = settings.open_max.map_or(OPEN_MAX, NonZeroUsize::get);
         let granted = usize::try_from(open_files(needed(wanted) as u64)).unwrap_or(usize::MAX);

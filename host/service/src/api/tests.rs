@@ -37,6 +37,8 @@ use tollgate_store::{Store, StoredPast};
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
 use crate::audit::{self, Audit};
 use crate::config::GitSettings;
 use crate::git_sync::{self, GitSync, PendingEdits};

@@ -14,7 +14,7 @@ use crate::audit::AuditRemark;
 
 /// One difference between the two answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// The member of the answer, or another property of the verdict.
     pub what: &'static str,
     /// The stored value.

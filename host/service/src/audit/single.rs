@@ -20,7 +20,7 @@ const REST_MAX: Duration = Duration::from_millis(50);
 
 /// Derives single verdicts again. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Replays {
+pub(crate) struct Replays {
     audit: Arc<Audit>,
     store: Store,
     turn: Arc<Semaphore>,
@@ -28,7 +28,7 @@ pub struct Replays {
 
 /// The result for one verdict.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SingleVerdict {
+pub(crate) struct SingleVerdict {
     /// The sequence number of the verdict.
     pub sequence: Sequence,
     /// The remark; `None` if the stored answer follows from the stored data.
@@ -37,7 +37,7 @@ pub struct SingleVerdict {
 
 /// The reason why a verdict cannot be derived again.
 #[derive(Debug, thiserror::Error)]
-pub enum SingleError {
+pub(crate) enum SingleError {
     /// The transaction does not exist.
     #[error("there is no transaction with this id")]
     NotFound,
@@ -60,7 +60,7 @@ pub enum SingleError {
 impl Replays {
     /// Creates an instance that runs this audit.
     #[must_use]
-    pub fn of(audit: Audit) -> Self {
+    pub(crate) fn of(audit: Audit) -> Self {
         let store = audit.deps.store.clone();
         Self { audit: Arc::new(audit), store, turn: Arc::new(Semaphore::new(1)) }
     }
@@ -69,7 +69,7 @@ impl Replays {
     ///
     /// # Errors
     /// See [`SingleError`].
-    pub async fn verdict(&self, transaction_id: &str) -> Result<SingleVerdict, SingleError> {
+    pub(crate) async fn verdict(&self, transaction_id: &str) -> Result<SingleVerdict, SingleError> {
         let place = self.store.place_of_verdict(transaction_id).await.map_err(AuditError::from)?;
         let sequence = place.ok_or(SingleError::NotFound)?.ok_or(SingleError::NotJudged)?;
         let turn = Arc::clone(&self.turn).try_acquire_owned().map_err(|error| match error {

@@ -11,7 +11,7 @@ use crate::config::ConfigError;
 ///
 /// # Errors
 /// Returns an error if the file exists but cannot be read.
-pub fn load_dotenv() -> Result<(), ConfigError> {
+pub(crate) fn load_dotenv() -> Result<(), ConfigError> {
     match dotenvy::from_path(".env") {
         Ok(()) => Ok(()),
         Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -23,7 +23,7 @@ pub fn load_dotenv() -> Result<(), ConfigError> {
 ///
 /// # Errors
 /// Returns an error if the value is not UTF-8.
-pub fn process_environment(name: &'static str) -> Result<Option<String>, ConfigError> {
+pub(crate) fn process_environment(name: &'static str) -> Result<Option<String>, ConfigError> {
     let text = |value: OsString| {
         value.into_string().map_err(|_| ConfigError::Invalid {
             name,
@@ -36,7 +36,7 @@ pub fn process_environment(name: &'static str) -> Result<Option<String>, ConfigE
 
 /// Returns the proxy variables of other programs that are set. The service ignores all of them.
 #[must_use]
-pub fn proxies_set() -> Vec<&'static str> {
+pub(crate) fn proxies_set() -> Vec<&'static str> {
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
@@ -45,12 +45,12 @@ pub fn proxies_set() -> Vec<&'static str> {
 
 /// Returns the file of certificate authorities that `SSL_CERT_FILE` names.
 #[must_use]
-pub fn authorities_named() -> Option<PathBuf> {
+pub(crate) fn authorities_named() -> Option<PathBuf> {
     env::var_os("SSL_CERT_FILE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns whether systemd, or a compatible supervisor, expects notifications of start and stop.
 #[must_use]
-pub fn is_supervised() -> bool {
+pub(crate) fn is_supervised() -> bool {
     env::var_os("NOTIFY_SOCKET").is_some()
 }

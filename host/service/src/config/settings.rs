@@ -191,7 +191,7 @@ const LOG_FORMAT: Variable =
 const LOG_FILTER: Variable = variable("SERVICE_LOG", "a level such as `info`, or filters such as `warn,tollgate=debug`", "info", "Level of the log, or `tracing` filters. At `debug` every verdict is logged. No payment waits for the log.").explained_in("operations.md#log");
 
 /// All settings by section, in the order of `--help` and of `docs/configuration.md`.
-pub const SECTIONS: [(&str, &[Variable]); 8] = [
+pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
     ("Service", &[HOST, PORT, DATA_DIR]),
     (
         "Rules and lists",
@@ -319,7 +319,7 @@ impl Settings {
 ///
 /// # Errors
 /// Returns an error if the variable is not valid text.
-pub fn zone_data_dir(
+pub(crate) fn zone_data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<Option<PathBuf>, ConfigError> {
     Ok(SettingsReader { environment }.text(ZONES)?.map(PathBuf::from))
@@ -329,7 +329,7 @@ pub fn zone_data_dir(
 ///
 /// # Errors
 /// Returns an error if the variable is not valid text.
-pub fn data_dir(
+pub(crate) fn data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<PathBuf, ConfigError> {
     SettingsReader { environment }.path(DATA_DIR)

@@ -25,7 +25,7 @@ const EDITS_EVERY: Duration = Duration::from_secs(5);
 
 /// Background tasks of the sync; dropping this stops them.
 #[derive(Debug)]
-pub struct Polling(Vec<JoinHandle<()>>);
+pub(crate) struct Polling(Vec<JoinHandle<()>>);
 
 impl Drop for Polling {
     fn drop(&mut self) {
@@ -38,7 +38,7 @@ impl GitSync {
     ///
     /// # Errors
     /// Fails if the configured address is invalid.
-    pub async fn begin(deps: GitSyncDeps) -> Result<(Self, Polling), GitSyncError> {
+    pub(crate) async fn begin(deps: GitSyncDeps) -> Result<(Self, Polling), GitSyncError> {
         let inner = Arc::new(GitSyncInner {
             directory: CloneDirectory::at(deps.directory.clone(), deps.worker.clone()),
             check: GitCheck::new(deps.checks.clone(), deps.is_optional),

@@ -21,7 +21,7 @@ use crate::telemetry::logs::ErrorChain;
 
 /// Queue of changes until they are written; ignores changes while no repository is followed.
 #[derive(Debug, Default)]
-pub struct PendingEdits {
+pub(crate) struct PendingEdits {
     is_on: AtomicBool,
     waiting: Mutex<QueuedEdits>,
     pub(super) came: Notify,
@@ -59,7 +59,7 @@ struct Removal {
 
 /// A change over the API that is not in the work tree yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unwritten {
+pub(crate) struct Unwritten {
     /// Rule or list that changed.
     pub subject: EditSubject,
     /// Path of the conflicting file, if there is one.

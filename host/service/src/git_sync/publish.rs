@@ -9,11 +9,11 @@ use crate::git_sync::remotes::Configured;
 use crate::git_sync::{GitSyncError, GitSyncInner, off_the_executor};
 
 /// Longest commit message, in bytes.
-pub const MESSAGE_BYTES_MAX: usize = 4096;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// Result of a push.
 #[derive(Debug)]
-pub struct Published {
+pub(crate) struct Published {
     /// Head of the local and the remote branch.
     pub commit: CommitId,
     /// Branch.

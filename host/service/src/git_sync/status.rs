@@ -36,7 +36,7 @@ pub(super) struct StatusSnapshot {
 
 /// Last error, until an operation succeeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastError {
+pub(crate) struct LastError {
     /// Code, identical to that of an API response.
     pub code: &'static str,
     /// Message, for people.
@@ -47,7 +47,7 @@ pub struct LastError {
 
 /// Relation between the rules in force and their repository.
 #[derive(Debug)]
-pub struct GitStatus {
+pub(crate) struct GitStatus {
     /// Address without credentials; `None` if no repository is configured.
     pub url: Option<RepositoryAddress>,
     /// Branch that is followed.
@@ -172,7 +172,7 @@ impl GitSync {
     ///
     /// # Errors
     /// Fails if the clone cannot be read.
-    pub async fn status(&self) -> Result<GitStatus, GitSyncError> {
+    pub(crate) async fn status(&self) -> Result<GitStatus, GitSyncError> {
         self.inner.deps.edits.attempted(EDITS_WAIT).await;
         let inner = Arc::clone(&self.inner);
         off_the_executor(move || inner.status()).await

@@ -7,14 +7,14 @@ use crate::monitor::MonitorError;
 
 /// The dead letters of all ledgers, whether or not one is followed at the moment. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct LedgerDeadLetters {
+pub(crate) struct LedgerDeadLetters {
     store: Store,
 }
 
 impl LedgerDeadLetters {
     /// Returns the dead letters of this store.
     #[must_use]
-    pub const fn of(store: Store) -> Self {
+    pub(crate) const fn of(store: Store) -> Self {
         Self { store }
     }
 
@@ -22,7 +22,7 @@ impl LedgerDeadLetters {
     ///
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
-    pub async fn latest(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), MonitorError> {
+    pub(crate) async fn latest(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), MonitorError> {
         self.store.dead_letters(limit).await.map_err(|error| {
             tracing::error!(error = %ErrorChain(&error), "the dead letters cannot be read");
             MonitorError::Unavailable

@@ -23,7 +23,7 @@ pub(super) struct SyncProgress {
 
 /// A handle that displays the state in a short phrase. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct LedgerStatus(Arc<SyncProgress>);
+pub(crate) struct LedgerStatus(Arc<SyncProgress>);
 
 #[derive(Debug, Default)]
 struct SyncState {

@@ -26,7 +26,7 @@ use crate::telemetry::metrics::Metrics;
 const GROUP_MAX: usize = 512;
 
 /// Receives the result when the committer ends.
-pub type Committing = oneshot::Receiver<Result<(), StoreError>>;
+pub(crate) type Committing = oneshot::Receiver<Result<(), StoreError>>;
 
 pub(super) struct Committer {
     store: Store,

@@ -22,7 +22,7 @@ const EVALUATED_AT_ONCE: usize = 16;
 
 /// A row of a ledger.
 #[derive(Debug)]
-pub struct LedgerFeedRow {
+pub(crate) struct LedgerFeedRow {
     /// The transaction it describes.
     pub transaction: Transaction,
     /// The fingerprint of the transaction.
@@ -33,7 +33,7 @@ pub struct LedgerFeedRow {
 
 /// Treatment of new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedMode {
+pub(crate) enum FeedMode {
     /// Add them to the history.
     History,
     /// Also judge each, as if it had been injected.
@@ -42,7 +42,7 @@ pub enum FeedMode {
 
 /// The results for the rows of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FeedReport {
+pub(crate) struct FeedReport {
     /// New rows, now durable.
     pub n_taken: usize,
     /// Known rows whose status advanced.
@@ -62,7 +62,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]. Some rows may have been taken; the progress is not stored.
-    pub async fn feed(
+    pub(crate) async fn feed(
         &self,
         rows: Vec<LedgerFeedRow>,
         manner: FeedMode,

@@ -10,7 +10,7 @@ use tollgate_model::sequence::Sequence;
 
 /// The state of one restoration. One thread writes it; any thread may read it.
 #[derive(Debug, Default)]
-pub struct Restoring {
+pub(crate) struct Restoring {
     reached: AtomicU64,
     last: AtomicU64,
     is_done: AtomicBool,
@@ -19,25 +19,25 @@ pub struct Restoring {
 
 impl Restoring {
     /// Returns the state for an empty store, which needs no restoration.
-    #[must_use]
-    pub fn done() -> Self {
+    #[cfg(test)]
+    pub(crate) fn done() -> Self {
         Self { is_done: true.into(), ..Self::default() }
     }
 
     /// Returns the state for a store whose last number is `last`.
     #[must_use]
-    pub fn up_to(last: Sequence) -> Self {
+    pub(crate) fn up_to(last: Sequence) -> Self {
         Self { last: last.0.into(), ..Self::default() }
     }
 
     /// Returns whether the history is complete.
     #[must_use]
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }
 
     /// Cancels the restoration, because the service stops.
-    pub fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
     }
 
@@ -46,7 +46,7 @@ impl Restoring {
     ///
     /// # Errors
     /// When something cannot be read. The history then stays incomplete.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         history: &History,
         past: &dyn Past,

@@ -13,7 +13,7 @@ const SAY_EVERY: Duration = Duration::from_secs(1);
 
 /// The last event and the last refusal of a ledger. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct LedgerEvents {
+pub(crate) struct LedgerEvents {
     kind: LedgerKind,
     state: Arc<Mutex<EventState>>,
 }
@@ -32,18 +32,18 @@ struct EventState {
 impl LedgerEvents {
     /// Creates the state before the first event.
     #[must_use]
-    pub fn of(kind: LedgerKind) -> Self {
+    pub(crate) fn of(kind: LedgerKind) -> Self {
         Self { kind, state: Arc::default() }
     }
 
     /// Records that an event was taken.
-    pub fn took(&self, now: DateTime<Utc>) {
+    pub(crate) fn took(&self, now: DateTime<Utc>) {
         self.state.lock().last_event = Some(now);
     }
 
     /// Records that an event was refused for this reason. Log lines are rate-limited; each shows a count and the first
     /// reason.
-    pub fn refused(&self, now: DateTime<Utc>, why: &str) {
+    pub(crate) fn refused(&self, now: DateTime<Utc>, why: &str) {
         let mut state = self.state.lock();
         state.last_refusal = Some((now, why.to_owned()));
         if state.n_unsaid == 0 {
@@ -54,7 +54,7 @@ impl LedgerEvents {
     }
 
     /// Records that an event of the generic kind looks like one of Blnk.
-    pub fn looks_like_blnk(&self) {
+    pub(crate) fn looks_like_blnk(&self) {
         let mut state = self.state.lock();
         if !state.looks_like_blnk {
             state.looks_like_blnk = true;
@@ -63,7 +63,7 @@ impl LedgerEvents {
     }
 
     /// Logs pending refusals if the interval has passed.
-    pub fn say(&self) {
+    pub(crate) fn say(&self) {
         self.state.lock().say();
     }
 }

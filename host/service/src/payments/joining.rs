@@ -462,7 +462,7 @@ impl PaymentsInner {
 }
 
 /// Rebuilds the message: this member with the event name, and the data.
-pub fn envelope(member: &str, event: &str, data: &str) -> String {
+pub(crate) fn envelope(member: &str, event: &str, data: &str) -> String {
     format!(r#"{{"{member}":{},"data":{data}}}"#, Json::Text(event.into()))
 }
 

@@ -13,7 +13,7 @@ const EVENT: &str = "ledger.row";
 
 /// An entry read from a row.
 #[derive(Debug)]
-pub struct RowEntry {
+pub(crate) struct RowEntry {
     /// The entry.
     pub entry: ReportedEntry,
     /// The row as a JSON object.
@@ -27,7 +27,11 @@ impl Payments {
     ///
     /// # Errors
     /// See [`PaymentError`](super::PaymentError). Some rows may have been taken; the progress is not stored.
-    pub async fn take_rows(&self, rows: Vec<RowEntry>, progress: LedgerProgress) -> Result<FeedReport> {
+    pub(crate) async fn take_rows(
+        &self,
+        rows: Vec<RowEntry>,
+        progress: LedgerProgress,
+    ) -> Result<FeedReport> {
         let inner = &self.inner;
         inner.note_kind().await?;
         let (mut own, mut settling) = (Vec::new(), Vec::new());

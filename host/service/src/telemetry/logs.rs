@@ -41,7 +41,7 @@ static LINES: OnceLock<Arc<LogQueue>> = OnceLock::new();
 
 /// The reason why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
-pub enum LogsError {
+pub(crate) enum LogsError {
     /// The filter is invalid.
     #[error("the log filter `{filter}` cannot be read")]
     Filter {
@@ -61,7 +61,7 @@ pub enum LogsError {
 
 /// An error and its causes in one line: `cannot use the file: permission denied`.
 #[derive(Debug)]
-pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
+pub(crate) struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +78,7 @@ impl fmt::Display for ErrorChain<'_> {
 }
 
 /// Advice if the system provides no more threads or processes.
-pub const NO_THREADS: &str = "the system provides no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
+pub(crate) const NO_THREADS: &str = "the system provides no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
 
 /// Returns advice for an error of the system, if its kind suggests any.
 fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
@@ -96,7 +96,7 @@ fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
 ///
 /// # Errors
 /// See [`LogsError`].
-pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
+pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
     let lines = Arc::new(LogQueue::new());
     let queued = QueuedLine(Arc::clone(&lines));
     let subscriber = subscriber(format, filter, move || queued.clone())?;
@@ -109,7 +109,7 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
 
 /// Writes a plain line to standard error if the service cannot start: before [`init`], independent of any filter. It
 /// does not wait for the write.
-pub fn complain(line: &str) {
+pub(crate) fn complain(line: &str) {
     let line = format!("{line}\n");
     let lines = LINES.get_or_init(|| {
         let lines = Arc::new(LogQueue::new());
@@ -122,7 +122,7 @@ pub fn complain(line: &str) {
 }
 
 /// Waits at most one second until all logged lines are written or lost; the last step of the process.
-pub fn flush() {
+pub(crate) fn flush() {
     flush_within(FLUSH_MAX);
 }
 
@@ -134,7 +134,7 @@ fn flush_within(time_max: Duration) {
 
 /// Returns the number of lines that this process could not write.
 #[must_use]
-pub fn lines_lost() -> u64 {
+pub(crate) fn lines_lost() -> u64 {
     LINES.get().map_or(0, |lines| lines.n_lost())
 }
 

@@ -45,13 +45,13 @@ use rules::RuleMetrics;
 use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
-pub use connections::OpenConnection;
-pub use history::HistorySize;
-pub use rules::RuleSetFigures;
-pub use transactions::InFlight;
+pub(crate) use connections::OpenConnection;
+pub(crate) use history::HistorySize;
+pub(crate) use rules::RuleSetFigures;
+pub(crate) use transactions::InFlight;
 
 /// The media type of [`Metrics::encode`].
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// One label with a fixed word as its value.
 type Label = [(&'static str, &'static str); 1];
