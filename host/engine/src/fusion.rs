@@ -7,7 +7,7 @@
 //! The module of each single rule is what is stored and digested, and it is authoritative. A *body* is a module
 //! compiled from several checked rules, in which each shared query is evaluated once. Bodies change no answer: if one
 //! fails, the modules of its members judge instead. Patterns in one field, and queries about one key, can be answered
-//! together ([`joint`]).
+//! together (`joint`).
 //!
 //! Untrusted modules, quarantined rules and large rules are never fused. Neither is a script whose stored module
 //! differs in any byte from the output of this compiler.

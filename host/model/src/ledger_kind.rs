@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Events and rows of a ledger share one mapping, so they cannot disagree. To add a kind, add a variant here and a
-//! module next to [`blnk`] that creates a [`ReportedEntry`].
+//! module next to `blnk` that creates a [`ReportedEntry`].
 
 mod amount;
 mod blnk;

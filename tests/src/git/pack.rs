@@ -61,7 +61,7 @@ impl Pack {
     }
 
     /// Adds a delta of `n_bytes` bytes that repeats the beginning of a base object. The base must have at least
-    /// [`PIECE_BYTES`] bytes. Returns its offset.
+    /// `PIECE_BYTES` bytes. Returns its offset.
     pub fn copies(&mut self, base: u64, base_bytes: u64, n_bytes: u64) -> u64 {
         let mut delta = Vec::new();
         push_size(&mut delta, base_bytes);
