@@ -14,7 +14,7 @@ use crate::span::Position;
 
 pub(crate) use findings::{DiagnosticBuilder, Diagnostics};
 pub(crate) use quote::{is_forbidden, quote};
-pub(crate) use spelling::nearest;
+pub use spelling::nearest;
 
 /// Most errors shown per script, and most warnings.
 pub const DIAGNOSTICS_MAX: usize = 50;

@@ -4,7 +4,8 @@
 const WORD_CHARS_MAX: usize = 40;
 
 /// Returns the candidate closest to `word`: equal except for case, or at most a few letters different.
-pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+#[must_use]
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(WORD_CHARS_MAX + 1).collect();
     if word.len() > WORD_CHARS_MAX {
         return None;

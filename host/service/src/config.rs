@@ -17,7 +17,7 @@ mod settings;
 
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
 pub(crate) use environment::{
-    authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
+    authorities_named, is_supervised, load_dotenv, process_environment, proxies_set, unknown_settings,
 };
 pub(crate) use git::GitSettings;
 pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};

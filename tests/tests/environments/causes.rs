@@ -29,6 +29,13 @@ fn variables_that_are_not_heeded_or_lead_nowhere_are_told() {
         "proxy settings are ignored",
         "warning  proxy: HTTPS_PROXY: ignored",
     );
+    let misspelt = "`SERVICE_PROT` (did you mean `SERVICE_PORT`?)";
+    check_environment(
+        "SERVICE_PROT",
+        "1",
+        misspelt,
+        &format!("warning  settings: {misspelt}: not a setting"),
+    );
     let missing = "SSL_CERT_FILE names /nowhere.pem, which does not exist";
     check_environment("SSL_CERT_FILE", "/nowhere.pem", missing, &format!("warning  authorities: {missing}"));
 }

@@ -1,11 +1,13 @@
 //! Access to the process environment; no other module reads it.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::ConfigError;
+use tollgate_compiler::nearest;
+
+use crate::config::{ConfigError, SECTIONS};
 
 /// Sets the variables of `.env` in the working directory that the environment does not set. The file is optional.
 ///
@@ -32,6 +34,33 @@ pub(crate) fn process_environment(name: &'static str) -> Result<Option<String>, 
         })
     };
     Ok(env::var_os(name).map(text).transpose()?.filter(|value| !value.is_empty()))
+}
+
+/// Prefixes of the settings of this program.
+const PREFIXES: [&str; 5] = ["ALERT_", "LEDGER_", "SERVICE_", "TUNNEL_", "WATCH_"];
+
+/// Parts of the variables by which Kubernetes tells a container of each Service, such as `LEDGER_SERVICE_HOST`.
+const KUBERNETES: [&str; 3] = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"];
+
+/// Returns the variables that are set and begin as a setting does, but are none; each in backquotes, with the setting
+/// that it resembles.
+#[must_use]
+pub(crate) fn unknown_settings() -> Vec<String> {
+    let known: Vec<&str> =
+        SECTIONS.iter().flat_map(|(_, section)| *section).map(|known| known.name).collect();
+    let set = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let unknown = set.filter(|(name, value)| is_like_a_setting(name, value) && !known.contains(&&**name));
+    let described = |name: &str| match nearest(name, known.iter().copied()) {
+        Some(setting) => format!("`{name}` (did you mean `{setting}`?)"),
+        None => format!("`{name}`"),
+    };
+    unknown.map(|(name, _)| described(&name)).collect()
+}
+
+fn is_like_a_setting(name: &str, value: &OsStr) -> bool {
+    let is_of_kubernetes = KUBERNETES.iter().any(|part| name.contains(part))
+        || ["tcp://", "udp://"].iter().any(|scheme| value.as_encoded_bytes().starts_with(scheme.as_bytes()));
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !is_of_kubernetes
 }
 
 /// Returns the proxy variables of other programs that are set. The service ignores all of them.

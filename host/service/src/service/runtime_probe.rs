@@ -13,7 +13,7 @@ use tollgate_git::tls;
 use tollgate_history::History;
 use tollgate_store::DiskSpace;
 
-use crate::config::{authorities_named, proxies_set};
+use crate::config::{authorities_named, proxies_set, unknown_settings};
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
 /// Interval between checks.
@@ -41,8 +41,13 @@ pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
     }
 }
 
-/// Warns of proxy variables that are ignored, and of missing certificates.
-pub(super) fn report_connections() {
+/// Warns of variables that look like settings but are none, of proxy variables that are ignored, and of missing
+/// certificates.
+pub(super) fn report_environment() {
+    let unknown = unknown_settings();
+    if !unknown.is_empty() {
+        tracing::warn!(variables = unknown.join(", "), "these variables are not settings and have no effect");
+    }
     let set = proxies_set();
     if !set.is_empty() {
         tracing::warn!(

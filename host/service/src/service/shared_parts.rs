@@ -62,7 +62,7 @@ impl SharedParts {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let metrics = Arc::new(Metrics::new());
         let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
-        runtime_probe::report_connections();
+        runtime_probe::report_environment();
         runtime_probe::report_walls(settings.walls_are_needed, &checks).await;
         let ground = Self {
             store,

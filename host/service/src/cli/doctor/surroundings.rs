@@ -14,7 +14,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_store::{Holder, spill_directory};
 
 use super::DoctorReport;
-use crate::config::{Settings, authorities_named, proxies_set};
+use crate::config::{Settings, authorities_named, proxies_set, unknown_settings};
 use crate::intake::{Survey, survey};
 use crate::telemetry::logs::ErrorChain;
 
@@ -40,7 +40,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorRe
             .wrong("spill", &format!("there is no directory {}; see SERVICE_SPILL_DIR", spill_dir.display())),
     }
     machine(settings, report);
-    connections(report);
+    environment(report);
     port(settings, holder, report);
 }
 
@@ -95,8 +95,13 @@ fn rule_files(settings: &Settings, report: &mut DoctorReport) {
     }
 }
 
-/// Warns of proxy settings that are ignored and of missing certificates.
-fn connections(report: &mut DoctorReport) {
+/// Warns of variables that look like settings but are none, of proxy settings that are ignored, and of missing
+/// certificates.
+fn environment(report: &mut DoctorReport) {
+    let unknown = unknown_settings();
+    if !unknown.is_empty() {
+        report.warn("settings", &format!("{}: not a setting, without effect", unknown.join(", ")));
+    }
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {
         report.warn(
