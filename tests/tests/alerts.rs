@@ -72,7 +72,10 @@ fn check_signed(request: &Delivered) {
 fn an_alert_is_what_the_dashboard_would_hear_signed_and_under_an_id_of_its_own() {
     let receiver = Receiver::start(Reception::Status(204));
     let service = Service::start(&home(&[receiver.url()]));
-    let sent = sample::with(&sample::transaction("t1"), &json!({"amount": 100.10}));
+    let fields = json!({
+        "amount": 100.10, "destination": "d", "created_at": "2026-01-02T03:04:05Z", "meta_data": {"card": "c"},
+    });
+    let sent = sample::with(&sample::transaction("t1"), &fields);
     let answer = service.inject(&sent).expect(200);
     block(&service, "t2");
     // A repeated transaction already has its verdict and its alert.
@@ -82,7 +85,8 @@ fn an_alert_is_what_the_dashboard_would_hear_signed_and_under_an_id_of_its_own()
     let expected = json!({
         "type": "anomaly", "transaction_id": "t1", "verdict": "block", "score": 0.9, "risk_level": "critical",
         "reason": "all of them", "triggered_rules": answer["triggered"], "amount": 100.10, "currency": "EUR",
-        "reference": "t1", "timestamp": answer["evaluated_at"],
+        "destination": "d", "reference": "t1", "created_at": "2026-01-02T03:04:05Z",
+        "meta_data": {"card": "c"}, "timestamp": answer["evaluated_at"],
     });
     assert_eq!(first.json(), expected);
     assert_eq!(first.header("content-type"), "application/json");

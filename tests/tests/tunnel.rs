@@ -68,7 +68,8 @@ fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     home.set("ALERT_RISK_THRESHOLD", "0.6");
     let service = Service::start(&home);
     until_up(&service);
-    let answer = service.inject(&sample::with(&sample::transaction("t1"), &json!({"amount": 100.10})));
+    let sent = json!({"amount": 100.10, "source": "s", "created_at": "2026-01-02T03:04:05Z"});
+    let answer = service.inject(&sample::with(&sample::transaction("t1"), &sent));
     assert_eq!(service.inject(&sample::transaction("t2")).expect(200)["verdict"], "approve");
     let seven = sample::with(&sample::transaction("t3"), &json!({"amount": 7}));
     assert_eq!(service.inject(&seven).expect(200)["verdict"], "approve");
@@ -82,7 +83,8 @@ fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     let expected = json!({
         "type": "anomaly", "transaction_id": "t1", "verdict": "block", "score": 0.9, "risk_level": "critical",
         "reason": "large matched", "triggered_rules": answer["triggered"], "amount": 100.10, "currency": "EUR",
-        "reference": "t1", "timestamp": answer["evaluated_at"],
+        "source": "s", "reference": "t1", "created_at": "2026-01-02T03:04:05Z",
+        "timestamp": answer["evaluated_at"],
     });
     assert_eq!(dashboard.wait_for("t1").unwrap(), expected);
     assert_eq!(dashboard.authorizations(), [format!("Bearer {TOKEN}")]);

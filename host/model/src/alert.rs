@@ -61,7 +61,14 @@ struct Payload<'a> {
     triggered_rules: &'a [Triggered],
     amount: Box<RawValue>,
     currency: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<&'a str>,
     reference: &'a str,
+    created_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta_data: Option<&'a Json>,
     timestamp: &'a str,
 }
 
@@ -89,7 +96,11 @@ impl Alert {
             // Keeps the digits as received.
             amount: RawValue::from_string(Json::Number(transaction.amount.clone()).to_string())?,
             currency: &transaction.currency,
+            source: transaction.source.as_deref(),
+            destination: transaction.destination.as_deref(),
             reference: &transaction.reference,
+            created_at: transaction.timestamp.as_str(),
+            meta_data: transaction.metadata.as_ref(),
             timestamp: &assessment.evaluated_at,
         };
         Ok(Some(Self {
@@ -167,8 +178,10 @@ mod tests {
     use crate::instruction::InstructionId;
 
     fn alert(verdict: Verdict, score: f64, threshold: f64) -> Option<Alert> {
-        let body = r#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"}"#;
-        let (transaction, _) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        let body =
+            br#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "source": "s", "reference": "r",
+            "created_at": "2026-01-02T03:04:05Z", "meta_data": {"n": 1.0}}"#;
+        let (transaction, _) = Transaction::parse(body, DateTime::UNIX_EPOCH).unwrap();
         let entry = RuleEntry { name: "rule".into(), description: None, verdict, score, reason: "so".into() };
         let outcomes = [(InstructionId(7), &entry, RuleOutcome::Matched)].into_iter();
         let assessment = Assessment::consolidate("t", 3, DateTime::UNIX_EPOCH, outcomes);
@@ -202,7 +215,8 @@ mod tests {
             concat!(
                 r#"{"type":"anomaly","transaction_id":"t","verdict":"block","score":0.7,"risk_level":"high","#,
                 r#""reason":"so","triggered_rules":[{"instruction_id":7,"name":"rule","verdict":"deny","#,
-                r#""score":0.7,"reason":"so"}],"amount":1.10,"currency":"EUR","reference":"r","#,
+                r#""score":0.7,"reason":"so"}],"amount":1.10,"currency":"EUR","source":"s","reference":"r","#,
+                r#""created_at":"2026-01-02T03:04:05Z","meta_data":{"n":1.0},"#,
                 r#""timestamp":"1970-01-01T00:00:00.000000Z"}"#
             )
         );
