@@ -106,9 +106,10 @@ fn a_taken_name_is_a_conflict_that_changes_nothing() {
     let service = Service::start(&home);
     let saved = service.save(&sample::rule("from_api", "amount > 1")).expect(201);
     let before = service.get("/instructions").expect(200);
-    for name in ["from_api", "from_file"] {
+    for (name, holder) in [("from_api", "from the API"), ("from_file", "from the file `from_file.ws`")] {
         let answer = service.save(&sample::rule(name, "amount > 1000"));
         assert_eq!((answer.status, answer.code().as_str()), (409, "name_taken"), "{name}");
+        assert!(answer.text().contains(holder), "{}", answer.text());
     }
     assert_eq!(service.get("/instructions").expect(200), before);
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["from_api", "from_file"]);

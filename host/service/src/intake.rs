@@ -40,7 +40,7 @@ use tollgate_compiler::Diagnostic;
 use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::evaluation::Breakers;
 use tollgate_engine::policy::{Denial, Policy};
-use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
+use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry, RuleSet};
 use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox, manifest_of};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_history::History;
@@ -144,8 +144,17 @@ pub enum IntakeError {
     #[error("modules cannot be compiled now: {0}")]
     CompilerUnavailable(String),
     /// An instruction in force has this name.
-    #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
-    NameTaken(String),
+    #[error(
+        "`{name}` is the name of instruction {holder}, from {source_of_holder}; remove that or choose another name"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Instruction that has the name.
+        holder: InstructionId,
+        /// Its source.
+        source_of_holder: InstructionSource,
+    },
     /// The maximum number of rules is in force.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
@@ -337,11 +346,7 @@ impl RulePipeline {
     fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
         let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
         let current = self.deps.registry.current();
-        let is_taken =
-            |name: &str| current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == name);
-        if let Some(rule) = manifest.rules.iter().find(|rule| is_taken(&rule.name)) {
-            return Err(IntakeError::NameTaken(rule.name.clone()));
-        }
+        manifest.rules.iter().try_for_each(|rule| check_name(&current, &rule.name))?;
         // The cost that a module claims does not count.
         manifest.cost = Cost::default();
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
@@ -356,9 +361,7 @@ impl RulePipeline {
     ) -> Result<Arc<Instruction>, IntakeError> {
         granting::check(&self.deps, &source, draft.manifest())?;
         let current = self.deps.registry.current();
-        if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
-            return Err(IntakeError::NameTaken(draft.name().to_owned()));
-        }
+        check_name(&current, draft.name())?;
         if current.rules.len() >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
@@ -401,5 +404,18 @@ impl RulePipeline {
             sink.removed(record);
         }
         Ok(())
+    }
+}
+
+/// Refuses a name that an instruction in force has.
+fn check_name(current: &RuleSet, name: &str) -> Result<(), IntakeError> {
+    let mut records = current.rules.iter().map(|in_force| &in_force.rule.instruction.record);
+    match records.find(|record| record.name == name) {
+        Some(record) => Err(IntakeError::NameTaken {
+            name: name.to_owned(),
+            holder: record.id,
+            source_of_holder: record.source.clone(),
+        }),
+        None => Ok(()),
     }
 }

@@ -303,7 +303,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
             IntakeError::ModuleRefused(refusal) => Self::module(message, refusal.findings),
             IntakeError::CompilerUnavailable(_) => Self::new(ErrorCode::CompilerUnavailable, message),
-            IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
+            IntakeError::NameTaken { .. } => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),

@@ -98,9 +98,9 @@ async fn scripts_and_modules_share_their_names() {
     fixture.intake.save(&rule("script", "amount > 1")).await.unwrap();
     fixture.intake.upload(module("module", 1), None).await.unwrap();
     let taken = fixture.intake.upload(module("script", 1), None).await;
-    assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
+    assert!(matches!(taken, Err(IntakeError::NameTaken { .. })), "{taken:?}");
     let taken = fixture.intake.save(&rule("module", "amount > 1")).await;
-    assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
+    assert!(matches!(taken, Err(IntakeError::NameTaken { .. })), "{taken:?}");
     let id = InstructionId(fixture.id("module"));
     fixture.intake.remove(id).await.unwrap();
     fixture.intake.save(&rule("module", "amount > 1")).await.unwrap();

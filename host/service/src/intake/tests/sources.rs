@@ -71,7 +71,7 @@ async fn of_two_places_that_give_one_name_the_first_keeps_it() {
     assert!(messages[0].contains("from the API"), "{messages:?}");
     assert!(messages[1].contains("from the file `g.ws` of the Git repository"), "{messages:?}");
     let taken = fixture.intake.save(&rule("git", "amount > 3")).await;
-    assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
+    assert!(matches!(taken, Err(IntakeError::NameTaken { .. })), "{taken:?}");
 }
 
 #[tokio::test]
