@@ -75,7 +75,7 @@ struct LedgerDeadLetterView {
 ///
 /// A row has one dead letter, even if it is read several times. A row that has changed since gets another one.
 #[utoipa::path(
-    get, path = "/ledger/dead-letters", tag = "Operation",
+    get, path = "/ledger/dead-letters", tag = "Operation", operation_id = "list_ledger_dead_letters",
     responses((status = 200, description = "The latest dead letters, newest first.", body = DeadLettersView))
 )]
 pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLettersView>, ApiError> {
@@ -89,7 +89,7 @@ pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<Dea
 ///
 /// The response states the result. If the event is accepted, the dead letter is deleted; otherwise it stays.
 #[utoipa::path(
-    post, path = "/ledger/dead-letters/{id}/replay", tag = "Operation",
+    post, path = "/ledger/dead-letters/{id}/replay", tag = "Operation", operation_id = "replay_ledger_dead_letter",
     params(("id" = i64, Path, description = "Id of the dead letter")),
     responses((
         status = 200,

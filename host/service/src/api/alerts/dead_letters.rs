@@ -55,7 +55,7 @@ pub(in crate::api) struct DeadLetterView {
 ///
 /// Dead letters are kept for 30 days. An alert that is replayed and accepted leaves this list.
 #[utoipa::path(
-    get, path = "/alerts/dead-letters", tag = "Alerts",
+    get, path = "/alerts/dead-letters", tag = "Alerts", operation_id = "list_alert_dead_letters",
     responses((status = 200, description = "Alerts that could not be delivered to any webhook.", body = DeadLetters))
 )]
 pub(in crate::api) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLetters>, ApiError> {

@@ -33,7 +33,7 @@ pub(in crate::api) struct Replayed {
 /// The alert keeps its id, and its attempts are counted from zero again. The response only confirms that delivery has
 /// resumed. The result appears in `GET /alerts/dead-letters` and in the metrics.
 #[utoipa::path(
-    post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts",
+    post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts", operation_id = "replay_alert_dead_letter",
     params(("id" = String, Path, description = "Id of the alert")),
     responses((status = 200, description = "Delivery has resumed.", body = Replayed))
 )]

@@ -93,6 +93,16 @@ fn every_reference_of_the_document_leads_somewhere() {
     check(&document, &document);
 }
 
+#[test]
+fn every_operation_has_an_id_of_its_own() {
+    let document = document();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|item| item.as_object().unwrap().values());
+    let ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
 /// Returns the properties of a schema, including those of referenced schemas.
 fn properties(document: &Value, schema: &Value) -> BTreeSet<String> {
     if let Some(reference) = schema["$ref"].as_str() {
