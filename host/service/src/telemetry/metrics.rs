@@ -13,6 +13,8 @@ mod incomparable;
 mod ledger;
 mod links;
 mod log;
+#[cfg(target_os = "linux")]
+mod process;
 mod readiness;
 mod requests;
 mod rules;
@@ -60,6 +62,8 @@ type Label = [(&'static str, &'static str); 1];
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    /// Metrics whose names have no prefix.
+    of_process: Registry,
     transactions: TransactionMetrics,
     rules: RuleMetrics,
     commits: CommitMetrics,
@@ -87,7 +91,11 @@ impl Metrics {
         let mut registry = Registry::with_prefix("tollgate");
         build::register(&mut registry);
         log::register(&mut registry);
+        let mut of_process = Registry::default();
+        #[cfg(target_os = "linux")]
+        process::register(&mut of_process);
         Self {
+            of_process,
             transactions: TransactionMetrics::register(&mut registry),
             rules: RuleMetrics::register(&mut registry),
             commits: CommitMetrics::register(&mut registry),
@@ -297,7 +305,9 @@ impl Metrics {
     /// None at present: writing to a string cannot fail.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut page = String::new();
-        text::encode(&mut page, &self.registry)?;
+        text::encode_registry(&mut page, &self.of_process)?;
+        text::encode_registry(&mut page, &self.registry)?;
+        text::encode_eof(&mut page)?;
         Ok(page)
     }
 }

@@ -25,6 +25,22 @@ fn a_service_at_rest_shows_its_counters_at_zero() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_process_has_the_names_that_every_scraper_knows() {
+    let page = Metrics::new().encode().unwrap();
+    let value = |name: &str| -> f64 {
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no `{name}` in\n{page}")).parse().unwrap()
+    };
+    assert!(value("process_cpu_seconds_total") >= 0.0);
+    let megabyte = f64::from(1 << 20);
+    assert!(value("process_resident_memory_bytes") > megabyte);
+    assert!(value("process_virtual_memory_bytes") >= value("process_resident_memory_bytes"));
+    assert!(value("process_threads") >= 1.0 && value("process_open_fds") >= 3.0);
+    assert!(value("process_start_time_seconds") > 1.7e9);
+}
+
+#[test]
 fn a_judged_transaction_is_counted_once_under_the_word_of_its_answer() {
     let metrics = Metrics::new();
     metrics.judged(Verdict::Deny, Duration::from_micros(3));
