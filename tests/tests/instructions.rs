@@ -277,3 +277,31 @@ fn path(instruction: &Value) -> String {
 fn version(answer: &Answer) -> u64 {
     answer.at("/rule_set_version").as_u64().unwrap()
 }
+
+#[test]
+fn matches_and_failures_of_a_rule_are_counted_until_it_changes() {
+    let home = Home::with_rules(&[
+        ("large.ws", sample::rule("large", "amount > 100")),
+        ("listed.ws", sample::rule("listed", "source in $none")),
+    ]);
+    let service = Service::start(&home);
+    let counted = |rule: &str| ["matched", "failed"].map(|outcome| outcomes(&service, rule, outcome));
+    for (id, amount) in [("a", 1), ("b", 101), ("c", 102)] {
+        let sent = sample::with(&sample::transaction(id), &json!({"amount": amount}));
+        assert_eq!(service.inject(&sent).status, 200);
+    }
+    assert_eq!((counted("large"), counted("listed")), ([2, 0], [0, 3]));
+    // Another rule changes; the counts of this one go on.
+    assert_eq!(service.save(&sample::rule("third", "amount > 1")).status, 201);
+    let sent = sample::with(&sample::transaction("d"), &json!({"amount": 103}));
+    assert_eq!(service.inject(&sent).status, 200);
+    assert_eq!((counted("large"), counted("third")), ([3, 0], [1, 0]));
+}
+
+/// Returns the value of `tollgate_rule_outcomes_total` for a rule.
+fn outcomes(service: &Service, rule: &str, outcome: &str) -> u64 {
+    let page = service.get("/metrics").text();
+    let labels = format!("rule=\"{rule}\",outcome=\"{outcome}\"}} ");
+    let value = page.lines().find_map(|line| line.split_once(&labels)?.1.parse().ok());
+    value.unwrap_or_else(|| panic!("no `{labels}` in\n{page}"))
+}

@@ -28,7 +28,7 @@ pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{ComparedValues, ListMembership};
 pub use mismatches::{ComparedForm, Mismatch, MismatchKind, Mismatches};
-pub use rule::{BoundRule, CountedMismatch};
+pub use rule::{BoundRule, CountedMismatch, OutcomeCounts};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
 pub use slot_bindings::{SlotBindings, SymbolTexts};

@@ -438,8 +438,9 @@ impl TransactionPipeline {
             self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
         }
         let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
-            let instruction = &rule_set.rules.get(place)?.rule.instruction;
-            Some((instruction.record.id, &instruction.entry, outcome.clone()))
+            let rule = &rule_set.rules.get(place)?.rule;
+            rule.outcomes.count(outcome);
+            Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
         });
         let now = self.deps.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)

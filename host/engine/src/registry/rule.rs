@@ -1,9 +1,11 @@
 //! One instruction with a bound module.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_compiler::{CheckedRule, Position, position};
 use tollgate_history::History;
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::instruction::Instruction;
 
 use crate::registry::{BindError, BoundModule, Mismatch, Mismatches};
@@ -36,6 +38,33 @@ pub struct BoundRule {
     pub checked: Option<Arc<CheckedRule>>,
     /// Mismatch counts of its tests.
     pub mismatches: Arc<Mismatches>,
+    /// Transactions that it matched, and on which it failed, since it came into force or the service started.
+    pub outcomes: Arc<OutcomeCounts>,
+}
+
+/// Counts of the outcomes of a rule.
+#[derive(Debug, Default)]
+pub struct OutcomeCounts {
+    n_matched: AtomicU64,
+    n_failed: AtomicU64,
+}
+
+impl OutcomeCounts {
+    /// Counts one outcome.
+    pub fn count(&self, outcome: &RuleOutcome) {
+        match outcome {
+            RuleOutcome::NotMatched => return,
+            RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) => &self.n_matched,
+            RuleOutcome::Failed(_) => &self.n_failed,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the numbers of matches and of failures.
+    #[must_use]
+    pub fn counted(&self) -> (u64, u64) {
+        (self.n_matched.load(Ordering::Relaxed), self.n_failed.load(Ordering::Relaxed))
+    }
 }
 
 impl BoundRule {
@@ -49,7 +78,7 @@ impl BoundRule {
         history: &History,
     ) -> Result<Self, BindError> {
         let bound = Arc::new(BoundModule::bind(module, history)?);
-        Ok(Self { instruction, bound, checked: None, mismatches: Arc::default() })
+        Ok(Self { instruction, bound, checked: None, mismatches: Arc::default(), outcomes: Arc::default() })
     }
 
     /// Sets the checked rule. The compiler must produce exactly the bytes of this module from it.

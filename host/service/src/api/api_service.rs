@@ -3,6 +3,7 @@
 //! They are one function around the router because a router clones each of its layers for every request.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::HttpBody as _;
@@ -11,7 +12,8 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tower::Service as _;
 
-use super::{ApiState, finish, guard, routes};
+use super::{ApiState, finish, guard, health, routes};
+use crate::telemetry::metrics::RequestKind;
 
 /// The HTTP service. Cheap to clone; it is cloned for every request.
 #[derive(Debug, Clone)]
@@ -35,10 +37,13 @@ impl ApiService {
 
     /// Answers a request, even if its handler panics.
     pub(super) async fn answer(mut self, request: Request) -> Response {
+        let (began, kind) = (Instant::now(), kind_of(&request));
         let has_body = !request.body().is_end_stream();
         // State that was in use during a panic is never used again.
         let answer = AssertUnwindSafe(self.pass(request)).catch_unwind().await;
-        finish::finish(&self.state.metrics, has_body, answer.unwrap_or_else(finish::panicked))
+        let answer = finish::finish(&self.state.metrics, has_body, answer.unwrap_or_else(finish::panicked));
+        self.state.metrics.answered(kind, began.elapsed());
+        answer
     }
 
     async fn pass(&mut self, request: Request) -> Response {
@@ -46,5 +51,15 @@ impl ApiService {
             Ok(request) => self.routes.call(request).await.into_response(),
             Err(refusal) => refusal.into_response(),
         }
+    }
+}
+
+fn kind_of(request: &Request) -> RequestKind {
+    match request.uri().path() {
+        "/inject" => RequestKind::Inject,
+        "/ledgerwebhook" | "/blnkwebhook" => RequestKind::Event,
+        path if health::PATHS.contains(&path) => RequestKind::Health,
+        _ if guard::changes_state(request.method()) => RequestKind::Change,
+        _ => RequestKind::Read,
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! There is one file per group. A method is named after an event and is called by the module in which the event
 //! happens. Labels contain only fixed words (verdicts, kinds, codes), never ids or texts from input, so the number of
-//! metric series is fixed. The one exception names tests of rules, and is bounded (`incomparable`).
+//! metric series is fixed. The one exception names rules in force and their tests, and is bounded (`rules_in_force`).
 
 mod build;
 mod commits;
 mod connections;
 mod git;
 mod history;
-mod incomparable;
 mod ledger;
 mod links;
 mod log;
@@ -18,6 +17,7 @@ mod process;
 mod readiness;
 mod requests;
 mod rules;
+mod rules_in_force;
 mod snapshots;
 mod transactions;
 
@@ -38,17 +38,18 @@ use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
-use incomparable::IncomparableMetrics;
 use ledger::LedgerMetrics;
 use links::LinkMetrics;
 use readiness::ReadinessMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
+use rules_in_force::RuleInForceMetrics;
 use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
 pub(crate) use connections::OpenConnection;
 pub(crate) use history::HistorySize;
+pub(crate) use requests::RequestKind;
 pub(crate) use rules::RuleSetFigures;
 pub(crate) use transactions::InFlight;
 
@@ -69,7 +70,7 @@ pub struct Metrics {
     commits: CommitMetrics,
     git: GitMetrics,
     history: HistoryMetrics,
-    incomparable: IncomparableMetrics,
+    rules_in_force: RuleInForceMetrics,
     links: LinkMetrics,
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
@@ -101,7 +102,7 @@ impl Metrics {
             commits: CommitMetrics::register(&mut registry),
             git: GitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
-            incomparable: IncomparableMetrics::register(&mut registry),
+            rules_in_force: RuleInForceMetrics::register(&mut registry),
             links: LinkMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(&mut registry),
@@ -147,6 +148,11 @@ impl Metrics {
     /// Counts an acknowledged ledger event that is not about a transaction.
     pub fn event_ignored(&self) {
         self.requests.event_ignored();
+    }
+
+    /// Records the time to the response of a request.
+    pub fn answered(&self, kind: RequestKind, time: Duration) {
+        self.requests.answered(kind, time);
     }
 
     /// Counts a failure of a rule.
@@ -296,7 +302,7 @@ impl Metrics {
 
     /// Registers a function that returns the rules in force; see [`Metrics::watch_history`].
     pub fn watch_rules(&self, rules: impl Fn() -> Arc<RuleSet> + Send + Sync + 'static) {
-        self.incomparable.watch(rules);
+        self.rules_in_force.watch(rules);
     }
 
     /// Encodes the current values.

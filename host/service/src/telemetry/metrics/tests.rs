@@ -25,6 +25,19 @@ fn a_service_at_rest_shows_its_counters_at_zero() {
 }
 
 #[test]
+fn the_time_of_a_request_is_kept_under_its_kind() {
+    let metrics = Metrics::new();
+    metrics.answered(RequestKind::Event, Duration::from_millis(1));
+    metrics.answered(RequestKind::Health, Duration::from_millis(1));
+    for (kind, n_requests) in [("inject", 0), ("event", 1), ("change", 0), ("read", 0), ("health", 1)] {
+        check(
+            &metrics,
+            &format!("tollgate_http_request_duration_seconds_count{{kind=\"{kind}\"}} {n_requests}"),
+        );
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_process_has_the_names_that_every_scraper_knows() {
     let page = Metrics::new().encode().unwrap();
