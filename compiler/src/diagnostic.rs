@@ -14,7 +14,8 @@ use crate::span::Position;
 
 pub(crate) use findings::{DiagnosticBuilder, Diagnostics};
 pub(crate) use quote::{is_forbidden, quote};
-pub use spelling::nearest;
+pub(crate) use spelling::nearest;
+pub use spelling::nearest_within;
 
 /// Most errors shown per script, and most warnings.
 pub const DIAGNOSTICS_MAX: usize = 50;

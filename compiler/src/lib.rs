@@ -30,7 +30,7 @@ use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
 
 pub use checked::CheckedRule;
 pub use codes::{Code, Severity};
-pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, headline, nearest};
+pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, headline, nearest_within};
 pub use render::render;
 pub use span::{Position, position};
 pub use stated_time::StatedTime;

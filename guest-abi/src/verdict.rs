@@ -23,7 +23,8 @@ pub enum Verdict {
     Block,
 }
 
-/// The verdict on a transaction, and the severity of the verdicts of rules: `block = deny > review > alert > approve = allow`.
+/// The verdict on a transaction, mildest first. It is also the severity of the verdict of a rule: `allow` counts as
+/// `approve`, and `deny` as `block`.
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = FinalVerdict, rename_all = "lowercase"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

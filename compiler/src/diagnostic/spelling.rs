@@ -4,13 +4,21 @@
 const WORD_CHARS_MAX: usize = 40;
 
 /// Returns the candidate closest to `word`: equal except for case, or at most a few letters different.
+pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    nearest_within(word, word.chars().count() / 3, candidates)
+}
+
+/// Returns the candidate closest to `word`, with at most `distance_max` letters different; case does not count.
 #[must_use]
-pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest_within<'c>(
+    word: &str,
+    distance_max: usize,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(WORD_CHARS_MAX + 1).collect();
     if word.len() > WORD_CHARS_MAX {
         return None;
     }
-    let distance_max = word.len() / 3;
     candidates
         .into_iter()
         .map(|candidate| (distance(&word, candidate), candidate))

@@ -61,7 +61,7 @@ impl Chart {
             .margin(8)
             .x_label_area_size(40)
             .y_label_area_size(56)
-            .build_cartesian_2d(x, y.clone().log_scale())?;
+            .build_cartesian_2d(x, y.clone().log_scale().with_key_points(decades(&y)))?;
         if let Some((from, to)) = self.shaded {
             chart.draw_series([Rectangle::new([(from, y.start), (to, y.end)], SHADE.filled())])?;
         }
@@ -86,6 +86,12 @@ impl Chart {
         let high = points().map(|(_, y)| y.log10().ceil()).fold(low + 1.0, f64::max);
         (0.0..far, 10_f64.powf(low)..10_f64.powf(high))
     }
+}
+
+fn decades(y: &Range<f64>) -> Vec<f64> {
+    std::iter::successors(Some(y.start), |value| Some(value * 10.0))
+        .take_while(|value| *value < y.end * 2.0)
+        .collect()
 }
 
 impl Line {
@@ -144,6 +150,8 @@ mod tests {
             check(&text);
             assert_eq!(text.matches("&lt;line&gt;").count(), 2, "{text}");
         }
+        let n_drawn = |points| svg(&[chart(points)]).unwrap().matches("<polyline").count();
+        assert!(n_drawn(vec![(1.0, 1.0), (2.0, 5.0)]) > n_drawn(vec![]));
         check(&svg(&[]).unwrap());
     }
 
@@ -152,5 +160,6 @@ mod tests {
         let ranges = |points: &[(f64, f64)]| chart(points.to_vec()).ranges();
         assert_eq!(ranges(&[(1.0, 0.5), (10.0, 50.0), (20.0, -1.0)]), (0.0..10.0, 0.1..100.0));
         assert_eq!(ranges(&[]), (0.0..1.0, 1.0..10.0));
+        assert_eq!(decades(&(0.1..100.0)), [0.1, 1.0, 10.0, 100.0]);
     }
 }

@@ -180,7 +180,7 @@ mod tests {
     fn alert(verdict: Verdict, score: f64, threshold: f64) -> Option<Alert> {
         let body =
             br#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "source": "s", "reference": "r",
-            "created_at": "2026-01-02T03:04:05Z", "meta_data": {"n": 1.0}}"#;
+            "created_at": "2026-01-02T03:04:05Z", "meta_data": {"n": 1.10}}"#;
         let (transaction, _) = Transaction::parse(body, DateTime::UNIX_EPOCH).unwrap();
         let entry = RuleEntry { name: "rule".into(), description: None, verdict, score, reason: "so".into() };
         let outcomes = [(InstructionId(7), &entry, RuleOutcome::Matched)].into_iter();
@@ -216,7 +216,7 @@ mod tests {
                 r#"{"type":"anomaly","transaction_id":"t","verdict":"block","score":0.7,"risk_level":"high","#,
                 r#""reason":"so","triggered_rules":[{"instruction_id":7,"name":"rule","verdict":"deny","#,
                 r#""score":0.7,"reason":"so"}],"amount":1.10,"currency":"EUR","source":"s","reference":"r","#,
-                r#""created_at":"2026-01-02T03:04:05Z","meta_data":{"n":1.0},"#,
+                r#""created_at":"2026-01-02T03:04:05Z","meta_data":{"n":1.10},"#,
                 r#""timestamp":"1970-01-01T00:00:00.000000Z"}"#
             )
         );

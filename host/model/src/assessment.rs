@@ -12,10 +12,10 @@ use crate::instruction::InstructionId;
 /// The result for one transaction, returned and stored by the service. It never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Assessment {
-    /// Transaction that was assessed.
+    /// Id of the transaction; generated if none was sent.
     #[schema(example = "txn_1")]
     pub transaction_id: String,
-    /// `approve`, `alert`, `review` or `block`.
+    /// Most severe verdict of the matched rules; at least `review` if a rule failed.
     #[schema(value_type = VerdictSeverity)]
     pub verdict: Verdict,
     /// Highest score of the matched rules; 0 if none matched.

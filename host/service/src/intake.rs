@@ -145,7 +145,7 @@ pub enum IntakeError {
     CompilerUnavailable(String),
     /// An instruction in force has this name.
     #[error(
-        "`{name}` is the name of instruction {holder}, from {source_of_holder}; remove that or choose another name"
+        "the name `{name}` is taken by instruction {holder}, from {source_of_holder}; remove that instruction or choose another name"
     )]
     NameTaken {
         /// The name.

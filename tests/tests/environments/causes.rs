@@ -34,7 +34,7 @@ fn variables_that_are_not_heeded_or_lead_nowhere_are_told() {
         "SERVICE_PROT",
         "1",
         misspelt,
-        &format!("warning  settings: {misspelt}: not a setting"),
+        &format!("warning  variables: {misspelt}: not a setting"),
     );
     let missing = "SSL_CERT_FILE names /nowhere.pem, which does not exist";
     check_environment("SSL_CERT_FILE", "/nowhere.pem", missing, &format!("warning  authorities: {missing}"));

@@ -1,7 +1,7 @@
 //! Numbers and texts as bytes; small numbers take few bytes.
 //!
 //! Reading trusts nothing: every length is checked against the bytes that remain, and `None` means invalid bytes. A
-//! serialisation crate could not read the files of earlier versions, and would not make these checks.
+//! serialisation crate could not read the files of earlier versions.
 
 /// Bits of a number per byte; the highest bit of a byte means that another follows.
 const BITS: u32 = 7;

@@ -122,8 +122,8 @@ impl PeerAddress {
     }
 }
 
-/// Parses an absolute address. The parser of browsers also takes `https:host`, `https:///host`, backslashes and line
-/// breaks; an operator who writes those made a mistake.
+/// Parses an absolute URL. The URL standard also accepts `https:host`, `https:///host`, backslashes and line breaks. In a
+/// setting these are mistakes, and are refused.
 fn parse(text: &str) -> Option<Url> {
     let (scheme, rest) = text.split_once("://")?;
     let is_odd = |character: char| character.is_control() || character.is_whitespace() || character == '\\';

@@ -20,7 +20,7 @@ const USUAL_BYTES: usize = 512;
 
 impl Transaction {
     /// Returns the JSON object for callers: all present named fields including defaults, then the unnamed ones. An
-    /// unnamed field with a name of `RESERVED` is omitted, because the evaluation uses that name.
+    /// unnamed field with a reserved name is omitted, because the evaluation uses that name.
     #[must_use]
     pub fn to_wire(&self) -> String {
         self.written(self.timestamp.as_str(), |name| !RESERVED.contains(&name))

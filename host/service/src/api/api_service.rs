@@ -63,3 +63,22 @@ fn kind_of(request: &Request) -> RequestKind {
         _ => RequestKind::Read,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_one_kind_take_comparable_times() {
+        for (method, path, kind) in [
+            ("POST", "/inject", RequestKind::Inject),
+            ("POST", "/blnkwebhook", RequestKind::Event),
+            ("PUT", "/lists/a", RequestKind::Change),
+            ("GET", "/lists/a", RequestKind::Read),
+            ("GET", "/healthz", RequestKind::Health),
+        ] {
+            let request = Request::builder().method(method).uri(path).body(axum::body::Body::empty());
+            assert_eq!(kind_of(&request.unwrap()), kind, "{method} {path}");
+        }
+    }
+}

@@ -146,7 +146,7 @@ catalogue! {
         "Ask for a verdict with `POST /inject` first.";
     /// An instruction in force has this name; nothing is saved.
     NameTaken: CONFLICT, "name_taken",
-        "Choose another name for the rule, or remove the other instruction first.";
+        "Choose another name for the rule, or remove the instruction that the message names.";
     /// The maximum number of rules is in force; nothing is saved.
     TooManyRules: CONFLICT, "too_many_rules",
         "Remove instructions that are no longer needed.";

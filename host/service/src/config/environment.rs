@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-use tollgate_compiler::nearest;
+use tollgate_compiler::nearest_within;
 
 use crate::config::{ConfigError, SECTIONS};
 
@@ -39,6 +39,9 @@ pub(crate) fn process_environment(name: &'static str) -> Result<Option<String>, 
 /// Prefixes of the settings of this program.
 const PREFIXES: [&str; 5] = ["ALERT_", "LEDGER_", "SERVICE_", "TUNNEL_", "WATCH_"];
 
+/// Different letters up to which a name is taken for a misspelt setting.
+const TYPING_ERRORS_MAX: usize = 2;
+
 /// Parts of the variables by which Kubernetes tells a container of each Service, such as `LEDGER_SERVICE_HOST`.
 const KUBERNETES: [&str; 3] = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"];
 
@@ -50,7 +53,7 @@ pub(crate) fn unknown_settings() -> Vec<String> {
         SECTIONS.iter().flat_map(|(_, section)| *section).map(|known| known.name).collect();
     let set = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let unknown = set.filter(|(name, value)| is_like_a_setting(name, value) && !known.contains(&&**name));
-    let described = |name: &str| match nearest(name, known.iter().copied()) {
+    let described = |name: &str| match nearest_within(name, TYPING_ERRORS_MAX, known.iter().copied()) {
         Some(setting) => format!("`{name}` (did you mean `{setting}`?)"),
         None => format!("`{name}`"),
     };

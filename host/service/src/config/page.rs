@@ -9,7 +9,8 @@ const HEAD: &str = "\
 # Configuration
 
 Settings come from the environment, or from a file `.env` in the working directory. A value that cannot be used stops the
-start with a message that names the setting. `tollgate --help` prints the same table, and `tollgate doctor` checks the settings.
+start with a message that names the setting. `tollgate --help` prints the same table, and `tollgate doctor` checks the settings. A
+variable that begins like a setting but is none has no effect; the log and `tollgate doctor` warn of it.
 
 This page is generated from the settings of the program.
 ";

@@ -2,7 +2,7 @@
 //!
 //! There is one file per group. A method is named after an event and is called by the module in which the event
 //! happens. Labels contain only fixed words (verdicts, kinds, codes), never ids or texts from input, so the number of
-//! metric series is fixed. The one exception names rules in force and their tests, and is bounded (`rules_in_force`).
+//! metric series is fixed. The exceptions concern rules in force, and are bounded (`rules_in_force`): ids of instructions, and tests.
 
 mod build;
 mod commits;

@@ -13,7 +13,7 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
 /// Maximum number of dead letters in a response.
-const LETTERS_MAX: usize = 1000;
+const LETTERS_MAX: usize = 100;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
 
@@ -24,7 +24,7 @@ pub(in crate::api) struct DeadLetters {
     count: u64,
     /// Number of alerts still being delivered.
     pending: u64,
-    /// The oldest dead letters, at most 1,000.
+    /// The oldest dead letters, at most 100.
     dead_letters: Vec<DeadLetterView>,
 }
 

@@ -6,8 +6,9 @@
 //!  (nothing received yet)                          └─ limit ─▶ Late (408) ─▶ Answer
 //! ```
 //!
-//! A response that the client does not read has a separate limit, independent of this state. `tokio-io-timeout` starts
-//! again at every byte, and hyper limits the time of a head alone; neither ends a connection that trickles.
+//! A response that the client does not read has a separate limit, independent of this state. `tokio-io-timeout` restarts
+//! its timer at every byte, and hyper limits the time of the head only. Neither limits the total time of a client that
+//! sends one byte at a time.
 
 use std::time::Duration;
 

@@ -58,7 +58,7 @@ pub(in crate::api) struct StoredEvaluation<'a> {
     #[serde(borrow)]
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 1)]
     score: &'a RawValue,
-    /// Reasons of the rules that matched, most severe rule first.
+    /// Reasons of the rules that matched, most severe rule first, then a note for each failed rule.
     #[serde(borrow)]
     #[schema(value_type = Option<String>)]
     reason: &'a RawValue,

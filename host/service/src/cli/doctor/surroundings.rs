@@ -100,7 +100,7 @@ fn rule_files(settings: &Settings, report: &mut DoctorReport) {
 fn environment(report: &mut DoctorReport) {
     let unknown = unknown_settings();
     if !unknown.is_empty() {
-        report.warn("settings", &format!("{}: not a setting, without effect", unknown.join(", ")));
+        report.warn("variables", &format!("{}: not a setting, without effect", unknown.join(", ")));
     }
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {

@@ -1,4 +1,4 @@
-//! Processor time, memory and files of this process, under the names that client libraries of Prometheus use.
+//! CPU time, memory and files of this process, under the names that client libraries of Prometheus use.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,10 +52,11 @@ impl Collector for ProcessMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Ok(usage) = ProcessUsage::read() else { return Ok(()) };
         let cpu = ConstCounter::new(usage.cpu_seconds);
-        let (name, help) = ("process_cpu_seconds", "Processor time of the service, user and system");
+        let (name, help) = ("process_cpu_seconds", "CPU time of the service, user and system");
         cpu.encode(encoder.encode_descriptor(name, help, None, cpu.metric_type())?)?;
         let started = ConstGauge::new(self.started);
-        let (name, help) = ("process_start_time_seconds", "Start of the service, since 1970 UTC");
+        let (name, help) =
+            ("process_start_time_seconds", "Start time of the service, in seconds since 1970 UTC");
         started.encode(encoder.encode_descriptor(name, help, None, started.metric_type())?)?;
         for (name, help, value) in [
             ("process_resident_memory_bytes", "Resident memory of the service", usage.resident_bytes),

@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 use tollgate_engine::registry::{BoundRule, RuleSet};
 
-/// Maximum number of metric series of incomparable values.
+/// Maximum number of metric series of incomparable values, and of rules with series of outcomes.
 const SERIES_MAX: usize = 1_000;
 
 type RuleSetReader = Box<dyn Fn() -> Arc<RuleSet> + Send + Sync>;
@@ -44,13 +44,14 @@ impl Collector for RuleInForceMetrics {
 }
 
 fn encode_outcomes(rule_set: &RuleSet, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Transactions that a rule matched, and on which it failed, since it came into force or the service started";
+    let help = "Transactions that a rule matched, or on which it failed, by outcome, since the rule came into force or the service started";
     let mut family = encoder.encode_descriptor("rule_outcomes", help, None, MetricType::Counter)?;
-    for BoundRule { instruction, outcomes, .. } in rule_set.rules.iter().map(|in_force| &*in_force.rule) {
+    let rules = rule_set.rules.iter().map(|in_force| &*in_force.rule);
+    for BoundRule { instruction, outcomes, .. } in rules.take(SERIES_MAX) {
         let (n_matched, n_failed) = outcomes.counted();
-        let (id, name) = (instruction.record.id.to_string(), &*instruction.record.name);
+        let id = instruction.record.id.to_string();
         for (outcome, count) in [("matched", n_matched), ("failed", n_failed)] {
-            let labels = [("instruction", &*id), ("rule", name), ("outcome", outcome)];
+            let labels = [("instruction", &*id), ("outcome", outcome)];
             ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
         }
     }
