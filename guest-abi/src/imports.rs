@@ -29,10 +29,11 @@ pub struct Import {
     pub names: &'static [&'static str],
     /// Result type, if any.
     pub result: Option<ValueType>,
-    /// Fuel charged per call to modules with loops, in addition to the calling instruction. Calls that read texts or
-    /// arrays cost more, by [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) and
-    /// [`FUEL_PER_SEARCHED_BYTE`](crate::limits::FUEL_PER_SEARCHED_BYTE).
+    /// Fuel charged per call, in addition to the calling instruction. What the call reads costs more, see
+    /// [`prices`](crate::prices).
     pub fuel: u64,
+    /// Fuel charged per call before [`Semantics::V4`](crate::Semantics::V4), to modules with loops alone.
+    pub fuel_before_v4: u64,
     /// One-sentence description for those bindings. [`Call`] documents the details.
     pub about: &'static str,
 }
@@ -101,55 +102,55 @@ const fn row(
     params: &'static [ValueType],
     names: &'static [&'static str],
     result: Option<ValueType>,
-    fuel: u64,
+    (fuel, fuel_before_v4): (u64, u64),
     about: &'static str,
 ) -> Import {
     assert!(params.len() == names.len(), "one name per argument");
-    Import { name, params, names, result, fuel, about }
+    Import { name, params, names, result, fuel, fuel_before_v4, about }
 }
 
 /// Every import, in the order of [`Call`].
 #[rustfmt::skip]
 pub const IMPORTS: [Import; 20] = [
-    row("number", &[I32], &["field"], Some(F64), 50,
+    row("number", &[I32], &["field"], Some(F64), (50, 50),
         "the field as a number; NaN when it is missing or not a plain decimal number"),
-    row("symbol", &[I32], &["field"], Some(I32), 50,
+    row("symbol", &[I32], &["field"], Some(I32), (50, 50),
         "the index of the manifest's text that equals the field exactly; -1 when there is none"),
-    row("kind", &[I32], &["field"], Some(I32), 50,
+    row("kind", &[I32], &["field"], Some(I32), (50, 50),
         "the kind of the field's value"),
-    row("relate", &[I32, I32], &["field", "other"], Some(I32), 200,
+    row("relate", &[I32, I32], &["field", "other"], Some(I32), (200, 200),
         "the relations that hold between two fields, as bits; 0 when either is missing"),
-    row("relate_text", &[I32, I32], &["field", "text"], Some(I32), 200,
+    row("relate_text", &[I32, I32], &["field", "text"], Some(I32), (200, 200),
         "the relations that hold between a field and a text of the manifest, as bits"),
-    row("member", &[I32, I32], &["field", "list"], Some(I32), 500,
+    row("member", &[I32, I32], &["field", "list"], Some(I32), (300, 500),
         "whether the field is in the list: one of the tests"),
-    row("member_number", &[F64, I32], &["number", "list"], Some(I32), 500,
+    row("member_number", &[F64, I32], &["number", "list"], Some(I32), (300, 500),
         "whether a computed number is in the list: one of the tests"),
-    row("member_text", &[I32, I32], &["text", "list"], Some(I32), 500,
+    row("member_text", &[I32, I32], &["text", "list"], Some(I32), (300, 500),
         "whether a text of the manifest is in the list: one of the tests"),
-    row("matches", &[I32, I32], &["field", "pattern"], Some(I32), 500,
+    row("matches", &[I32, I32], &["field", "pattern"], Some(I32), (300, 500),
         "whether the pattern is found in the field: one of the tests"),
-    row("matches_number", &[F64, I32], &["number", "pattern"], Some(I32), 500,
+    row("matches_number", &[F64, I32], &["number", "pattern"], Some(I32), (300, 500),
         "whether the pattern is found in the plain decimal text of a number: one of the tests"),
-    row("aggregate", &[I32], &["aggregate"], Some(F64), 10_000,
+    row("aggregate", &[I32], &["aggregate"], Some(F64), (1_500, 10_000),
         "the value of an aggregate over the history; never NaN"),
-    row("previous", &[I32], &["previous"], Some(I32), 10_000,
+    row("previous", &[I32], &["previous"], Some(I32), (1_500, 10_000),
         "1 when a past transaction matches, else 0"),
-    row("time_part", &[I32], &["time"], Some(F64), 200,
+    row("time_part", &[I32], &["time"], Some(F64), (200, 200),
         "that part of the date-time; NaN when it is missing or not a date-time"),
-    row("text", &[I32, I32, I32], &["field", "pointer", "capacity"], Some(I32), 50,
+    row("text", &[I32, I32, I32], &["field", "pointer", "capacity"], Some(I32), (50, 50),
         "the length of the field's text in bytes, -1 when it is not a text; writes as many whole characters as fit, in UTF-8"),
-    row("set_score", &[I32, F64], &["rule", "score"], None, 50,
+    row("set_score", &[I32, F64], &["rule", "score"], None, (50, 50),
         "the score of this match, clamped to 0 to 1; a NaN or an infinity ends the evaluation"),
-    row("set_reason", &[I32, I32, I32], &["rule", "pointer", "length"], None, 50,
+    row("set_reason", &[I32, I32, I32], &["rule", "pointer", "length"], None, (50, 50),
         "the reason of this match: UTF-8, at most REASON_BYTES_MAX bytes"),
-    row("comparable", &[I32], &["field"], Some(F64), 50,
+    row("comparable", &[I32], &["field"], Some(F64), (50, 50),
         "the field as a double that compares exactly with the double of every number of at most 15 significant digits"),
-    row("comparable_aggregate", &[I32], &["aggregate"], Some(F64), 10_000,
+    row("comparable_aggregate", &[I32], &["aggregate"], Some(F64), (1_500, 10_000),
         "the value of an aggregate as such a double; never NaN"),
-    row("relate_operands", &[I32, I32], &["operand", "other"], Some(I32), 200,
+    row("relate_operands", &[I32, I32], &["operand", "other"], Some(I32), (200, 200),
         "the relations that hold between two operands, as bits; numbers compare exactly"),
-    row("member_operand", &[I32, I32], &["operand", "list"], Some(I32), 500,
+    row("member_operand", &[I32, I32], &["operand", "list"], Some(I32), (300, 500),
         "whether an operand is in the list: one of the tests"),
 ];
 

@@ -25,6 +25,7 @@ pub mod limits;
 mod manifest;
 mod number;
 mod previous;
+pub mod prices;
 mod semantics;
 mod time;
 mod verdict;

@@ -39,6 +39,12 @@ pub const PATTERNS_MAX: usize = 16;
 pub const MODULE_BYTES_MAX: usize = 64 * 1024;
 /// Fuel of one module on one transaction, unless the policy grants another amount.
 pub const FUEL_PER_RUN: u64 = 1_000_000;
+/// Fuel of all rules of one owner on one transaction, unless the service is configured otherwise.
+pub const FUEL_PER_OWNER: u64 = 5_000_000;
+/// Fuel of all rules of an owner who is not trusted.
+pub const FUEL_PER_UNTRUSTED_OWNER: u64 = 1_000_000;
+/// Mean fuel of all rules of an owner who is not trusted, over the last transactions.
+pub const SUSTAINED_FUEL: u64 = 100_000;
 
 // Limits of modules that this compiler did not produce. Structure is bounded before compilation because compile time
 // does not depend on size alone. The process that compiles a module is bounded as well.
@@ -77,12 +83,13 @@ pub const MEMORY_PAGES_GRANTED_MAX: u64 = 256;
 pub const FUEL_GRANTED_MAX: u64 = 10_000_000;
 /// Most host calls per transaction.
 pub const HOST_CALLS_MAX: u32 = 256;
-/// Fuel for each byte of a text that a host call reads; an array element counts as 16 bytes.
+/// Fuel for each byte of a text that a host call reads, and for each key of the objects on the path to it; an array
+/// element counts as 16 bytes.
 pub const FUEL_PER_TEXT_BYTE: u64 = 1;
-/// Fuel for each byte of a text that a pattern searches.
+/// Fuel for each byte of a text that a pattern searches, before [`Semantics::V4`](crate::Semantics::V4).
 pub const FUEL_PER_SEARCHED_BYTE: u64 = 16;
-/// Fuel for each past transaction that a history lookup examines individually, times the number of filter parts that
-/// are not used to find it. Applies to every module.
+/// Fuel for each past transaction that a history lookup examines individually, before
+/// [`Semantics::V4`](crate::Semantics::V4), times the number of filter parts that are not used to find it.
 pub const FUEL_PER_ROW: u64 = 1;
 /// Most fields, texts, lists and times of a manifest, each.
 pub const NEEDS_MAX: usize = 256;

@@ -16,6 +16,8 @@ pub enum Semantics {
     V2,
     /// As `V2`, and a `status` compares in lower-case ASCII letters.
     V3,
+    /// As `V3`, and a rule pays for the time of everything that the host does for it.
+    V4,
 }
 
 /// A number that identifies no version.
@@ -24,7 +26,7 @@ pub struct UnknownSemantics(pub u32);
 
 impl Semantics {
     /// The version used for newly compiled rules.
-    pub const CURRENT: Self = Self::V3;
+    pub const CURRENT: Self = Self::V4;
 
     /// Returns whether numbers compare exactly.
     #[must_use]
@@ -35,7 +37,23 @@ impl Semantics {
     /// Returns whether a `status` compares without regard to ASCII case.
     #[must_use]
     pub const fn is_caseless_in_status(self) -> bool {
-        matches!(self, Self::V3)
+        matches!(self, Self::V3 | Self::V4)
+    }
+
+    /// Returns whether calls to the host cost what [`prices`](crate::prices) says. Before, a script paid for past
+    /// transactions alone. This depends on the version of the rule set, not of the module.
+    #[must_use]
+    pub const fn has_prices(self) -> bool {
+        matches!(self, Self::V4)
+    }
+
+    /// Returns the first version under which values, comparisons and filters have the same meaning.
+    #[must_use]
+    pub const fn of_values(self) -> Self {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 => self,
+            Self::V4 => Self::V3,
+        }
     }
 
     /// Returns whether this is the first version, which is the default.
@@ -51,6 +69,7 @@ impl Semantics {
             Self::V1 => 1,
             Self::V2 => 2,
             Self::V3 => 3,
+            Self::V4 => 4,
         }
     }
 }
@@ -69,6 +88,7 @@ impl TryFrom<u32> for Semantics {
             1 => Ok(Self::V1),
             2 => Ok(Self::V2),
             3 => Ok(Self::V3),
+            4 => Ok(Self::V4),
             _ => Err(UnknownSemantics(number)),
         }
     }

@@ -8,7 +8,7 @@ use answers::ANSWERS;
 use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
 use tollgate_guest_abi::{
     ABI_VERSION, AggregateFunction, EVALUATE_EXPORT, MANIFEST_SECTION, Manifest, RULES_PER_MODULE_MAX,
-    TimeFunction, Verdict, limits,
+    TimeFunction, Verdict, limits, prices,
 };
 
 const PAGE: &str = include_str!("../../docs/abi.md");
@@ -80,8 +80,17 @@ fn limits_stand_in_it_with_their_values() {
         ("FUEL_GRANTED_MAX", limits::FUEL_GRANTED_MAX),
         ("HOST_CALLS_MAX", limits::HOST_CALLS_MAX.into()),
         ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE),
-        ("FUEL_PER_SEARCHED_BYTE", limits::FUEL_PER_SEARCHED_BYTE),
-        ("FUEL_PER_ROW", limits::FUEL_PER_ROW),
+        ("SEARCHED_BYTE", prices::SEARCHED_BYTE),
+        ("SEARCHED_BYTE_PER_KIB", prices::SEARCHED_BYTE_PER_KIB),
+        ("ROWS", prices::ROWS),
+        ("ROW", prices::ROW),
+        ("ROW_FIELD", prices::ROW_FIELD),
+        ("ROW_TEST", prices::ROW_TEST),
+        ("ROW_TIME", prices::ROW_TIME),
+        ("SEARCH", prices::SEARCH),
+        ("ROW_TEXT_BYTES", prices::ROW_TEXT_BYTES as u64),
+        ("DISTINCT_VALUE", prices::DISTINCT_VALUE),
+        ("EQUAL_KEY", prices::EQUAL_KEY),
         ("NEEDS_MAX", limits::NEEDS_MAX as u64),
         ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),
     ] {

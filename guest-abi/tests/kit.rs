@@ -16,7 +16,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
-use tollgate_guest_abi::limits;
+use tollgate_guest_abi::{limits, prices};
 
 /// Limits that apply while a module runs: name, value, description.
 const RUN_LIMITS: [(&str, u64, &str); 6] = [
@@ -24,8 +24,8 @@ const RUN_LIMITS: [(&str, u64, &str); 6] = [
     ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE, "fuel for each byte of a text that a call reads"),
     (
         "FUEL_PER_SEARCHED_BYTE",
-        limits::FUEL_PER_SEARCHED_BYTE,
-        "fuel for each byte of a text that a pattern is searched in",
+        prices::SEARCHED_BYTE,
+        "fuel for each byte of a text that a pattern with a small automaton is searched in",
     ),
     ("HOST_CALLS_MAX", limits::HOST_CALLS_MAX as u64, "calls to the host on one transaction"),
     ("MEMORY_PAGES_MAX", limits::MEMORY_PAGES_MAX, "memory, in pages of 64 KiB"),

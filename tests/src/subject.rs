@@ -9,4 +9,4 @@ mod live;
 mod rules;
 
 pub use live::{Fared, Fused, Late, Live};
-pub use rules::{bind, bind_within};
+pub use rules::{bind, bind_within, transactions};

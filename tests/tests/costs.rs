@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! The predicted cost of a rule is an upper bound. The fuel that `tollgate check` predicts, plus one per past
-//! transaction that a lookup scans individually, suffices for every rule.
+//! The predicted cost of a rule is an upper bound. The fuel that is predicted from its code, plus the price of the past
+//! transactions that its lookups read, suffices for every rule.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,18 +10,20 @@ use tollgate_bench::corpus;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::evaluation::Evaluator;
-use tollgate_engine::registry::{Lists, RuleSet};
+use tollgate_engine::registry::{Lists, LongestReads, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::Cost;
-use tollgate_guest_abi::limits::FUEL_PER_ROW;
+use tollgate_guest_abi::prices;
 use tollgate_history::History;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_tests::{proof, repository, sample, subject};
 
-/// Maximum number of filter parts, other than those that find a row, in any of these rules.
-const FILTER_PARTS_MAX: u64 = 8;
+/// Maximum price of reading and testing a row in any of these rules.
+const ROW_PRICE_MAX: u64 = 500;
+/// Longest texts and lists of any of these transactions and rules, in bytes.
+const LONGEST: LongestReads = LongestReads { compared: 4_000, searched: 64 };
 
 /// A history, and transactions with their predecessors.
 struct Stage {
@@ -34,6 +36,19 @@ impl Stage {
     fn new(n_transactions: usize) -> Self {
         let stream = (0..n_transactions).map(transaction).collect();
         Self { sandbox: Sandbox::new().unwrap(), history: History::new(), stream }
+    }
+
+    /// Returns the bound of each rule, without what its lookups read.
+    fn bounds(&self, rules: &[CheckedRule]) -> Vec<u64> {
+        self.bounds_for(rules, LONGEST)
+    }
+
+    fn bounds_for(&self, rules: &[CheckedRule], longest: LongestReads) -> Vec<u64> {
+        let bound = rules.iter().enumerate().map(|(number, rule)| {
+            let rule = subject::bind(number, rule, &self.sandbox, &self.history).unwrap();
+            rule.cost_bound().fuel(longest)
+        });
+        bound.collect()
     }
 
     /// Returns for each rule whether its fuel suffices.
@@ -62,11 +77,13 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
     let stage = Stage::new(proof::rounds(40, 400));
     let n_past = u64::try_from(2 * stage.stream.len()).unwrap();
     let costs: Vec<Cost> = rules.iter().map(cost).collect();
+    let bounds = stage.bounds(&rules);
     let predicted: Vec<u64> = costs
         .iter()
-        .map(|cost| {
-            let rows = u64::from(cost.history_lookups) * n_past * FILTER_PARTS_MAX;
-            u64::from(cost.instructions) + rows * FUEL_PER_ROW
+        .zip(&bounds)
+        .map(|(cost, bound)| {
+            let of_lookup = prices::ROWS + n_past * (ROW_PRICE_MAX + prices::DISTINCT_VALUE);
+            bound + u64::from(cost.history_lookups) * of_lookup
         })
         .collect();
     let enough = stage.suffices(&rules, &predicted);
@@ -82,7 +99,8 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
         .filter(|(_, cost)| cost.history_lookups == 0)
         .map(|(rule, _)| rule.clone())
         .collect();
-    let part: Vec<u64> = plain.iter().map(|rule| u64::from(cost(rule).instructions) / 16).collect();
+    let part: Vec<u64> =
+        stage.bounds_for(&plain, LongestReads::default()).iter().map(|bound| bound / 16).collect();
     let n_stopped = stage.suffices(&plain, &part).into_iter().filter(|enough| !enough).count();
     println!(
         "{} rules keep to what is predicted; {n_stopped} of {} not to a sixteenth of it",

@@ -4,6 +4,8 @@
 //! The oracle's comparison (`oracle.rs`) includes fused bodies too, with at most eight rules of a batch, and shows
 //! which result is right. Here bodies are wide: rules of many batches share a body and its lookups.
 
+#[path = "fused/ceilings.rs"]
+mod ceilings;
 #[path = "fused/groups.rs"]
 mod groups;
 #[path = "fused/spared.rs"]

@@ -11,6 +11,7 @@ use tollgate_tests::{Home, Service, audit, repository};
 /// Number of verdicts in each kept store.
 const N_VERDICTS_OF_1: u64 = 48;
 const N_VERDICTS_OF_2: u64 = 36;
+const N_VERDICTS_OF_3: u64 = 24;
 
 /// Returns a home with the kept store of these semantics and its rules.
 fn home(semantics: u32) -> Home {
@@ -141,6 +142,30 @@ fn a_store_of_the_second_semantics_replays_as_it_was_given_and_statuses_are_case
     }
     service.stop();
     assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_2 + 6);
+}
+
+#[test]
+fn a_store_of_the_third_semantics_replays_as_it_was_given_and_searches_are_paid_for_from_then_on() {
+    let home = home(3);
+    let service = Service::start(&home);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_3);
+    let digits = "01".repeat(2_000);
+    for (id, description, failed) in [("d1", format!("{digits}2"), true), ("d2", "0101".to_owned(), false)] {
+        let answer = service.client().inject(&json!({
+            "transaction_id": id, "amount": 1, "currency": "EUR", "reference": id, "source": "acc-0",
+            "created_at": "2026-11-02T12:00:00Z", "description": description,
+        }));
+        let failures = answer.json()["failures"].clone();
+        let found: Vec<(&str, &str)> = failures
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["name"].as_str().unwrap(), one["failure"].as_str().unwrap()))
+            .collect();
+        assert_eq!(found, if failed { vec![("large_pattern", "fuel")] } else { vec![] }, "{id}");
+    }
+    service.stop();
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_3 + 2);
 }
 
 #[test]

@@ -38,8 +38,8 @@ export const TEST_YES: i32 = 2;
 export const FUEL_PER_RUN: i32 = 1000000;
 /** Fuel for each byte of a text that a call reads. */
 export const FUEL_PER_TEXT_BYTE: i32 = 1;
-/** Fuel for each byte of a text that a pattern is searched in. */
-export const FUEL_PER_SEARCHED_BYTE: i32 = 16;
+/** Fuel for each byte of a text that a pattern with a small automaton is searched in. */
+export const FUEL_PER_SEARCHED_BYTE: i32 = 2;
 /** Calls to the host on one transaction. */
 export const HOST_CALLS_MAX: i32 = 256;
 /** Memory, in pages of 64 KiB. */

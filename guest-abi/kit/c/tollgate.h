@@ -35,7 +35,7 @@
 
 #define TOLLGATE_FUEL_PER_RUN 1000000 /* fuel of one call of evaluate */
 #define TOLLGATE_FUEL_PER_TEXT_BYTE 1 /* fuel for each byte of a text that a call reads */
-#define TOLLGATE_FUEL_PER_SEARCHED_BYTE 16 /* fuel for each byte of a text that a pattern is searched in */
+#define TOLLGATE_FUEL_PER_SEARCHED_BYTE 2 /* fuel for each byte of a text that a pattern with a small automaton is searched in */
 #define TOLLGATE_HOST_CALLS_MAX 256 /* calls to the host on one transaction */
 #define TOLLGATE_MEMORY_PAGES_MAX 16 /* memory, in pages of 64 KiB */
 #define TOLLGATE_REASON_BYTES_MAX 1024 /* longest reason, in bytes */

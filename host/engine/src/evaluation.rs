@@ -2,28 +2,32 @@
 //!
 //! An [`Evaluator`] belongs to one thread and keeps warm instances of the last rule set. A failing rule does not affect
 //! the others; its failure is a [`RuleOutcome`] too. If a fused body fails, its rules judge that transaction with their
-//! own modules. A body is skipped if its selector rules out a match.
+//! own modules. A body is skipped if its selector rules out a match. The rules of each owner share a ceiling.
 
 mod answers;
 mod breakers;
 mod facts;
+mod lookup_costs;
 mod mismatches;
 mod outcomes;
+mod owner_run;
 mod pool;
 mod searches;
+mod sustained_costs;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use tollgate_model::assessment::{RuleFailure, RuleOutcome, RuleStatement};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::registry::RuleSet;
-use crate::sandbox::{ModuleAnswer, Runner, Sandbox, SandboxError};
-use facts::{Facts, ModuleIndex};
+use crate::sandbox::{Runner, Sandbox, SandboxError};
+use facts::Facts;
+use owner_run::OwnerRun;
 
-pub use breakers::{Breakers, FailingRule};
+pub use breakers::{Breakers, FailingRule, RuleFault};
 pub use outcomes::RuleOutcomes;
 pub use pool::{Evaluated, EvaluationJob, EvaluatorPool};
 
@@ -34,6 +38,16 @@ pub struct Evaluator {
     loaded: Option<WarmInstances>,
     n_bodies_failed: usize,
     n_bodies_spared: usize,
+    costs: Vec<(usize, OwnerCost)>,
+}
+
+/// What the rules of one owner cost on a transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnerCost {
+    /// All rules, in fuel; a bound where it is small.
+    pub fuel: u64,
+    /// Rules that are not cheap, by index in the set, with their fuel.
+    pub costly: Vec<(u32, u64)>,
 }
 
 #[derive(Debug)]
@@ -46,7 +60,7 @@ impl Evaluator {
     /// Creates an evaluator without a loaded rule set.
     #[must_use]
     pub const fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, loaded: None, n_bodies_failed: 0, n_bodies_spared: 0 }
+        Self { sandbox, loaded: None, n_bodies_failed: 0, n_bodies_spared: 0, costs: Vec::new() }
     }
 
     /// Returns the outcome of every rule of the set. History queries see transactions accepted before `as_of`.
@@ -96,6 +110,13 @@ impl Evaluator {
         self.n_bodies_spared
     }
 
+    /// What the rules of each owner cost on the last transaction, by index of the owner; only of owners whose mean cost
+    /// is limited.
+    #[must_use]
+    pub fn costs(&self) -> &[(usize, OwnerCost)] {
+        &self.costs
+    }
+
     fn run_all(
         &mut self,
         rule_set: &Arc<RuleSet>,
@@ -104,31 +125,21 @@ impl Evaluator {
         outcomes: &mut RuleOutcomes,
     ) -> Result<(), SandboxError> {
         (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
+        self.costs.clear();
+        let (mut n_failed, mut n_spared, mut costs) = (0, 0, std::mem::take(&mut self.costs));
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
-        let (mut n_failed, mut n_spared) = (0, 0);
-        for (number, in_force) in rule_set.bodies.iter().enumerate() {
-            let facts = runner.host()?;
-            if facts.rule_out(&in_force.selector).unwrap_or(false) {
-                n_spared += 1;
-                continue;
-            }
-            facts.turn_to(ModuleIndex::Body(number));
-            match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
-                Ok(ModuleAnswer { bits, .. }) => {
-                    outcomes.note_matches(bits & in_force.counted, &in_force.places);
-                }
-                Err(failure) => {
-                    n_failed += 1;
-                    tracing::debug!(
-                        failure = failure.as_str(),
-                        "a fused body failed; its rules are run one by one"
-                    );
-                    run_each(runner, rule_set, &in_force.places, outcomes)?;
-                }
+        for (number, owner) in rule_set.owners.iter().enumerate() {
+            let (n_bodies_failed, n_bodies_spared) = (0, 0);
+            let mut run =
+                OwnerRun { runner, rule_set, number, owner, outcomes, n_bodies_failed, n_bodies_spared };
+            let cost = run.judge()?;
+            n_failed += run.n_bodies_failed;
+            n_spared += run.n_bodies_spared;
+            if owner.owner.sustained_fuel.is_some() {
+                costs.push((number, cost));
             }
         }
-        run_each(runner, rule_set, &rule_set.alone, outcomes)?;
         for &place in &rule_set.lacking {
             outcomes.note(place, RuleOutcome::Failed(RuleFailure::List));
         }
@@ -138,7 +149,7 @@ impl Evaluator {
             mismatches::count(facts, rule_set, &suspects);
         }
         facts.end();
-        (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
+        (self.n_bodies_failed, self.n_bodies_spared, self.costs) = (n_failed, n_spared, costs);
         outcomes.finish();
         Ok(())
     }
@@ -163,39 +174,6 @@ impl WarmInstances {
         let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), n_modules)?;
         Ok(Self { rule_set: Arc::clone(rule_set), runner })
     }
-}
-
-/// Runs the rules at these indices with their own modules.
-fn run_each(
-    runner: &mut Runner<Facts>,
-    rule_set: &RuleSet,
-    places: &[u32],
-    outcomes: &mut RuleOutcomes,
-) -> Result<(), SandboxError> {
-    for &number in places {
-        let place = number as usize;
-        let Some(in_force) = rule_set.rules.get(place) else {
-            outcomes.note(number, RuleOutcome::Failed(RuleFailure::Internal));
-            continue;
-        };
-        if !in_force.missing_lists.is_empty() {
-            // Fails without a run; `run_all` notes the failure of every rule with a missing list.
-            continue;
-        }
-        if in_force.is_quarantined {
-            outcomes.note(number, RuleOutcome::Failed(RuleFailure::Quarantined));
-            continue;
-        }
-        runner.host()?.turn_to(ModuleIndex::Rule(place));
-        let outcome = match runner.run(place, &in_force.asker.bound.module) {
-            Ok(ModuleAnswer { bits: 0, .. }) => RuleOutcome::NotMatched,
-            Ok(ModuleAnswer { said, .. }) if said == RuleStatement::default() => RuleOutcome::Matched,
-            Ok(ModuleAnswer { said, .. }) => RuleOutcome::MatchedSaying(Box::new(said)),
-            Err(failure) => RuleOutcome::Failed(failure),
-        };
-        outcomes.note(number, outcome);
-    }
-    Ok(())
 }
 
 fn all_failed(rule_set: &RuleSet) -> RuleOutcomes {

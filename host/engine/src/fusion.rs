@@ -20,20 +20,41 @@ mod similarity;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use tollgate_model::instruction::InstructionId;
+use tollgate_model::instruction::{InstructionId, RuleOwner};
 
 use crate::registry::{BoundRule, FusedBody, FusedMember};
 use crate::sandbox::Sandbox;
 use similarity::SimilarityKey;
 
+pub(crate) use build::FUEL_BESIDE_LOOKUPS;
+
 /// Returns the bodies for these rules. Bodies of the previous set that still fit are reused, so a change to one rule
 /// compiles one body.
 #[must_use]
 pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
-    let fusible = rules.iter().filter(|rule| build::is_fusible(rule));
-    let by_id: BTreeMap<InstructionId, &Arc<BoundRule>> =
-        fusible.map(|rule| (rule.instruction.record.id, rule)).collect();
-    let groups = plan::plan(before, in_order(before, &by_id));
+    let mut by_owner: Vec<(RuleOwner, BTreeMap<InstructionId, &Arc<BoundRule>>)> = Vec::new();
+    for rule in rules.iter().filter(|rule| build::is_fusible(rule)) {
+        let owner = rule.owner();
+        let known = by_owner.iter().position(|(known, _)| *known == owner).unwrap_or_else(|| {
+            by_owner.push((owner, BTreeMap::new()));
+            by_owner.len() - 1
+        });
+        if let Some((_, by_id)) = by_owner.get_mut(known) {
+            by_id.insert(rule.instruction.record.id, rule);
+        }
+    }
+    by_owner.iter().flat_map(|(_, by_id)| bodies_of_owner(sandbox, before, by_id)).collect()
+}
+
+/// The rules of different owners are in different bodies, so no owner's rules affect the bodies of another.
+fn bodies_of_owner(
+    sandbox: &Sandbox,
+    before: &[Arc<FusedBody>],
+    by_id: &BTreeMap<InstructionId, &Arc<BoundRule>>,
+) -> Vec<Arc<FusedBody>> {
+    let is_own = |body: &&Arc<FusedBody>| body.members.iter().any(|member| by_id.contains_key(&member.id));
+    let before: Vec<Arc<FusedBody>> = before.iter().filter(is_own).map(Arc::clone).collect();
+    let groups = plan::plan(&before, in_order(&before, by_id));
     let made = groups.into_iter().flat_map(|group| match group.kept {
         Some(body) => vec![body],
         None => {

@@ -12,18 +12,27 @@ mod file;
 
 use std::path::{Path, PathBuf};
 
+use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_UNTRUSTED_OWNER, SUSTAINED_FUEL};
 use tollgate_guest_abi::{VerdictSeverity, Window};
-use tollgate_model::instruction::InstructionSource;
+use tollgate_model::instruction::{InstructionSource, RuleOwner};
 
 use tollgate_model::instruction::Grant;
 
 pub use denial::{Denial, named_lists};
 
 /// All grants, in the order of the file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Policy {
     /// `None` without a policy: everything is granted.
     grants: Option<Vec<SourceGrant>>,
+    /// The fuel of each owner who is trusted.
+    fuel_per_owner: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { grants: None, fuel_per_owner: FUEL_PER_OWNER }
+    }
 }
 
 /// The grant for rules from one kind of source.
@@ -34,7 +43,17 @@ struct SourceGrant {
     path: String,
     /// The largest number of rules in force under this grant.
     rules_max: Option<u32>,
+    profile: OwnerProfile,
     grant: RuleGrant,
+}
+
+/// How much the rules of an owner may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OwnerProfile {
+    #[default]
+    Trusted,
+    Untrusted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -44,6 +63,26 @@ enum SourceKind {
     Upload,
     File,
     Git,
+}
+
+impl SourceKind {
+    const fn of(source: &InstructionSource) -> Self {
+        match source {
+            InstructionSource::Api => Self::Api,
+            InstructionSource::Upload => Self::Upload,
+            InstructionSource::File { .. } => Self::File,
+            InstructionSource::Git { .. } => Self::Git,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Upload => "upload",
+            Self::File => "file",
+            Self::Git => "git",
+        }
+    }
 }
 
 /// Access rights of one rule.
@@ -101,7 +140,28 @@ impl Policy {
         let text = file::text_of(path)
             .map_err(|source| PolicyError::Unreadable { path: path.to_owned(), source })?;
         let invalid = |reason| PolicyError::Invalid { path: path.to_owned(), reason };
-        file::parse(&text).map(|grants| Self { grants: Some(grants) }).map_err(invalid)
+        file::parse(&text).map(|grants| Self { grants: Some(grants), ..Self::default() }).map_err(invalid)
+    }
+
+    /// Sets the fuel that all rules of an owner who is trusted may use on one transaction.
+    #[must_use]
+    pub fn with_fuel_per_owner(self, fuel_per_owner: u64) -> Self {
+        Self { fuel_per_owner, ..self }
+    }
+
+    /// Returns the owner of the rules from this source: the source itself, or the paths of a grant for authors who are
+    /// not trusted.
+    #[must_use]
+    pub fn owner_of(&self, source: &InstructionSource) -> RuleOwner {
+        let kind = SourceKind::of(source).as_str();
+        match self.grants.iter().flatten().find(|granted| granted.covers(source)) {
+            Some(SourceGrant { profile: OwnerProfile::Untrusted, path, .. }) => RuleOwner {
+                name: if path.is_empty() { kind.into() } else { format!("{kind}:{path}").into() },
+                fuel: FUEL_PER_UNTRUSTED_OWNER.min(self.fuel_per_owner),
+                sustained_fuel: Some(SUSTAINED_FUEL),
+            },
+            _ => RuleOwner { name: kind.into(), fuel: self.fuel_per_owner, sustained_fuel: None },
+        }
     }
 
     /// Returns the grant for rules from this source.
@@ -142,13 +202,7 @@ impl Policy {
 
 impl SourceGrant {
     fn covers(&self, source: &InstructionSource) -> bool {
-        let (kind, path) = match source {
-            InstructionSource::Api => (SourceKind::Api, ""),
-            InstructionSource::Upload => (SourceKind::Upload, ""),
-            InstructionSource::File { path } => (SourceKind::File, path.as_str()),
-            InstructionSource::Git { path, .. } => (SourceKind::Git, path.as_str()),
-        };
-        self.kind == kind && path.starts_with(&self.path)
+        self.kind == SourceKind::of(source) && source.path().unwrap_or_default().starts_with(&self.path)
     }
 }
 

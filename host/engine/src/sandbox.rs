@@ -28,12 +28,12 @@ use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use tollgate_guest_abi::{Cost, Manifest};
 use wasmtime::{Engine, Module};
 
-pub use admission::{AdmissionFinding, AdmissionRefusal};
+pub use admission::{AdmissionFinding, AdmissionRefusal, CallSites};
 pub use artifact::Artifact;
 pub use execution::Execution;
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
-pub use runner::{ModuleAnswer, Runner};
+pub use runner::{CallCharges, ModuleAnswer, RunCost, RunTerms, Runner};
 
 use admission::MEMORY_EXPORT;
 use ticker::EpochTicker;
@@ -62,6 +62,7 @@ pub struct CheckedModule {
     origin: Origin,
     /// Whether the module has state that could survive a call.
     remembers: bool,
+    calls: CallSites,
 }
 
 /// A compiled module that passed every check.
@@ -74,6 +75,7 @@ pub struct AdmittedModule {
     origin: Origin,
     /// Whether the module has state that could survive a call.
     remembers: bool,
+    calls: CallSites,
     /// How much a run may use.
     fuel: u64,
     module: Module,
@@ -141,7 +143,13 @@ impl Sandbox {
         digest: ContentDigest,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
         // A fresh instance per run: no warm instance is made, which would look up the missing function first.
-        let checked = CheckedModule { manifest, digest, origin: Origin::Nobody, remembers: true };
+        let checked = CheckedModule {
+            manifest,
+            digest,
+            origin: Origin::Nobody,
+            remembers: true,
+            calls: CallSites::default(),
+        };
         Ok(checked.compiled(self.module_of(EMPTY_MODULE)?))
     }
 
@@ -163,6 +171,18 @@ impl AdmittedModule {
     #[must_use]
     pub fn within(self, fuel: u64) -> Self {
         Self { fuel: self.fuel.min(fuel), ..self }
+    }
+
+    /// The calls to the host in its code.
+    #[must_use]
+    pub const fn calls(&self) -> CallSites {
+        self.calls
+    }
+
+    /// The fuel of a run.
+    #[must_use]
+    pub const fn fuel(&self) -> u64 {
+        self.fuel
     }
 
     /// The maker of the module, and its limits.
@@ -201,9 +221,9 @@ impl CheckedModule {
 
     /// Combines the checked module with its compiled code.
     fn compiled(self, module: Module) -> AdmittedModule {
-        let Self { manifest, digest, origin, remembers } = self;
+        let Self { manifest, digest, origin, remembers, calls } = self;
         let fuel = origin.grant().map_or(FUEL_PER_RUN, |grant| grant.fuel);
-        AdmittedModule { manifest, digest, origin, remembers, fuel, module }
+        AdmittedModule { manifest, digest, origin, remembers, calls, fuel, module }
     }
 }
 

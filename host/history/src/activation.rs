@@ -66,8 +66,10 @@ impl Activation {
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (mut plan, mut value) =
-            AggregateQuery::plan(spec, semantics, SelectionKind::InSeries, source.zones)?;
+        let selecting =
+            if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
+        let semantics = semantics.of_values();
+        let (mut plan, mut value) = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
         if !self.reserve_room_for(&plan.spec) {
             (plan, value) = AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?;
         }
@@ -92,7 +94,7 @@ impl Activation {
         if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let scope = self.scope(PreviousQuery::plan(spec, semantics, source.zones)?, source)?;
+        let scope = self.scope(PreviousQuery::plan(spec, semantics.of_values(), source.zones)?, source)?;
         let previous = Arc::new(PreviousQuery::new(scope));
         self.previous.retain(|_, known| known.strong_count() > 0);
         self.previous.insert(identity, Arc::downgrade(&previous));

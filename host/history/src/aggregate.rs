@@ -15,23 +15,28 @@
 //! All paths give the same answer. The batch and `of_text` are fast paths that return nothing where they do not apply.
 
 use smallvec::SmallVec;
+use tollgate_guest_abi::prices::{DISTINCT_VALUE, ROW_TEXT_BYTES};
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Semantics};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction};
 
+use crate::distinct::Distinct;
 use crate::exact::{AggregateValue, ExactValue};
 use crate::filter::FilterError;
 use crate::key::OnlyText;
 use crate::key_table::Entries;
-use crate::lookup_budget::{CostedAnswer, LookupBudget};
+use crate::lookup_budget::{
+    CostedAnswer, LookupBudget, LookupDeadline, LookupLimits, RowPrices, SHARES_PER_UNIT,
+};
 use crate::lookup_error::LookupError;
+use crate::owned_value::OwnedValue;
 use crate::row::RowField;
 use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
 use crate::spill::{Extent, SpillMiss, until_read};
 use crate::tally::{AmountSink, AmountTally, Total};
-use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimeRange, TimelineVisitor};
+use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, Run, TimeRange, TimelineVisitor};
 
 /// Usual number of chunks to read back: one at each edge of the window, and the latest run.
 const ABSENT_IN_PLACE: usize = 3;
@@ -45,8 +50,8 @@ pub struct AggregateQuery {
     figures_suffice: bool,
     /// Precomputed sums suffice, and the key is all it needs from the current transaction.
     is_plain: bool,
-    /// Budget shares that one row costs.
-    shares_per_row: u64,
+    /// Prices of one row.
+    prices: RowPrices,
 }
 
 impl AggregateQuery {
@@ -72,10 +77,14 @@ impl AggregateQuery {
     pub(super) fn new(function: AggregateFunction, value: RowField, scope: Scope) -> Self {
         let selects_all = scope.selects_all_of_key();
         let figures_suffice = is_summed_up(function) && matches!(value, RowField::Amount) && selects_all;
-        let takes_each_value_once = function == AggregateFunction::Distinct && selects_all;
-        let shares_per_row = if takes_each_value_once { 1 } else { scope.shares_per_row() };
+        let mut prices = scope.row_prices();
+        prices.since_v4 += value.price() * SHARES_PER_UNIT;
+        if function == AggregateFunction::Distinct && selects_all {
+            // Each value of a chunk was taken once.
+            prices.before_v4 = 1;
+        }
         let is_plain = figures_suffice && scope.is_plain();
-        Self { function, value, scope, figures_suffice, is_plain, shares_per_row }
+        Self { function, value, scope, figures_suffice, is_plain, prices }
     }
 
     /// Returns the aggregate as seen from `current`. It covers transactions accepted before `as_of` whose event time
@@ -90,27 +99,29 @@ impl AggregateQuery {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<f64, LookupError> {
-        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value.nearest)
+        let deadline = LookupDeadline::default();
+        let limits = LookupLimits::none(&deadline);
+        self.answer_within(current, as_of, lists, limits).map(|answered| answered.value.nearest)
     }
 
-    /// Same as [`AggregateQuery::answer`], but reads at most `rows_max` single rows.
+    /// Same as [`AggregateQuery::answer`], but within limits.
     ///
     /// # Errors
-    /// Also when more rows would have to be read.
+    /// Also when it would cost more, or the time has passed.
     pub fn answer_within(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        rows_max: u64,
+        limits: LookupLimits<'_>,
     ) -> Result<CostedAnswer<AggregateValue>, LookupError> {
         if let Some(value) = self.of_text(current, as_of) {
-            return Ok(CostedAnswer { value, rows: 0 });
+            return Ok(CostedAnswer { value, fuel: 0 });
         }
-        self.tally(current, as_of, lists, rows_max, AmountTally::finish)
+        self.tally(current, as_of, lists, limits, AmountTally::finish)
     }
 
-    /// Same as [`AggregateQuery::answer_within`], but returns the exact value. The cost in rows is the same.
+    /// Same as [`AggregateQuery::answer_within`], but returns the exact value. The cost is the same.
     ///
     /// # Errors
     /// The same.
@@ -119,9 +130,9 @@ impl AggregateQuery {
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        rows_max: u64,
+        limits: LookupLimits<'_>,
     ) -> Result<CostedAnswer<ExactValue>, LookupError> {
-        self.tally(current, as_of, lists, rows_max, AmountTally::exact)
+        self.tally(current, as_of, lists, limits, AmountTally::exact)
     }
 
     fn tally<T>(
@@ -129,20 +140,20 @@ impl AggregateQuery {
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        rows_max: u64,
+        limits: LookupLimits<'_>,
         finish: impl Fn(&AmountTally) -> T,
     ) -> Result<CostedAnswer<T>, LookupError> {
-        let effort = LookupBudget::new(rows_max, self.shares_per_row);
+        let effort = LookupBudget::new(limits, self.prices);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
             let tally = match (self.figures_suffice, self.function) {
                 (true, AggregateFunction::Count) => until_read(|| Self::count_of(search)),
                 (true, _) => until_read(|| self.of_amounts(search)),
                 (false, _) => until_read(|| self.of_rows(search)),
             };
-            Ok(CostedAnswer { value: finish(&tally?), rows: search.effort().rows() })
+            Ok(CostedAnswer { value: finish(&tally?), fuel: search.effort().fuel() })
         });
         answer
-            .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), rows: 0 }))
+            .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), fuel: 0 }))
     }
 
     /// Fast path of most queries: precomputed sums suffice, the key is one text, and everything is in memory.
@@ -181,6 +192,7 @@ impl AggregateQuery {
 
     fn count_of(search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
         let mut counted = CountVisitor::over(search.stretch());
+        search.effort().begin();
         search.visit(&mut counted)?;
         for extent in std::mem::take(&mut counted.absent) {
             counted.n_entries += OpenRun::of(&search.read(extent)?, &[]).n_shown(counted.stretch);
@@ -190,6 +202,7 @@ impl AggregateQuery {
 
     fn of_amounts(&self, search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
         let mut amounts = AmountVisitor::over(search.stretch(), AmountTally::new(self.function));
+        search.effort().begin();
         search.visit(&mut amounts)?;
         if !amounts.absent.is_empty() {
             amounts.take_in_absent(search)?;
@@ -202,35 +215,80 @@ impl AggregateQuery {
             question: self,
             search,
             tally: AmountTally::new(self.function),
+            latest: Vec::new(),
             bodies: Vec::new(),
         };
-        search.effort().begin();
+        search.effort().begin_rows();
         search.visit(&mut taken)?;
-        let LatestVisitor { mut tally, bodies, .. } = taken;
+        let LatestVisitor { mut tally, latest, bodies, .. } = taken;
+        latest.iter().for_each(|latest| self.add_rows(search, latest.open(), &mut tally));
         for body in bodies {
             if search.effort().is_over() {
                 break;
             }
-            let run = body.open(|extent| search.read(extent))?;
+            let run = search.open(&body)?;
             self.add_rows(search, run.open(), &mut tally);
         }
         if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally) }
     }
 
     fn add_rows(&self, search: &ScopeQuery<'_>, run: OpenRun<'_>, tally: &mut AmountTally) {
+        if self.function != AggregateFunction::Distinct {
+            search.each_match(run, |row| {
+                tally.add(row.value(self.value));
+                false
+            });
+            return;
+        }
         // `distinct` needs each value only once.
-        if let (AggregateFunction::Distinct, Some(column)) = (self.function, self.value.column())
+        if let Some(column) = self.value.column()
             && self.scope.selects_all_of_key()
             && let Some(place) = self.scope.place_of(column)
             && let Some(values) = run.all_values(search.stretch(), place)
         {
-            search.effort().take(run.rows().len() as u64);
-            return values.iter().for_each(|held| tally.add(self.value.value_of(held)));
+            return self.add_values(search, run, (place, values), tally);
         }
         search.each_match(run, |row| {
-            tally.add(row.value(self.value));
-            false
+            let distinct = row.distinct(self.value);
+            let n_bytes = distinct.as_ref().map_or(0, Distinct::text_bytes);
+            !search.effort().spend_on_text(n_bytes) || !add_distinct(search, distinct, tally)
         });
+    }
+
+    /// Adds all values of a column of a run, each once. The rows cost the same as one by one.
+    fn add_values(
+        &self,
+        search: &ScopeQuery<'_>,
+        run: OpenRun<'_>,
+        (place, values): (usize, &[OwnedValue]),
+        tally: &mut AmountTally,
+    ) {
+        let (budget, n_rows) = (search.effort(), run.rows().len());
+        budget.take(n_rows as u64);
+        let n_bytes = |held: &OwnedValue| self.value.distinct_of(held).map_or(0, |one| one.text_bytes());
+        if values.iter().any(|held| n_bytes(held) > ROW_TEXT_BYTES) {
+            (0..n_rows).filter_map(|at| run.cell(at, place)).for_each(|held| {
+                budget.spend_on_text(n_bytes(held));
+            });
+        }
+        let _ = values.iter().try_for_each(|held| {
+            let is_within = !budget.is_over() && add_distinct(search, self.value.distinct_of(held), tally);
+            is_within.then_some(())
+        });
+    }
+}
+
+/// Adds a value if it is new, and returns whether the budget suffices.
+fn add_distinct(search: &ScopeQuery<'_>, value: Option<Distinct<'_>>, tally: &mut AmountTally) -> bool {
+    match value {
+        Some(value) if !tally.has(&value) => {
+            let is_within = search.effort().spend(DISTINCT_VALUE);
+            if is_within {
+                tally.add_new(value);
+            }
+            is_within
+        }
+        _ => true,
     }
 }
 
@@ -348,11 +406,12 @@ impl TimelineVisitor for CountVisitor<'_> {
     }
 }
 
-/// Tallies the rows of the latest run and collects all other chunks that may have visible rows.
+/// Tallies the rows of the latest run of each key, or copies it, and collects all other chunks that may have visible rows.
 struct LatestVisitor<'t, 's> {
     question: &'t AggregateQuery,
     search: &'t ScopeQuery<'s>,
     tally: AmountTally,
+    latest: Vec<Run>,
     bodies: Vec<ChunkBytes>,
 }
 
@@ -363,7 +422,10 @@ impl TimelineVisitor for LatestVisitor<'_, '_> {
 
     fn part(&mut self, part: EntryBlock<'_>) {
         match part {
-            EntryBlock::Latest(run) => self.question.add_rows(self.search, *run, &mut self.tally),
+            EntryBlock::Latest(run) => match self.search.copy_of(run) {
+                Some(copy) => self.latest.push(copy),
+                None => self.question.add_rows(self.search, *run, &mut self.tally),
+            },
             EntryBlock::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }

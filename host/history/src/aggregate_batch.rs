@@ -44,7 +44,7 @@ impl AggregateBatch {
     }
 
     /// Passes each answer to `tell`, with the index of its aggregate in the batch. An answer equals that of
-    /// [`AggregateQuery::answer`], and its cost is 0 rows. The caller must query each aggregate without an answer
+    /// [`AggregateQuery::answer`], and costs no fuel. The caller must query each aggregate without an answer
     /// separately: its key is not one text, or a chunk must be read back or was discarded.
     pub fn answer(&self, current: &Transaction, as_of: Sequence, tell: impl FnMut(usize, AggregateValue)) {
         let others = self.others.iter().map(|other| &**other);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{Json, Value, in_small_letters};
+use tollgate_model::transaction::{StructureDigest, Value, in_small_letters};
 
 /// A present value, comparable with others.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -15,8 +15,8 @@ pub(super) enum Distinct<'a> {
     Text(Cow<'a, str>),
     /// Compared by instant.
     Instant(i64),
-    /// An array or an object, compared by its canonical text.
-    Structure(String),
+    /// An array or an object, compared by the digest of its canonical text.
+    Structure(StructureDigest),
 }
 
 impl<'a> Distinct<'a> {
@@ -29,30 +29,35 @@ impl<'a> Distinct<'a> {
             Value::Text(text) => Distinct::Text(Cow::Borrowed(text)),
             Value::Caseless(text) => Distinct::Text(in_small_letters(text)),
             Value::Time(time) => Distinct::Instant(time.micros()),
-            Value::List(items) => Distinct::Structure(canonical_array(items)),
-            Value::Object(object) => Distinct::Structure(object.canonical()),
+            Value::List(_) | Value::Object(_) => Distinct::Structure(value.structure_digest()?),
         })
     }
 }
 
 impl Distinct<'_> {
+    /// Returns the length of a text, in bytes; 0 for other values.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Distinct::Text(text) => text.len(),
+            Distinct::Boolean(_) | Distinct::Number(_) | Distinct::Instant(_) | Distinct::Structure(_) => 0,
+        }
+    }
+
     pub(super) fn into_kept(self) -> Distinct<'static> {
         match self {
             Distinct::Boolean(boolean) => Distinct::Boolean(boolean),
             Distinct::Number(number) => Distinct::Number(number),
             Distinct::Text(text) => Distinct::Text(Cow::Owned(text.into_owned())),
             Distinct::Instant(micros) => Distinct::Instant(micros),
-            Distinct::Structure(text) => Distinct::Structure(text),
+            Distinct::Structure(digest) => Distinct::Structure(digest),
         }
     }
 }
 
-fn canonical_array(items: &[Json]) -> String {
-    format!("[{}]", items.iter().map(Json::canonical).collect::<Vec<_>>().join(","))
-}
-
 #[cfg(test)]
 mod tests {
+    use tollgate_model::transaction::Json;
+
     use super::*;
     use crate::sample::number;
 

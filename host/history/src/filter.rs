@@ -16,17 +16,18 @@ mod context;
 mod membership;
 mod operand;
 
-use tollgate_guest_abi::{Comparison, Semantics};
+use tollgate_guest_abi::{Comparison, Semantics, prices};
 use tollgate_model::calendar::UnknownZone;
 use tollgate_model::pattern::{CompiledPattern, PatternError};
 
+use crate::lookup_budget::LookupBudget;
 use crate::row::Row;
 
 pub(super) use bind::Binder;
 pub(super) use context::{ContextDemand, FilterContext, NOTHING};
 
 use membership::ResolvedList;
-use operand::{ResolvedOperand, compare};
+use operand::{OperandValue, ResolvedOperand, compare};
 
 /// The reason a condition is not a valid filter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -65,17 +66,30 @@ impl Filter {
         self.tests.is_empty()
     }
 
-    /// Returns the cost of testing one row, relative to reading one amount.
+    /// Returns the price of testing one row, in fuel. The bytes of texts are paid for as they are read.
+    pub(super) fn price(&self) -> u64 {
+        self.tests.iter().map(FilterTest::price).sum()
+    }
+
+    /// Returns the cost of testing one row before there were prices, relative to reading one amount.
     pub(super) fn weight(&self) -> u64 {
         self.tests.iter().map(FilterTest::weight).sum::<u64>().max(1)
     }
 
-    pub(super) fn holds(&self, row: Row<'_>, scene: &FilterContext<'_>) -> bool {
-        self.tests.iter().all(|test| test.holds(row, scene, self.semantics))
+    /// Returns whether a row is selected. A query passes its budget, which pays for the texts that are read; `false`
+    /// may then mean that it does not suffice.
+    pub(super) fn holds(
+        &self,
+        row: Row<'_>,
+        scene: &FilterContext<'_>,
+        budget: Option<&LookupBudget<'_>>,
+    ) -> bool {
+        let testing = Testing { row, scene, semantics: self.semantics, budget };
+        self.tests.iter().all(|test| test.holds(testing))
     }
 }
 
-/// Cost of searching a text of a row with a small pattern.
+/// Cost of searching a text of a row with a small pattern, before there were prices.
 const SEARCH_WEIGHT: u64 = 256;
 
 impl FilterTest {
@@ -93,23 +107,62 @@ impl FilterTest {
         }
     }
 
-    fn holds(&self, row: Row<'_>, scene: &FilterContext<'_>, semantics: Semantics) -> bool {
+    fn price(&self) -> u64 {
         match self {
-            FilterTest::All(tests) => tests.iter().all(|test| test.holds(row, scene, semantics)),
-            FilterTest::Any(tests) => tests.iter().any(|test| test.holds(row, scene, semantics)),
-            FilterTest::Not(test) => !test.holds(row, scene, semantics),
+            FilterTest::All(tests) | FilterTest::Any(tests) => {
+                prices::ROW_TEST + tests.iter().map(FilterTest::price).sum::<u64>()
+            }
+            FilterTest::Not(test) => test.price(),
+            FilterTest::Compare { left, right, .. } => prices::ROW_TEST + left.price() + right.price(),
+            FilterTest::In { value, list, .. } => (2 + list.weight()) * prices::ROW_TEST + value.price(),
+            FilterTest::Matches { value, .. } => prices::SEARCH + value.price(),
+        }
+    }
+
+    fn holds(&self, testing: Testing<'_>) -> bool {
+        let Testing { scene, semantics, .. } = testing;
+        match self {
+            FilterTest::All(tests) => tests.iter().all(|test| test.holds(testing)),
+            FilterTest::Any(tests) => tests.iter().any(|test| test.holds(testing)),
+            FilterTest::Not(test) => !test.holds(testing),
             FilterTest::Compare { left, operator, right } => {
-                let (left, right) = (left.read(row, scene, semantics), right.read(row, scene, semantics));
+                let (left, right) = (testing.read(left), testing.read(right));
                 compare(left, *operator, right, semantics)
             }
             FilterTest::In { value, list, negated } => {
-                let value = value.read(row, scene, semantics);
+                let value = testing.read(value);
                 list.contains(value, scene, semantics).is_some_and(|found| found != *negated)
             }
             FilterTest::Matches { value, pattern, negated } => {
-                value.read(row, scene, semantics).search(pattern).is_some_and(|found| found != *negated)
+                let value = testing.read(value);
+                testing.pays_for(pattern, &value)
+                    && value.search(pattern).is_some_and(|found| found != *negated)
             }
         }
+    }
+}
+
+/// What a test of one row reads, and who pays for it.
+#[derive(Clone, Copy)]
+struct Testing<'t> {
+    row: Row<'t>,
+    scene: &'t FilterContext<'t>,
+    semantics: Semantics,
+    budget: Option<&'t LookupBudget<'t>>,
+}
+
+impl<'t> Testing<'t> {
+    #[inline]
+    fn read(&self, operand: &'t ResolvedOperand) -> OperandValue<'t> {
+        let value = operand.read(self.row, self.scene, self.semantics);
+        if let (Some(budget), Some(n_bytes)) = (self.budget, value.text_bytes()) {
+            budget.spend_on_text(n_bytes);
+        }
+        value
+    }
+
+    fn pays_for(&self, pattern: &CompiledPattern, value: &OperandValue<'_>) -> bool {
+        self.budget.is_none_or(|budget| budget.spend(value.price_of_search(pattern)))
     }
 }
 

@@ -57,7 +57,6 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
 #[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: KeyWriter,
-    n_parts: u8,
     /// Number of values that are numbers, and of texts that are numbers.
     n_numbers: u8,
     n_spelled: u8,
@@ -88,7 +87,7 @@ impl Key {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        (self.n_parts, self.n_numbers, self.n_spelled) = (0, 0, 0);
+        (self.n_numbers, self.n_spelled) = (0, 0);
     }
 
     /// Adds values, at most [`KEY_FIELDS_MAX`], to an empty key. Returns `None` when one of them equals nothing.
@@ -124,7 +123,6 @@ impl Key {
         if number.is_nan() {
             return None;
         }
-        self.n_parts += 1;
         self.n_numbers += 1;
         self.bytes.push(0);
         self.bytes.extend(&HashedDouble::of(number).bits().to_le_bytes());
@@ -133,7 +131,6 @@ impl Key {
 
     /// Adds a number: its double, and its digits where other numbers share that double.
     pub(super) fn add_decimal(&mut self, number: Decimal, semantics: Semantics) {
-        self.n_parts += 1;
         self.n_numbers += 1;
         let mut part = KeyClass::new();
         push_number(&mut part, number, semantics);
@@ -142,7 +139,6 @@ impl Key {
 
     #[inline]
     fn add_spelled_or_not(&mut self, text: &str, is_spelled: bool) {
-        self.n_parts += 1;
         self.n_spelled += u8::from(is_spelled);
         let mut head = head_of(text, is_spelled);
         while head >= 0x80 {
@@ -181,9 +177,34 @@ impl Key {
         self.n_numbers > 0
     }
 
-    /// Returns whether the only value is a text that is a number; it equals only itself and that number.
-    pub(super) const fn is_one_spelled(&self) -> bool {
-        self.n_parts == 1 && self.n_spelled == 1
+    /// Passes the bytes of every key that equals this one to `visit`, until it returns `false`. Only for a key without
+    /// a value that is itself a number: each text that is a number equals itself and that number.
+    pub(super) fn each_equal(&self, semantics: Semantics, visit: &mut dyn FnMut(&[u8]) -> bool) {
+        let mut parts: SmallVec<[(KeyClass, Option<KeyClass>); KEY_FIELDS_MAX]> = SmallVec::new();
+        let mut rest = self.bytes.all();
+        while let Some((part, after)) = KeyPart::first(rest) {
+            let own = rest.get(..rest.len() - after.len()).unwrap_or_default();
+            let number = part.spelled().map(|number| {
+                let mut bytes = KeyClass::new();
+                push_number(&mut bytes, number, semantics);
+                bytes
+            });
+            parts.push((own.into(), number));
+            rest = after;
+        }
+        let mut bytes = KeyClass::new();
+        // Bit `n` of the choice replaces the `n`th text that is a number.
+        for mut choice in 0..1_u32 << self.n_spelled {
+            bytes.clear();
+            for (own, number) in &parts {
+                let chosen = number.as_ref().filter(|_| choice & 1 == 1);
+                choice >>= u32::from(number.is_some());
+                bytes.extend_from_slice(chosen.unwrap_or(own));
+            }
+            if !visit(&bytes) {
+                return;
+            }
+        }
     }
 
     /// Returns the bytes of its class: the key with numbers in place of texts that are numbers.

@@ -9,7 +9,9 @@
 //! and the texts that equal it) are linked.
 
 mod active_queue;
+mod class_links;
 mod entries;
+mod equal_keys;
 mod index;
 mod pending_spill;
 mod slab;
@@ -23,6 +25,7 @@ use tollgate_model::transaction::Transaction;
 use crate::forgotten::{HistoryForgotten, day_of, last_micros_of};
 use crate::key::{ExportKey, Key, KeyQuery, OnlyText, StoredKey, class_of, hash_of, kind_of};
 use crate::layout::{Layout, PreparedRow};
+use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::spill::{SeriesAccount, Spill, SpillError, heap_bytes};
 use crate::timeline::{
@@ -33,6 +36,7 @@ pub(super) use entries::Entries;
 pub(super) use pending_spill::pieces;
 
 use active_queue::ActiveQueue;
+use class_links::ClassLinks;
 use index::Index;
 use slab::Slab;
 
@@ -48,6 +52,7 @@ pub(super) struct KeyTable {
     keys: Index,
     /// Latest bucket of each class that contains a number or a text that is one.
     classes: Index,
+    class_links: ClassLinks,
     /// Number of buckets with a value that is itself a number.
     n_with_numbers: usize,
     /// Upper bound of the sequence numbers of all entries.
@@ -97,6 +102,7 @@ impl KeyTable {
             buckets: Slab::default(),
             keys: Index::default(),
             classes: Index::default(),
+            class_links: ClassLinks::default(),
             n_with_numbers: 0,
             sequence_max: Sequence::default(),
             awake: ActiveQueue::default(),
@@ -237,7 +243,8 @@ impl KeyTable {
         }
     }
 
-    /// Visits the entries that equal the key and lie in the time range.
+    /// Visits the entries that equal the key and lie in the time range. The budget pays for further keys; when it is
+    /// exceeded, some were not visited.
     ///
     /// # Errors
     /// When the contents are uncertain, or part of the range was discarded.
@@ -246,6 +253,7 @@ impl KeyTable {
         &self,
         key: &KeyQuery<'_>,
         stretch: &TimeRange,
+        budget: &LookupBudget<'_>,
         look: &mut impl TimelineVisitor,
     ) -> Result<(), LookupError> {
         if let Some(error) = &self.is_unsure {
@@ -259,13 +267,13 @@ impl KeyTable {
             KeyQuery::Text(text) if !text.is_spelled() || self.n_with_numbers == 0 => {
                 self.visit_slot(self.find_text(text), stretch, look);
             }
-            KeyQuery::Text(text) => self.visit_class(&text.to_key(), stretch, look),
+            KeyQuery::Text(text) => self.visit_class(&text.to_key(), stretch, budget, look),
             KeyQuery::Written(key)
                 if !key.has_related_classes() || (self.n_with_numbers == 0 && !key.has_number()) =>
             {
                 self.visit_slot(self.find(key), stretch, look);
             }
-            KeyQuery::Written(key) => self.visit_class(key, stretch, look),
+            KeyQuery::Written(key) => self.visit_class(key, stretch, budget, look),
         }
         Ok(())
     }
@@ -279,22 +287,6 @@ impl KeyTable {
         let bucket = self.find_text(text).and_then(|slot| self.buckets.get(slot));
         bucket.inspect(|bucket| self.mark_in_use(bucket));
         Some(Entries::new(bucket.map(|bucket| bucket.timeline.open()), self.forgotten_through))
-    }
-
-    /// Visits the entries of all keys that equal this one.
-    fn visit_class(&self, key: &Key, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
-        let class = key.class(self.layout.semantics());
-        if key.is_one_spelled() {
-            self.visit_slot(self.find(key), stretch, look);
-            return self.visit_slot(self.find_bytes(&class, hash_of(&class)), stretch, look);
-        }
-        let mut slot = self.head_of(&class).unwrap_or(NOWHERE);
-        while let Some(bucket) = self.buckets.get(slot) {
-            if key.agrees_with(bucket.key.bytes()) {
-                self.visit_slot(Some(slot), stretch, look);
-            }
-            slot = bucket.next;
-        }
     }
 
     #[inline]
@@ -437,6 +429,7 @@ impl KeyTable {
             let hash = hash_of(&class);
             self.classes.remove(hash, next);
             self.classes.add(hash, slot, &mut self.account);
+            self.class_links.put_first(slot, next, &mut self.account);
         }
         slot
     }
@@ -455,19 +448,16 @@ impl KeyTable {
     fn unlink(&mut self, gone: &Bucket, slot: u32) {
         let class = class_of(gone.key.bytes(), self.layout.semantics());
         let hash = hash_of(&class);
-        if self.classes.remove(hash, slot) {
-            if gone.next != NOWHERE {
+        match self.class_links.remove(slot, gone.next) {
+            Some(before) => {
+                if let Some(bucket) = self.buckets.get_mut(before) {
+                    bucket.next = gone.next;
+                }
+            }
+            None if self.classes.remove(hash, slot) && gone.next != NOWHERE => {
                 self.classes.add(hash, gone.next, &mut self.account);
             }
-            return;
-        }
-        let mut before = self.head_of(&class).unwrap_or(NOWHERE);
-        while let Some(bucket) = self.buckets.get_mut(before) {
-            if bucket.next == slot {
-                bucket.next = gone.next;
-                return;
-            }
-            before = bucket.next;
+            None => {}
         }
     }
 

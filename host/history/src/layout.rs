@@ -10,7 +10,7 @@ use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
 use crate::filter::{Binder, Filter, FilterContext, FilterError};
 use crate::key::Key;
-use crate::owned_value::OwnedValue;
+use crate::owned_value::{OwnedValue, StructureDigests};
 use crate::row::{Cells, Columns, Row};
 use crate::timeline::Entry;
 
@@ -99,15 +99,16 @@ impl Layout {
     /// Returns the key and entry of a transaction; `None` when it is not selected or has no key, so that nothing equals
     /// it.
     pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<PreparedRow> {
-        let mut prepared = PreparedRow::default();
-        self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
+        let (mut prepared, mut digests) = (PreparedRow::default(), StructureDigests::default());
+        self.prepare_in(&mut prepared, &mut digests, sequence, transaction).map(|()| prepared)
     }
 
-    /// Same as [`Layout::prepare`], but reuses a prepared row.
+    /// Same as [`Layout::prepare`], but reuses a prepared row and the digests of the transaction.
     #[inline]
     pub(super) fn prepare_in(
         &self,
         prepared: &mut PreparedRow,
+        digests: &mut StructureDigests,
         sequence: Sequence,
         transaction: &Transaction,
     ) -> Option<()> {
@@ -123,7 +124,7 @@ impl Layout {
         }
         prepared.key.clear();
         prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics))?;
-        let held = |field: &FieldAccess| OwnedValue::of(field.read(transaction));
+        let held = |field: &FieldAccess| OwnedValue::of(field.read(transaction), digests);
         let cells = self.columns.fields().iter().map(held).collect();
         let micros = transaction.timestamp.micros();
         prepared.entry = Entry { micros, sequence, amount, cells };
@@ -132,7 +133,11 @@ impl Layout {
 
     fn selects(&self, transaction: &Transaction) -> bool {
         let cells = Cells::Fresh(transaction, self.selected_by.fields());
-        self.selection.holds(Row::new(transaction.amount.value(), cells, &[]), &FilterContext::default())
+        self.selection.holds(
+            Row::new(transaction.amount.value(), cells, &[]),
+            &FilterContext::default(),
+            None,
+        )
     }
 }
 
@@ -140,19 +145,10 @@ impl PreparedRow {
     /// Returns whether replacing one row by the other would change nothing.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         let (one, two) = (&self.entry, &other.entry);
-        let is_same =
-            |(one, two): (&OwnedValue, &OwnedValue)| one.is_same_as(two) || is_same_structure(one, two);
         self.key.bytes() == other.key.bytes()
             && one.place() == two.place()
             && one.amount == two.amount
             && one.cells.len() == two.cells.len()
-            && one.cells.iter().zip(&two.cells).all(is_same)
-    }
-}
-
-fn is_same_structure(one: &OwnedValue, two: &OwnedValue) -> bool {
-    match (one, two) {
-        (OwnedValue::Structure(one), OwnedValue::Structure(two)) => one.to_string() == two.to_string(),
-        _ => false,
+            && one.cells.iter().zip(&two.cells).all(|(one, two)| one.is_same_as(two))
     }
 }

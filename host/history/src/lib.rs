@@ -70,7 +70,7 @@ pub use aggregate_batch::AggregateBatch;
 pub use change::StatusChange;
 pub use exact::{AggregateValue, ExactValue};
 pub use filter::FilterError;
-pub use lookup_budget::CostedAnswer;
+pub use lookup_budget::{CostedAnswer, LookupDeadline, LookupLimits};
 pub use lookup_error::LookupError;
 pub use past::{Past, PastError, PastItem, PastSummary};
 pub use previous::PreviousQuery;

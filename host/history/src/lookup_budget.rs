@@ -1,36 +1,102 @@
-//! The budget for rows that a query reads one by one.
+//! The budget of a lookup that reads single transactions.
 //!
 //! Most queries are answered from precomputed sums, however many transactions their windows contain. A filter that
 //! compares transactions with the current one, or a value without precomputed sums, needs single rows. The author of a
-//! rule does not control how many there are. The budget counts the rows in range, whether in memory or in the spill
-//! file, so equal queries have equal cost.
+//! rule does not control how many there are. The budget counts the rows in range and what is done with each, whether in
+//! memory or in the spill file, so equal queries have equal cost.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
-/// Budget shares of one row. A `distinct` that reads each value of a chunk once takes a single share per row.
-pub(super) const SHARES_PER_ROW: u64 = 8;
+use tollgate_guest_abi::{Semantics, prices};
+
+/// Budget shares of one unit of fuel. Before there were prices, a `distinct` that reads each value of a chunk once took
+/// a single share per row.
+pub(super) const SHARES_PER_UNIT: u64 = 8;
 /// Chunks allowed beyond the row limit, because a chunk at an edge of the window may have no visible row.
 const CHUNKS_TO_SPARE: u64 = 64;
+/// Time for all lookups of one transaction. Prices bound the work; this bounds what they do not measure, such as reads
+/// of the spill file.
+const TIME_MAX: Duration = Duration::from_millis(250);
 
-/// An answer and its cost: the rows read, each counted once for every part of the filter.
+/// An answer and its cost in fuel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostedAnswer<T> {
     /// The answer.
     pub value: T,
-    /// Number of rows.
-    pub rows: u64,
+    /// Cost of the single transactions that were read; 0 when precomputed sums sufficed.
+    pub fuel: u64,
+}
+
+/// The end of the time for the lookups of one transaction. It is set when the first of them reads a transaction.
+#[derive(Debug, Default)]
+pub struct LookupDeadline(Cell<Option<Instant>>);
+
+/// The limits of one lookup.
+#[derive(Debug, Clone, Copy)]
+pub struct LookupLimits<'d> {
+    /// The most that reading single transactions may cost, in fuel.
+    pub fuel_max: u64,
+    /// The semantics of the rule set, which determine the prices.
+    pub semantics: Semantics,
+    /// The end of the time.
+    pub deadline: &'d LookupDeadline,
+}
+
+/// Prices of the rows of one query, in shares.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowPrices {
+    pub(super) before_v4: u64,
+    pub(super) since_v4: u64,
 }
 
 #[derive(Debug)]
-pub(super) struct LookupBudget {
+pub(super) struct LookupBudget<'d> {
     shares_max: u64,
     shares_per_row: u64,
+    /// Whether everything has a price; before, only rows had.
+    has_prices: bool,
     taken: Cell<u64>,
+    deadline: &'d LookupDeadline,
 }
 
-impl LookupBudget {
-    pub(super) const fn new(rows_max: u64, shares_per_row: u64) -> Self {
-        Self { shares_max: rows_max.saturating_mul(SHARES_PER_ROW), shares_per_row, taken: Cell::new(0) }
+impl LookupDeadline {
+    /// Resets the time, for the next transaction.
+    pub fn reset(&self) {
+        self.0.set(None);
+    }
+
+    fn is_past(&self) -> bool {
+        let now = Instant::now();
+        match self.0.get() {
+            Some(end) => now > end,
+            None => {
+                self.0.set(now.checked_add(TIME_MAX));
+                false
+            }
+        }
+    }
+}
+
+impl<'d> LookupLimits<'d> {
+    /// Returns limits that no lookup reaches, except the deadline.
+    #[must_use]
+    pub const fn none(deadline: &'d LookupDeadline) -> Self {
+        Self { fuel_max: u64::MAX, semantics: Semantics::CURRENT, deadline }
+    }
+}
+
+impl<'d> LookupBudget<'d> {
+    pub(super) const fn new(limits: LookupLimits<'d>, prices: RowPrices) -> Self {
+        let LookupLimits { fuel_max, semantics, deadline } = limits;
+        let has_prices = semantics.has_prices();
+        Self {
+            shares_max: fuel_max.saturating_mul(SHARES_PER_UNIT),
+            shares_per_row: if has_prices { prices.since_v4 } else { prices.before_v4 },
+            has_prices,
+            taken: Cell::new(0),
+            deadline,
+        }
     }
 
     /// Resets the budget before the query starts over.
@@ -38,10 +104,37 @@ impl LookupBudget {
         self.taken.set(0);
     }
 
+    /// As [`LookupBudget::begin`], for a query that reads single rows.
+    pub(super) fn begin_rows(&self) {
+        self.begin();
+        self.spend(prices::ROWS);
+    }
+
     /// Takes rows from the budget and returns whether it suffices.
     #[inline]
     pub(super) fn take(&self, n_rows: u64) -> bool {
-        let taken = self.taken.get().saturating_add(n_rows.saturating_mul(self.shares_per_row));
+        self.take_shares(n_rows.saturating_mul(self.shares_per_row))
+    }
+
+    /// Takes a price from the budget, in fuel, and returns whether it suffices. Before there were prices, nothing but
+    /// rows was paid for.
+    #[inline]
+    pub(super) fn spend(&self, fuel: u64) -> bool {
+        self.take_shares(if self.has_prices { fuel.saturating_mul(SHARES_PER_UNIT) } else { 0 })
+    }
+
+    /// Takes the price of the bytes of a text of a row, beyond those that the price of the row covers.
+    #[inline]
+    pub(super) fn spend_on_text(&self, n_bytes: usize) -> bool {
+        match n_bytes.checked_sub(prices::ROW_TEXT_BYTES) {
+            None | Some(0) => !self.is_over(),
+            Some(more) => self.spend(more as u64),
+        }
+    }
+
+    #[inline]
+    fn take_shares(&self, n_shares: u64) -> bool {
+        let taken = self.taken.get().saturating_add(n_shares);
         self.taken.set(taken);
         taken <= self.shares_max
     }
@@ -61,8 +154,13 @@ impl LookupBudget {
         self.taken.get() > self.shares_max
     }
 
-    /// Returns the number of rows read, rounded up.
-    pub(super) const fn rows(&self) -> u64 {
-        self.taken.get().div_ceil(SHARES_PER_ROW)
+    /// Returns whether the time has passed in which the lookups of the transaction must end.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_past()
+    }
+
+    /// Returns the cost in fuel, rounded up.
+    pub(super) const fn fuel(&self) -> u64 {
+        self.taken.get().div_ceil(SHARES_PER_UNIT)
     }
 }

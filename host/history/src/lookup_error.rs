@@ -11,9 +11,12 @@ pub enum LookupError {
     /// The window includes discarded transactions; see [`History::forget`](super::History::forget).
     #[error("the window includes transactions that are no longer kept in memory")]
     Forgotten,
-    /// The query would have to read more transactions than the caller allows.
+    /// The query would cost more than the caller allows.
     #[error("the query would have to read more transactions one by one than it is allowed to")]
     TooManyRows,
+    /// The time for the queries of the transaction has passed.
+    #[error("the queries about the transaction took too long")]
+    TooSlow,
 }
 
 impl From<LookupError> for SpillMiss<LookupError> {

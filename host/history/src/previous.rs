@@ -7,11 +7,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::filter::FilterError;
-use crate::lookup_budget::{CostedAnswer, LookupBudget};
+use crate::lookup_budget::{CostedAnswer, LookupBudget, LookupDeadline, LookupLimits, RowPrices};
 use crate::lookup_error::LookupError;
 use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
 use crate::spill::{SpillMiss, until_read};
-use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimelineVisitor};
+use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, Run, TimelineVisitor};
 
 /// A [`PreviousSpec`] bound to a series, to be answered at any time, from any thread.
 #[derive(Debug)]
@@ -51,53 +51,65 @@ impl PreviousQuery {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<bool, LookupError> {
-        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
+        let deadline = LookupDeadline::default();
+        let limits = LookupLimits::none(&deadline);
+        self.answer_within(current, as_of, lists, limits).map(|answered| answered.value)
     }
 
-    /// Same as [`PreviousQuery::answer`], but reads at most `rows_max` single rows.
+    /// Same as [`PreviousQuery::answer`], but within limits.
     ///
     /// # Errors
-    /// Also when more rows would have to be read.
+    /// Also when it would cost more, or the time has passed.
     pub fn answer_within(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        rows_max: u64,
+        limits: LookupLimits<'_>,
     ) -> Result<CostedAnswer<bool>, LookupError> {
         // Where precomputed sums suffice, only the few rows at the edges of the window are read, so they cost nothing.
-        let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
-        let effort = LookupBudget::new(rows_max, shares_per_row);
+        let prices = if self.scope.selects_all_of_key() {
+            RowPrices { before_v4: 0, since_v4: 0 }
+        } else {
+            self.scope.row_prices()
+        };
+        let effort = LookupBudget::new(limits, prices);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
             let value = until_read(|| self.ask(search))?;
-            Ok(CostedAnswer { value, rows: search.effort().rows() })
+            Ok(CostedAnswer { value, fuel: search.effort().fuel() })
         });
-        answer.unwrap_or(Ok(CostedAnswer { value: false, rows: 0 }))
+        answer.unwrap_or(Ok(CostedAnswer { value: false, fuel: 0 }))
     }
 
     fn ask(&self, search: &ScopeQuery<'_>) -> Result<bool, SpillMiss<LookupError>> {
         let a_sum_suffices = self.scope.selects_all_of_key();
-        let mut taken = PreviousVisitor { search, a_sum_suffices, found: false, bodies: Vec::new() };
-        search.effort().begin();
+        let mut taken =
+            PreviousVisitor { search, a_sum_suffices, found: false, latest: Vec::new(), bodies: Vec::new() };
+        if a_sum_suffices {
+            search.effort().begin();
+        } else {
+            search.effort().begin_rows();
+        }
         search.visit(&mut taken)?;
-        let mut found = taken.found;
+        let mut found = taken.found || taken.latest.iter().any(|latest| taken.is_found_in(latest.open()));
         // Latest first: a repetition is usually recent.
         for body in taken.bodies.iter().rev() {
             if found || search.effort().is_over() {
                 break;
             }
-            let run = body.open(|extent| search.read(extent))?;
+            let run = search.open(body)?;
             found = taken.is_found_in(run.open());
         }
         if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(found) }
     }
 }
 
-/// Collects the chunks that may have visible rows until a match is found.
+/// Collects the chunks that may have visible rows, and a copy of the latest run of each key, until a match is found.
 struct PreviousVisitor<'t, 's> {
     search: &'t ScopeQuery<'s>,
     a_sum_suffices: bool,
     found: bool,
+    latest: Vec<Run>,
     bodies: Vec<ChunkBytes>,
 }
 
@@ -121,7 +133,10 @@ impl TimelineVisitor for PreviousVisitor<'_, '_> {
     fn part(&mut self, part: EntryBlock<'_>) {
         match part {
             _ if self.found => {}
-            EntryBlock::Latest(run) => self.found = self.is_found_in(*run),
+            EntryBlock::Latest(run) => match self.search.copy_of(run) {
+                Some(copy) => self.latest.push(copy),
+                None => self.found = self.is_found_in(*run),
+            },
             EntryBlock::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }

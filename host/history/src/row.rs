@@ -1,8 +1,10 @@
 //! One past transaction as queries read it: its amount and the fields that some query needs.
 
+use tollgate_guest_abi::prices;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
+use crate::distinct::Distinct;
 use crate::owned_value::OwnedValue;
 use crate::timeline::OpenRun;
 
@@ -49,6 +51,22 @@ impl RowField {
         }
     }
 
+    /// Returns the price of reading it from one row, in fuel. The price of the row covers the amount.
+    pub(super) const fn price(self) -> u64 {
+        match self {
+            RowField::Amount => 0,
+            RowField::Column(_) | RowField::Caseless(_) => prices::ROW_FIELD,
+        }
+    }
+
+    /// Returns a value that `distinct` compares; `None` for a missing one.
+    pub(super) fn distinct_of(self, held: &OwnedValue) -> Option<Distinct<'_>> {
+        match held {
+            OwnedValue::Structure(digest) => Some(Distinct::Structure(**digest)),
+            held => Distinct::of(self.value_of(held)),
+        }
+    }
+
     pub(super) fn value_of(self, held: &OwnedValue) -> Value<'_> {
         match self {
             RowField::Caseless(_) => held.value().caseless(),
@@ -91,6 +109,16 @@ impl Columns {
 impl<'a> Row<'a> {
     pub(super) const fn new(amount: Decimal, cells: Cells<'a>, places: &'a [usize]) -> Self {
         Self { amount, cells, places }
+    }
+
+    /// Returns the value of a field that `distinct` compares; `None` for a missing one.
+    pub(super) fn distinct(&self, field: RowField) -> Option<Distinct<'a>> {
+        match (field.column(), self.cells) {
+            (Some(column), Cells::Kept(run, position)) => {
+                field.distinct_of(run.cell(position, *self.places.get(column)?)?)
+            }
+            _ => Distinct::of(self.value(field)),
+        }
     }
 
     pub(super) fn value(&self, field: RowField) -> Value<'a> {

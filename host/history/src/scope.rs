@@ -13,7 +13,7 @@ mod split;
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window};
+use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window, prices};
 use tollgate_model::calendar::{ZoneData, filter_names_a_zone};
 use tollgate_model::decimal::Decimal;
 use tollgate_model::named_list::NamedLists;
@@ -23,12 +23,12 @@ use tollgate_model::transaction::{FieldAccess, Transaction, Value, in_small_lett
 use crate::filter::{Binder, ContextDemand, Filter, FilterContext, FilterError, NOTHING};
 use crate::key::{Key, KeyQuery, OnlyText};
 use crate::layout::SeriesSpec;
-use crate::lookup_budget::{LookupBudget, SHARES_PER_ROW};
+use crate::lookup_budget::{LookupBudget, RowPrices, SHARES_PER_UNIT};
 use crate::lookup_error::LookupError;
 use crate::row::{Columns, Row, RowField};
 use crate::series::Series;
 use crate::spill::{Extent, SpillMiss};
-use crate::timeline::{OpenRun, TimeRange, TimelineVisitor};
+use crate::timeline::{ChunkBytes, OpenRun, RestingRun, Run, TimeRange, TimelineVisitor};
 
 use split::{Equality, KeyLiteral, SplitFilter};
 
@@ -37,6 +37,8 @@ use split::{Equality, KeyLiteral, SplitFilter};
 pub(super) enum SelectionKind {
     /// In a series that holds only selected rows, so that precomputed sums suffice.
     InSeries,
+    /// As `InSeries`, up to a price; the others row by row.
+    CheapInSeries,
     /// Row by row, in the series of the key alone.
     RowByRow,
 }
@@ -83,7 +85,7 @@ pub(super) struct ScopeQuery<'a> {
     key: &'a KeyQuery<'a>,
     stretch: TimeRange,
     scene: &'a FilterContext<'a>,
-    effort: LookupBudget,
+    effort: LookupBudget<'a>,
 }
 
 impl ScopePlan {
@@ -103,7 +105,7 @@ impl ScopePlan {
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
         let sought = key.iter().map(|equality| KeyConstraint::of(equality, semantics)).collect();
-        let measure = measure.filter(|_| selecting == SelectionKind::InSeries);
+        let measure = measure.filter(|_| selecting != SelectionKind::RowByRow);
         let mut binder =
             Binder::new(semantics, zones, measure.map(|path| FieldAccess::bind(path, semantics)));
         let residual = binder.filter(rest)?;
@@ -154,8 +156,12 @@ impl Scope {
         self.plan.residual.is_empty()
     }
 
-    pub(super) fn shares_per_row(&self) -> u64 {
-        self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
+    /// Returns the prices of reading one row and testing it.
+    pub(super) fn row_prices(&self) -> RowPrices {
+        RowPrices {
+            before_v4: self.plan.residual.weight().saturating_mul(SHARES_PER_UNIT),
+            since_v4: (prices::ROW + self.plan.residual.price()).saturating_mul(SHARES_PER_UNIT),
+        }
     }
 
     /// Returns whether it consists of a key only.
@@ -194,7 +200,7 @@ impl Scope {
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        effort: LookupBudget,
+        effort: LookupBudget<'_>,
         ask: impl FnOnce(&ScopeQuery<'_>) -> T,
     ) -> Option<T> {
         let met;
@@ -223,33 +229,55 @@ impl ScopeQuery<'_> {
     /// meanwhile.
     ///
     /// # Errors
-    /// When the contents are uncertain, or part of the range was discarded.
+    /// When the contents are uncertain, part of the range was discarded, or the budget is exceeded.
     #[inline]
     pub(super) fn visit(&self, look: &mut impl TimelineVisitor) -> Result<(), LookupError> {
-        self.scope.series.visit(self.key, &self.stretch, look)
+        self.scope.series.visit(self.key, &self.stretch, &self.effort, look)?;
+        if self.effort.is_over() { Err(LookupError::TooManyRows) } else { Ok(()) }
     }
 
     /// Reads bytes that are not in memory. Call this only when the series is no longer locked.
     ///
     /// # Errors
-    /// When the bytes cannot be read or are no longer there.
+    /// When the bytes cannot be read or are no longer there, or the time has passed.
     #[inline]
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss<LookupError>> {
+        if self.effort.is_late() {
+            return Err(LookupError::TooSlow.into());
+        }
         self.scope.series.read(extent).map_err(SpillMiss::among)
+    }
+
+    /// Copies rows, with the columns that the query reads, if it reads any: testing texts may take long, and the series
+    /// is locked.
+    pub(super) fn copy_of(&self, run: &OpenRun<'_>) -> Option<Run> {
+        (!self.scope.places.is_empty()).then(|| run.copy_of(&self.scope.places))
+    }
+
+    /// Returns the rows of a chunk, with the columns that the query reads.
+    ///
+    /// # Errors
+    /// When its bytes cannot be read or are no longer there, or the time has passed.
+    pub(super) fn open(&self, chunk: &ChunkBytes) -> Result<RestingRun, SpillMiss<LookupError>> {
+        if self.effort.is_late() {
+            return Err(LookupError::TooSlow.into());
+        }
+        chunk.open_columns(&self.scope.places, |extent| self.read(extent))
     }
 
     pub(super) const fn stretch(&self) -> &TimeRange {
         &self.stretch
     }
 
-    pub(super) const fn effort(&self) -> &LookupBudget {
+    pub(super) const fn effort(&self) -> &LookupBudget<'_> {
         &self.effort
     }
 
     /// Passes every matching row of a run to `suffices` until one suffices or the budget is exceeded.
     pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
         run.each_shown(&self.stretch, &self.scope.places, |row| {
-            !self.effort.take(1) || (self.scope.plan.residual.holds(row, self.scene) && suffices(row))
+            !self.effort.take(1)
+                || (self.scope.plan.residual.holds(row, self.scene, Some(&self.effort)) && suffices(row))
         });
     }
 }

@@ -15,7 +15,9 @@ use crate::filter::FilterError;
 use crate::forgotten::HistoryForgotten;
 use crate::key::{ExportKey, KeyQuery, OnlyText};
 use crate::layout::{Layout, PreparedRow, SeriesSpec};
+use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
+use crate::owned_value::StructureDigests;
 use crate::row::Columns;
 use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
@@ -107,11 +109,16 @@ impl Series {
         sequence: Sequence,
         transaction: &Transaction,
     ) {
+        bench.digests.clear();
         for some in all.chunks(SERIES_AT_ONCE) {
             let mut open: SmallVec<[OpenSeries<'_>; SERIES_AT_ONCE]> = SmallVec::new();
             for (series, prepared) in some.iter().zip(&mut bench.prepared) {
                 let key_table = series.key_table.write();
-                if key_table.layout().prepare_in(prepared, sequence, transaction).is_some() {
+                if key_table
+                    .layout()
+                    .prepare_in(prepared, &mut bench.digests, sequence, transaction)
+                    .is_some()
+                {
                     open.push(OpenSeries { key_table, prepared, slot: None });
                 }
             }
@@ -154,9 +161,10 @@ impl Series {
         &self,
         key: &KeyQuery<'_>,
         stretch: &TimeRange,
+        budget: &LookupBudget<'_>,
         look: &mut impl TimelineVisitor,
     ) -> Result<(), LookupError> {
-        self.key_table.read().visit(key, stretch, look)
+        self.key_table.read().visit(key, stretch, budget, look)
     }
 
     /// Passes the entries of a single text to `look`, unless other keys may equal it or the contents are uncertain. The
@@ -258,11 +266,15 @@ impl Series {
 #[derive(Debug)]
 pub(super) struct PreparedRows {
     prepared: [PreparedRow; SERIES_AT_ONCE],
+    digests: StructureDigests,
 }
 
 impl Default for PreparedRows {
     fn default() -> Self {
-        Self { prepared: std::array::from_fn(|_| PreparedRow::default()) }
+        Self {
+            prepared: std::array::from_fn(|_| PreparedRow::default()),
+            digests: StructureDigests::default(),
+        }
     }
 }
 

@@ -121,22 +121,24 @@ impl AmountTally {
         }
     }
 
-    pub(super) fn add(&mut self, value: Value<'_>) {
+    /// Returns whether a value was added to `distinct`.
+    pub(super) fn has(&self, value: &Distinct<'_>) -> bool {
         match self {
-            AmountTally::Distinct(values) => {
-                if let Some(distinct) = Distinct::of(value)
-                    && !values.contains(&distinct)
-                {
-                    values.insert(distinct.into_kept());
-                }
-            }
-            _ => self.add_plain(value),
+            AmountTally::Distinct(values) => values.contains(value),
+            _ => false,
+        }
+    }
+
+    /// Adds a value to `distinct` that it does not have.
+    pub(super) fn add_new(&mut self, value: Distinct<'_>) {
+        if let AmountTally::Distinct(values) = self {
+            values.insert(value.into_kept());
         }
     }
 
     /// Adds the value of one row; not for `distinct`. Numeric functions ignore all other values, including texts that
     /// are numbers.
-    fn add_plain(&mut self, value: Value<'_>) {
+    pub(super) fn add(&mut self, value: Value<'_>) {
         match (&mut *self, value) {
             (AmountTally::Count(n_rows), _) => *n_rows += 1,
             (_, Value::Number(number)) => self.add_number(number),

@@ -34,12 +34,12 @@ use crate::spill::{Extent, SeriesAccount, SpillError, heap_bytes};
 
 use chunk::Chunk;
 use node::{TreeNode, is_left_to_show};
-use run::{RUN_ENTRIES_MAX, Run, ValueTable};
+use run::{RUN_ENTRIES_MAX, ValueTable};
 
 pub(super) use chunk::ChunkBytes;
 pub(super) use figures::EntrySum;
 pub(super) use rows::Rows;
-pub(super) use run::{OpenRun, RestingRun};
+pub(super) use run::{OpenRun, RestingRun, Run};
 pub(super) use spilling::{DeferredBytes, SpillingBytes, TimelineRuns};
 
 /// Number of entries at the end of the last chunk. A late entry that belongs among them goes to the latest run instead,

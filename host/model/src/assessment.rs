@@ -74,6 +74,9 @@ pub enum RuleFailure {
     /// The module used up its fuel.
     #[error("the module ran out of fuel")]
     Fuel,
+    /// The rules of its owner used up their fuel.
+    #[error("the rules of its owner used up their fuel")]
+    Budget,
     /// The module exceeded its memory limit.
     #[error("the module went over its memory limit")]
     Memory,
@@ -108,9 +111,10 @@ pub enum RuleFailure {
 
 impl RuleFailure {
     /// All failures.
-    pub const ALL: [RuleFailure; 12] = [
+    pub const ALL: [RuleFailure; 13] = [
         RuleFailure::Trap,
         RuleFailure::Fuel,
+        RuleFailure::Budget,
         RuleFailure::Memory,
         RuleFailure::Stack,
         RuleFailure::Timeout,
@@ -134,7 +138,8 @@ impl RuleFailure {
             | RuleFailure::HostCall
             | RuleFailure::HostCallLimit
             | RuleFailure::InvalidOutput => true,
-            RuleFailure::Timeout
+            RuleFailure::Budget
+            | RuleFailure::Timeout
             | RuleFailure::Lookup
             | RuleFailure::List
             | RuleFailure::Internal
@@ -148,6 +153,7 @@ impl RuleFailure {
         match self {
             RuleFailure::Trap => "trap",
             RuleFailure::Fuel => "fuel",
+            RuleFailure::Budget => "budget",
             RuleFailure::Memory => "memory",
             RuleFailure::Stack => "stack",
             RuleFailure::Timeout => "timeout",

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tollgate_compiler::Diagnostic;
-use tollgate_guest_abi::limits::{FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_MAX};
+use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_MAX};
 use tollgate_guest_abi::{Cost, RuleEntry};
 use utoipa::ToSchema;
 
@@ -174,6 +174,27 @@ pub struct InstructionRecord {
     pub quarantine: Option<Quarantine>,
     /// Author and limits of the module; `None` if an earlier version of the service stored it, which did not note them.
     pub origin: Option<Origin>,
+    /// The owner of the rule; `None` before rules had owners.
+    pub owner: Option<RuleOwner>,
+}
+
+/// The owner of some rules, which share a ceiling on each transaction. Part of a rule set version because verdicts
+/// depend on it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RuleOwner {
+    /// The source of the rules, such as `api`; with the start of the paths, for some files: `git:teams/a/`.
+    pub name: Arc<str>,
+    /// The most that all its rules may use on one transaction, in fuel.
+    pub fuel: u64,
+    /// The most that they may use on average, in fuel, while transactions wait; `None` without such a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained_fuel: Option<u64>,
+}
+
+impl Default for RuleOwner {
+    fn default() -> Self {
+        Self { name: "".into(), fuel: FUEL_PER_OWNER, sustained_fuel: None }
+    }
 }
 
 /// The terms on which a module runs: its maker and its limits per transaction. They are part of a rule set version
@@ -239,6 +260,9 @@ pub enum QuarantineCause {
     Policy,
     /// The module is no longer admitted, so there is nothing to run.
     Module,
+    /// The rules of its owner kept taking too long while other transactions waited.
+    #[serde(rename = "sustained_cost")]
+    SustainedCost,
 }
 
 impl QuarantineCause {

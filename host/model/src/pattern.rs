@@ -3,6 +3,7 @@
 //! The time of a search is linear in the product of pattern size and text length. Both are bounded, so the worst-case
 //! cost is known. Small patterns on the same short text can be searched together.
 
+mod price;
 mod set;
 
 use regex::{Regex, RegexBuilder};
@@ -14,14 +15,22 @@ use crate::transaction::Value;
 
 pub use set::PatternSet;
 
+use price::SearchPrice;
+
+/// The longest text of a number, a boolean or a date-time of a transaction, in bytes.
+const SCALAR_BYTES_MAX: usize = 64;
+/// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
+pub const NUMBER_BYTES_MAX: usize = 328;
+
 /// A compiled pattern: unanchored, and case-sensitive unless it contains `(?i)`.
 #[derive(Debug, Clone)]
 pub struct CompiledPattern {
     regex: Regex,
     weight: usize,
+    price: SearchPrice,
 }
 
-/// Limits on the compiled size, and the maximum cost per byte relative to the smallest.
+/// Limits on the compiled size, and the maximum cost per byte before there were prices, relative to the smallest.
 const WEIGHTS: [(usize, usize); 4] =
     [(32 * 1024, 1), (128 * 1024, 4), (512 * 1024, 16), (PATTERN_COMPILED_BYTES_MAX, 32)];
 
@@ -66,7 +75,7 @@ impl CompiledPattern {
         let mut refused = None;
         for (size, weight) in WEIGHTS {
             match within(size) {
-                Ok(regex) => return Ok(Self { regex, weight }),
+                Ok(regex) => return Ok(Self { regex, weight, price: SearchPrice::of(pattern) }),
                 Err(error @ regex::Error::CompiledTooBig(_)) => refused = Some(error),
                 Err(error) => return Err(PatternError::refused(pattern, error)),
             }
@@ -79,6 +88,38 @@ impl CompiledPattern {
     #[must_use]
     pub const fn weight(&self) -> usize {
         self.weight
+    }
+
+    /// Returns the price of searching a value, in fuel.
+    #[must_use]
+    pub fn price_of(&self, value: &Value<'_>) -> u64 {
+        match value {
+            Value::Text(text) | Value::Caseless(text) => self.price.of_text(searched(text)),
+            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => self.price.of_ascii(SCALAR_BYTES_MAX),
+            Value::Missing | Value::List(_) | Value::Object(_) => 0,
+        }
+    }
+
+    /// Returns the price of searching the plain decimal text of any computed number, in fuel.
+    #[must_use]
+    pub const fn price_of_number(&self) -> u64 {
+        self.price.of_ascii(NUMBER_BYTES_MAX)
+    }
+
+    /// Returns the most that a search can cost for each byte of a text, in fuel.
+    #[must_use]
+    pub const fn price_per_byte(&self) -> u64 {
+        self.price.per_byte()
+    }
+
+    /// Returns the most bytes of a value that a search pays for.
+    #[must_use]
+    pub fn bytes_paid_for(value: &Value<'_>) -> usize {
+        match value {
+            Value::Text(text) | Value::Caseless(text) => searched(text).len(),
+            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => SCALAR_BYTES_MAX,
+            Value::Missing | Value::List(_) | Value::Object(_) => 0,
+        }
     }
 
     /// Returns whether the pattern matches a value: a text, a plain decimal number, a boolean word, or a date-time as
@@ -104,9 +145,14 @@ impl CompiledPattern {
     }
 
     fn is_in(&self, text: &str) -> bool {
-        let end = text.floor_char_boundary(PATTERN_HAYSTACK_BYTES_MAX);
-        self.regex.is_match(text.get(..end).unwrap_or(text))
+        self.regex.is_match(searched(text))
     }
+}
+
+/// Returns the part of a text that is searched.
+fn searched(text: &str) -> &str {
+    let end = text.floor_char_boundary(PATTERN_HAYSTACK_BYTES_MAX);
+    text.get(..end).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -35,13 +35,15 @@ pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;
 pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, JsonNumber};
-pub use limits::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
+pub use limits::{
+    BeyondTolerance, Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings, TimeTolerance, WindowClock,
+};
 pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
 pub use relation::{RelationSet, relate};
 pub use report::TransactionReport;
 pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
 pub use sameness::{is_same_bytes, is_same_text};
-pub use value::{Value, in_small_letters};
+pub use value::{StructureDigest, Value, in_small_letters};
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,7 +17,7 @@ use super::deferred_verdicts::verdict_of;
 use super::directory::DataDirectory;
 use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
-use super::rule_sets::{digest_from, digest_of, origin_of, quarantine_of, semantics_of};
+use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -233,13 +233,15 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
 }
 
 fn member_of(row: &SqliteRow) -> Result<MemberRecord, StoreError> {
+    let terms = row.try_get::<Option<&str>, _>(5)?.map(terms_of).transpose()?;
     Ok(MemberRecord {
         id: InstructionId(row.try_get(0)?),
         name: row.try_get(1)?,
         is_script: row.try_get(2)?,
         digest: digest_of(row, 3)?,
         quarantine: row.try_get::<Option<&str>, _>(4)?.map(quarantine_of).transpose()?,
-        origin: row.try_get::<Option<&str>, _>(5)?.map(origin_of).transpose()?,
+        origin: terms.as_ref().map(|terms| terms.origin),
+        owner: terms.and_then(|terms| terms.owner),
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine,
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine, RuleOwner,
 };
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, ReportedStatus};
@@ -264,6 +264,8 @@ pub struct MemberRecord {
     pub quarantine: Option<Quarantine>,
     /// Author and limits of the module, if they were noted.
     pub origin: Option<Origin>,
+    /// The owner of the rule, if rules had owners.
+    pub owner: Option<RuleOwner>,
 }
 
 /// One entry of the log.

@@ -4,11 +4,12 @@ mod change;
 mod install;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteExecutor, SqlitePool};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine,
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine, RuleOwner,
 };
 
 use super::transactions::read;
@@ -91,6 +92,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
 }
 
 fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
+    let terms = row.try_get::<Option<&str>, _>(8)?.map(terms_of).transpose()?;
     Ok(InstructionRecord {
         id: InstructionId(row.try_get(0)?),
         name: row.try_get(1)?,
@@ -100,7 +102,8 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
         updated_at: time_of(row.try_get(5)?)?,
         module: row.try_get(6)?,
         quarantine: row.try_get::<Option<&str>, _>(7)?.map(quarantine_of).transpose()?,
-        origin: row.try_get::<Option<&str>, _>(8)?.map(origin_of).transpose()?,
+        origin: terms.as_ref().map(|terms| terms.origin),
+        owner: terms.and_then(|terms| terms.owner),
     })
 }
 
@@ -126,7 +129,23 @@ pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     })
 }
 
-pub(super) fn origin_of(json: &str) -> Result<Origin, StoreError> {
+/// The terms on which a member of a rule set version runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MemberTerms {
+    #[serde(flatten)]
+    pub(super) origin: Origin,
+    /// `None` in versions from before rules had owners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) owner: Option<RuleOwner>,
+}
+
+impl MemberTerms {
+    fn of(record: &InstructionRecord) -> Option<Self> {
+        record.origin.map(|origin| Self { origin, owner: record.owner.clone() })
+    }
+}
+
+pub(super) fn terms_of(json: &str) -> Result<MemberTerms, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the terms of a module cannot be read".to_owned(),
         source: Some(error.into()),

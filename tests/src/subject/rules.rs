@@ -44,6 +44,7 @@ pub fn bind_within(
     let digest = ContentDigest::of(&emitted.bytes);
     let instruction = Instruction {
         record: Arc::new(InstructionRecord {
+            owner: None,
             id: InstructionId(i64::try_from(number)? + 1),
             name: rule.entry.name.clone(),
             script: Some(String::new()),
@@ -65,7 +66,10 @@ pub fn bind_within(
 }
 
 /// Parses the transactions of a stream.
-pub(super) fn transactions(stream: &[Json]) -> anyhow::Result<Vec<Arc<Transaction>>> {
+///
+/// # Errors
+/// Returns an error if one is not a valid transaction.
+pub fn transactions(stream: &[Json]) -> anyhow::Result<Vec<Arc<Transaction>>> {
     stream
         .iter()
         .map(|json| {

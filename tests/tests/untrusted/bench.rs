@@ -56,6 +56,7 @@ impl Bench {
         let entry = manifest.rules.first().cloned().unwrap();
         let instruction = Instruction {
             record: Arc::new(InstructionRecord {
+                owner: None,
                 id: InstructionId(i64::try_from(number).unwrap() + 1),
                 name: entry.name.clone(),
                 script: None,

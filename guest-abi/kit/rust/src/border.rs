@@ -37,8 +37,8 @@ pub const TEST_YES: i32 = 2;
 pub const FUEL_PER_RUN: usize = 1000000;
 /// Fuel for each byte of a text that a call reads.
 pub const FUEL_PER_TEXT_BYTE: usize = 1;
-/// Fuel for each byte of a text that a pattern is searched in.
-pub const FUEL_PER_SEARCHED_BYTE: usize = 16;
+/// Fuel for each byte of a text that a pattern with a small automaton is searched in.
+pub const FUEL_PER_SEARCHED_BYTE: usize = 2;
 /// Calls to the host on one transaction.
 pub const HOST_CALLS_MAX: usize = 256;
 /// Memory, in pages of 64 KiB.

@@ -6,8 +6,8 @@ use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 use tollgate_history::{AggregateValue, CostedAnswer, ExactValue};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::pattern::CompiledPattern;
-use tollgate_model::transaction::{RelationSet, Value, relate};
+use tollgate_model::pattern::{CompiledPattern, NUMBER_BYTES_MAX};
+use tollgate_model::transaction::{RelationSet, Transaction, Value, relate};
 
 use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::SuspectValue;
@@ -42,10 +42,12 @@ impl HostCalls for Facts {
     }
 
     fn member_number(&mut self, number: f64, list: u32) -> Result<i32, RuleFailure> {
+        self.note_compared(self.price_compared(0, list)?);
         Ok(answer(self.membership(list)?.of_number(number, self.transaction()?, &self.rule_set().lists)))
     }
 
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure> {
+        self.note_compared(self.price_compared(self.own_text(text)?.len(), list)?);
         let (value, current) = (Value::Text(self.own_text(text)?), self.transaction()?);
         Ok(answer(self.membership(list)?.of_value(value, current, &self.rule_set().lists)))
     }
@@ -55,6 +57,7 @@ impl HostCalls for Facts {
     }
 
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure> {
+        self.note_searched(NUMBER_BYTES_MAX);
         Ok(answer(self.pattern(pattern)?.search_number(number)))
     }
 
@@ -62,22 +65,24 @@ impl HostCalls for Facts {
         Ok(self.field(field)?.comparable)
     }
 
-    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> HistoryAnswer<i32> {
+    fn relate_operands(&mut self, left: u32, right: u32, fuel_max: u64) -> HistoryAnswer<i32> {
         let operands = [left, right];
-        let left = self.operand(left, rows_max)?;
-        let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
-        let rows = left.rows.saturating_add(right.rows);
+        self.note_compared(self.reading_of(left)?.max(self.reading_of(right)?));
+        let left = self.operand(left, fuel_max)?;
+        let right = self.operand(right, fuel_max.saturating_sub(left.fuel))?;
+        let fuel = left.fuel.saturating_add(right.fuel);
         let relations = left.value.related_to(&right.value);
         if !relations.have_order() && !left.value.is_missing() && !right.value.is_missing() {
             let have_equality = left.value.is_text() && right.value.is_text();
             self.suspect_fields(operands, have_equality)?;
         }
-        Ok(CostedAnswer { value: relations.bits(), rows })
+        Ok(CostedAnswer { value: relations.bits(), fuel })
     }
 
-    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> HistoryAnswer<i32> {
-        let CostedAnswer { value, rows } = self.operand(operand, rows_max)?;
-        Ok(CostedAnswer { value: answer(self.find_member(&value, list)?), rows })
+    fn member_operand(&mut self, operand: u32, list: u32, fuel_max: u64) -> HistoryAnswer<i32> {
+        self.note_compared(self.price_compared(self.reading_of(operand)?, list)?);
+        let CostedAnswer { value, fuel } = self.operand(operand, fuel_max)?;
+        Ok(CostedAnswer { value: answer(self.find_member(&value, list)?), fuel })
     }
 
     fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
@@ -87,13 +92,13 @@ impl HostCalls for Facts {
     fn aggregate(
         &mut self,
         aggregate: u32,
-        rows_max: u64,
+        fuel_max: u64,
     ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
-        Facts::aggregate(self, aggregate, rows_max)
+        Facts::aggregate(self, aggregate, fuel_max)
     }
 
-    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
-        Facts::previous(self, previous, rows_max)
+    fn previous(&mut self, previous: u32, fuel_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
+        Facts::previous(self, previous, fuel_max)
     }
 
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure> {
@@ -125,7 +130,35 @@ impl HostCalls for Facts {
                 let n_bytes = self.searched(first)?.min(PATTERN_HAYSTACK_BYTES_MAX);
                 n_bytes.saturating_mul(self.pattern(second)?.weight())
             }
-            Call::MatchesNumber => NUMBER_TEXT_BYTES_MAX.saturating_mul(self.pattern(second)?.weight()),
+            Call::MatchesNumber => NUMBER_BYTES_MAX.saturating_mul(self.pattern(second)?.weight()),
+            _ => 0,
+        })
+    }
+
+    fn price_of_reading(&mut self, call: Call, slots: [u32; 2]) -> Result<u64, RuleFailure> {
+        let [first, second] = slots;
+        Ok(match call {
+            Call::Matches => {
+                let (value, price) = self.priced_value(first)?;
+                self.pattern(second)?.price_of(&value).saturating_add(price)
+            }
+            Call::MatchesNumber => self.pattern(second)?.price_of_number(),
+            Call::RelateOperands => self.price_of(first)?.saturating_add(self.price_of(second)?),
+            Call::MemberOperand => {
+                let compared = self.price_compared(self.reading_of(first)?, second)? as u64;
+                price_of_aggregate(first).saturating_add(compared)
+            }
+            Call::Number | Call::Kind | Call::Comparable | Call::Symbol => self.priced_value(first)?.1,
+            Call::Relate => self.priced_value(first)?.1.saturating_add(self.priced_value(second)?.1),
+            Call::RelateText => self.priced_value(first)?.1 + self.own_text(second)?.len() as u64,
+            Call::Member => {
+                let (value, price) = self.priced_value(first)?;
+                let n_bytes = value.as_text().map_or(0, str::len);
+                price.saturating_add(self.price_compared(n_bytes, second)? as u64)
+            }
+            Call::Text => self.priced_value(first)?.1,
+            Call::MemberNumber => self.price_compared(0, second)? as u64,
+            Call::MemberText => self.price_compared(self.own_text(first)?.len(), second)? as u64,
             _ => 0,
         })
     }
@@ -133,10 +166,22 @@ impl HostCalls for Facts {
 
 /// Cost of one array element, in bytes.
 const ELEMENT_BYTES: usize = 16;
-/// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
-const NUMBER_TEXT_BYTES_MAX: usize = 328;
 /// Cost of resolving a path, in bytes.
 const PATH_BYTES: usize = 256;
+
+/// The price of searching a list for a value of this length, in fuel. The value is compared with every element in the
+/// transaction.
+pub(super) fn price_compared(membership: &ListMembership, n_bytes: usize, current: &Transaction) -> usize {
+    let compared = membership.compared(current);
+    bytes_of_comparison(compared, n_bytes).saturating_add(compared.n_keys)
+}
+
+/// The cost of searching a list before there were prices, in bytes.
+const fn bytes_of_comparison(compared: ComparedValues, n_bytes: usize) -> usize {
+    let ComparedValues { n_elements, n_paths, .. } = compared;
+    let of_elements = n_elements.saturating_mul(n_bytes.saturating_add(ELEMENT_BYTES));
+    of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes)
+}
 
 /// One side of an exact comparison.
 pub(super) enum ExactOperand<'t> {
@@ -175,6 +220,15 @@ impl ExactOperand<'_> {
 fn related_value(value: Value<'_>) -> Result<ExactValue, RelationSet> {
     let otherwise = if value.is_missing() { RelationSet::NONE } else { RelationSet::UNEQUAL };
     value.as_decimal().map(ExactValue::of).ok_or(otherwise)
+}
+
+const fn is_aggregate(reference: u32) -> bool {
+    operand::as_time(reference).is_none() && (reference % 4).cast_signed() == operand::AGGREGATE
+}
+
+/// The price of an aggregate among the operands of a comparison, in fuel.
+const fn price_of_aggregate(reference: u32) -> u64 {
+    if is_aggregate(reference) { Call::Aggregate.import().fuel } else { 0 }
 }
 
 impl Facts {
@@ -218,11 +272,11 @@ impl Facts {
         Ok(())
     }
 
-    /// Returns the value of an operand, and the rows read for it.
-    fn operand(&self, reference: u32, rows_max: u64) -> Result<CostedAnswer<ExactOperand<'_>>, RuleFailure> {
+    /// Returns the value of an operand, and its cost.
+    fn operand(&self, reference: u32, fuel_max: u64) -> Result<CostedAnswer<ExactOperand<'_>>, RuleFailure> {
         if let Some(slot) = operand::as_time(reference) {
             let value = Value::of_time_part(self.part_of_time(slot)?);
-            return Ok(CostedAnswer { value: ExactOperand::Value(value), rows: 0 });
+            return Ok(CostedAnswer { value: ExactOperand::Value(value), fuel: 0 });
         }
         let (slot, kind) = (reference / 4, (reference % 4).cast_signed());
         let value = match kind {
@@ -233,15 +287,21 @@ impl Facts {
                 number.map_or(Value::Missing, Value::Number)
             }
             _ => {
-                let CostedAnswer { value, rows } = self.exact_aggregate(slot, rows_max)?;
-                return Ok(CostedAnswer { value: ExactOperand::Computed(value), rows });
+                let CostedAnswer { value, fuel } = self.exact_aggregate(slot, fuel_max)?;
+                return Ok(CostedAnswer { value: ExactOperand::Computed(value), fuel });
             }
         };
-        Ok(CostedAnswer { value: ExactOperand::Value(value), rows: 0 })
+        Ok(CostedAnswer { value: ExactOperand::Value(value), fuel: 0 })
     }
 
-    /// Upper bound of the bytes read for an operand. A history query counts as its fuel cost.
+    /// Upper bound of the bytes read for an operand. A history query counts as its fuel cost before there were prices.
     fn bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
+        let aggregate = if is_aggregate(reference) { Call::Aggregate.import().fuel_before_v4 } else { 0 };
+        Ok(self.text_bytes_of(reference)?.saturating_add(usize::try_from(aggregate).unwrap_or(usize::MAX)))
+    }
+
+    /// Upper bound of the bytes of texts read for an operand.
+    fn text_bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
         if operand::as_time(reference).is_some() {
             return Ok(0);
         }
@@ -249,8 +309,25 @@ impl Facts {
         Ok(match (reference % 4).cast_signed() {
             operand::FIELD => self.length(slot)?,
             operand::TEXT | operand::NUMBER => self.own_text(slot)?.len(),
-            _ => usize::try_from(Call::Aggregate.import().fuel).unwrap_or(usize::MAX),
+            _ => 0,
         })
+    }
+
+    /// The price of the bytes and keys read for an operand, in fuel.
+    fn reading_of(&self, reference: u32) -> Result<usize, RuleFailure> {
+        if reference % 4 == operand::FIELD.cast_unsigned() && operand::as_time(reference).is_none() {
+            return Ok(usize::try_from(self.priced_value(reference / 4)?.1).unwrap_or(usize::MAX));
+        }
+        self.text_bytes_of(reference)
+    }
+
+    fn price_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
+        Ok(price_compared(self.membership(list)?, n_bytes, self.transaction()?))
+    }
+
+    /// The price of reading an operand, in fuel.
+    fn price_of(&self, reference: u32) -> Result<u64, RuleFailure> {
+        Ok(price_of_aggregate(reference).saturating_add(self.reading_of(reference)? as u64))
     }
 
     /// Length of the text in a field, in bytes; 0 if it is not a text.
@@ -262,7 +339,7 @@ impl Facts {
     fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(match self.value(slot)? {
             Value::Text(text) | Value::Caseless(text) => text.len(),
-            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_TEXT_BYTES_MAX,
+            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_BYTES_MAX,
             Value::Missing | Value::List(_) | Value::Object(_) => 0,
         })
     }
@@ -270,10 +347,7 @@ impl Facts {
     /// The cost of searching a list for a value of this length. The value is compared with every element in the
     /// transaction.
     fn bytes_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
-        let ComparedValues { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
-        let of_each = n_bytes.saturating_add(ELEMENT_BYTES);
-        let of_elements = n_elements.saturating_mul(of_each);
-        Ok(of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes))
+        Ok(bytes_of_comparison(self.membership(list)?.compared(self.transaction()?), n_bytes))
     }
 
     fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {

@@ -1,4 +1,4 @@
-//! Detects rules that keep failing.
+//! Detects rules that keep failing or cost too much.
 //!
 //! A streak begins with a failure that is the fault of the rule and ends with its first answer. A rule is reported
 //! after [`SOURCES_MAX`] distinct sources in one streak, or [`FAILURES_MAX`] failures. A few crafted transactions reach
@@ -13,7 +13,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{ContentDigest, InstructionId};
 
-use crate::evaluation::RuleOutcomes;
+use crate::evaluation::sustained_costs::SustainedCosts;
+use crate::evaluation::{Evaluated, OwnerCost, RuleOutcomes};
 use crate::registry::{RuleInForce, RuleSet};
 
 /// Consecutive failures with distinct sources before a rule is reported.
@@ -21,17 +22,32 @@ pub(crate) const SOURCES_MAX: usize = 32;
 /// Consecutive failures before a rule is reported, regardless of sources.
 pub(crate) const FAILURES_MAX: u64 = 1_000;
 
-/// A rule that keeps failing.
+/// A rule that keeps failing or costs too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailingRule {
     /// The rule.
     pub id: InstructionId,
     /// Digest of its module; a later module under the same id is not affected.
     pub digest: ContentDigest,
-    /// The last failure.
-    pub failure: RuleFailure,
-    /// The number of consecutive failures.
-    pub n_failures: u64,
+    /// What is wrong with it.
+    pub fault: RuleFault,
+}
+
+/// Why a rule has to be quarantined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleFault {
+    /// It keeps failing.
+    Failures {
+        /// The last failure.
+        last: RuleFailure,
+        /// The number of consecutive failures.
+        n_failures: u64,
+    },
+    /// The rules of its owner keep taking too long while other transactions wait.
+    SustainedCost {
+        /// Its mean cost over the last transactions, in fuel.
+        mean_fuel: u64,
+    },
 }
 
 /// Rules whose last runs failed, with the lengths of their streaks.
@@ -40,6 +56,7 @@ pub struct Breakers {
     streaks: Mutex<HashMap<InstructionId, FailureStreak>>,
     /// The number of streaks, to check without the lock that there is none.
     n_streaks: AtomicUsize,
+    costs: Mutex<SustainedCosts>,
     reports: UnboundedSender<FailingRule>,
     hasher: ahash::RandomState,
 }
@@ -60,11 +77,18 @@ impl Breakers {
     pub fn new() -> (Self, UnboundedReceiver<FailingRule>) {
         let (reports, failing) = unbounded_channel();
         let hasher = ahash::RandomState::new();
-        (Self { streaks: Mutex::default(), n_streaks: AtomicUsize::new(0), reports, hasher }, failing)
+        let (streaks, costs, n_streaks) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
+        (Self { streaks, n_streaks, costs, reports, hasher }, failing)
+    }
+
+    /// Records the evaluation of a rule set for a transaction from this source.
+    pub fn note_evaluated(&self, rule_set: &RuleSet, evaluated: &Evaluated, source: Option<&str>) {
+        self.note(rule_set, &evaluated.outcomes, source);
+        self.note_costs(rule_set, &evaluated.costs, evaluated.others_wait);
     }
 
     /// Records the outcomes of a rule set for a transaction from this source.
-    pub fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, source: Option<&str>) {
+    fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, source: Option<&str>) {
         let failed =
             |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(failure) if counts(*failure));
         if self.n_streaks.load(Ordering::Relaxed) == 0
@@ -89,11 +113,26 @@ impl Breakers {
             // A timeout may be the fault of the machine, so it counts only towards [`FAILURES_MAX`].
             let source = (failure != RuleFailure::Timeout).then_some(source);
             if let Some(n_failures) = streak.grow(source) {
-                self.reports.send(FailingRule { id, digest, failure, n_failures }).ok();
+                let fault = RuleFault::Failures { last: failure, n_failures };
+                self.reports.send(FailingRule { id, digest, fault }).ok();
             }
         }
         streaks.retain(|id, _| goes_on(rule_set, outcomes, *id));
         self.n_streaks.store(streaks.len(), Ordering::Relaxed);
+    }
+
+    /// Records what the rules of some owners cost on a transaction, by index of the owner. `others_wait` tells whether
+    /// other transactions wait to be evaluated.
+    fn note_costs(&self, rule_set: &RuleSet, costs: &[(usize, OwnerCost)], others_wait: bool) {
+        for (owner, cost) in costs {
+            let Some(owner) = rule_set.owners.get(*owner) else { continue };
+            let blamed = self.costs.lock().note(rule_set, owner, cost, others_wait);
+            for (rule, mean_fuel) in blamed {
+                let (id, digest) = (rule.rule.instruction.record.id, rule.rule.instruction.digest);
+                let fault = RuleFault::SustainedCost { mean_fuel };
+                self.reports.send(FailingRule { id, digest, fault }).ok();
+            }
+        }
     }
 
     /// Removes the streak of a rule after an operator has reviewed it.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use tollgate_guest_abi::Semantics;
 use tollgate_guest_abi::imports::kind;
-use tollgate_history::{AggregateValue, CostedAnswer, ExactValue, LookupError};
+use tollgate_history::{AggregateValue, CostedAnswer, ExactValue, LookupDeadline, LookupError, LookupLimits};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Transaction, Value, in_small_letters};
 
+use crate::evaluation::lookup_costs::{LookupCosts, LookupNumber};
 use crate::evaluation::mismatches::SuspectValue;
 use crate::evaluation::searches::SearchCache;
-use crate::registry::{RuleSet, Selector, SlotBindings, Symbols, ValueClass};
+use crate::registry::{LongestReads, OwnerInForce, RuleSet, Selector, SlotBindings, Symbols, ValueClass};
 
 /// Values that the rules of one set use for one transaction. The tables have the indices of the set; `None` marks a
 /// value not yet computed.
@@ -26,6 +28,9 @@ pub(super) struct Facts {
     previous: Vec<Option<CostedAnswer<bool>>>,
     times: Vec<Option<f64>>,
     searches: SearchCache,
+    deadline: LookupDeadline,
+    costs: LookupCosts,
+    longest: LongestReads,
     /// Values that a test of some rule cannot compare.
     suspects: Vec<SuspectValue>,
 }
@@ -68,6 +73,9 @@ impl Facts {
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
             searches: SearchCache::new(rule_set.n_patterns, rule_set.n_lists),
+            deadline: LookupDeadline::default(),
+            costs: LookupCosts::default(),
+            longest: LongestReads::default(),
             suspects: Vec::new(),
             rule_set,
         }
@@ -81,7 +89,63 @@ impl Facts {
         self.previous.fill(None);
         self.times.fill(None);
         self.searches.begin();
+        self.deadline.reset();
+        self.costs.begin();
+        self.longest = LongestReads::default();
         self.suspects.clear();
+    }
+
+    /// Begins to run the bodies of an owner. From now on lookups may cost this much, if each of its rules asked alone.
+    pub(super) fn begin_bodies(&mut self, owner: usize, fuel: u64) {
+        self.costs.begin_bodies(owner, fuel);
+    }
+
+    /// Ends the run of bodies. Returns the fuel that is left.
+    pub(super) fn end_bodies(&mut self) -> u64 {
+        self.costs.end_bodies()
+    }
+
+    /// Returns the longest texts that calls have read.
+    pub(super) const fn longest(&self) -> LongestReads {
+        self.longest
+    }
+
+    /// Records that a comparison read this many bytes.
+    #[inline]
+    pub(super) fn note_compared(&mut self, n_bytes: usize) {
+        self.longest.note_compared(n_bytes);
+    }
+
+    /// Records that a search read this many bytes.
+    #[inline]
+    pub(super) fn note_searched(&mut self, n_bytes: usize) {
+        self.longest.note_searched(n_bytes);
+    }
+
+    fn owner(&self, number: usize) -> Result<&OwnerInForce, RuleFailure> {
+        self.rule_set.owners.get(number).ok_or(RuleFailure::Internal)
+    }
+
+    /// Returns the most that a lookup may cost, or fails if it is known to cost more.
+    fn limits(&self, lookup: LookupNumber, fuel_max: u64) -> Result<LookupLimits<'_>, RuleFailure> {
+        let fuel_max = match self.costs.owner_of_bodies() {
+            Some(owner) => self.costs.fuel_max_of(lookup, self.owner(owner)?, fuel_max),
+            None => fuel_max,
+        };
+        self.costs.check(lookup, fuel_max)?;
+        Ok(LookupLimits { fuel_max, semantics: self.semantics(), deadline: &self.deadline })
+    }
+
+    /// Charges the bodies of an owner for a lookup, once for each of its rules that asks it.
+    fn pay(&self, lookup: LookupNumber, fuel: u64) -> Result<(), RuleFailure> {
+        match self.costs.owner_of_bodies() {
+            Some(owner) if fuel > 0 => self.costs.pay(lookup, self.owner(owner)?, fuel),
+            _ => Ok(()),
+        }
+    }
+
+    fn semantics(&self) -> Semantics {
+        self.rule_set.semantics
     }
 
     pub(super) fn turn_to(&mut self, turn: ModuleIndex) {
@@ -97,14 +161,15 @@ impl Facts {
         asker_of(&self.rule_set, self.turn)
     }
 
-    /// The rule set, the running module, the transaction and the search cache.
+    /// The rule set, the running module, the transaction, the search cache and the longest texts read.
     #[inline]
     pub(super) fn searching(
         &mut self,
-    ) -> Result<(&RuleSet, &SlotBindings, &Transaction, &mut SearchCache), RuleFailure> {
-        let Self { rule_set, subject, turn, searches, .. } = self;
+    ) -> Result<(&RuleSet, &SlotBindings, &Transaction, &mut SearchCache, &mut LongestReads), RuleFailure>
+    {
+        let Self { rule_set, subject, turn, searches, longest, .. } = self;
         let subject = subject.as_ref().ok_or(RuleFailure::Internal)?;
-        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches))
+        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches, longest))
     }
 
     pub(super) fn rule_set(&self) -> &RuleSet {
@@ -119,6 +184,15 @@ impl Facts {
     pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
         let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
         Ok(field.ok_or(RuleFailure::Internal)?.read(self.transaction()?))
+    }
+
+    /// Returns the value of a field slot of the running module, and the price of reading it: its bytes, if it is a text,
+    /// and the keys of the objects on the path to it.
+    pub(super) fn priced_value(&self, slot: u32) -> Result<(Value<'_>, u64), RuleFailure> {
+        let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
+        let (value, n_keys) = field.ok_or(RuleFailure::Internal)?.read_counted(self.transaction()?);
+        let price = n_keys + value.as_text().map_or(0, str::len);
+        Ok((value, price as u64))
     }
 
     #[inline]
@@ -139,7 +213,10 @@ impl Facts {
     #[inline(never)]
     fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
-        let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
+        let (value, n_keys) = field.read_counted(self.transaction()?);
+        let n_bytes = n_keys + value.as_text().map_or(0, str::len);
+        let field = look_at(&value, &self.rule_set.symbols);
+        self.note_compared(n_bytes);
         if self.rule_set.watch.is_of_interest(number, field.class) {
             self.suspect(SuspectValue::Field(u32::try_from(number).unwrap_or(u32::MAX)));
         }
@@ -181,22 +258,25 @@ impl Facts {
         Ok(false)
     }
 
-    /// Returns the value and the rows read. A cached answer reports the same rows, so a rule's cost is independent of
-    /// others.
+    /// Returns the value and its cost. A cached answer reports the same cost, so a rule's cost is independent of others.
     pub(super) fn aggregate(
         &mut self,
         slot: u32,
-        rows_max: u64,
+        fuel_max: u64,
     ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
+        let lookup = LookupNumber::Aggregate(number);
         if let Some(&Some(answered)) = self.aggregates.get(number) {
+            self.pay(lookup, answered.fuel)?;
             return Ok(answered);
         }
         let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
         let EvaluatedTransaction { transaction, as_of } =
             self.subject.as_ref().ok_or(RuleFailure::Internal)?;
-        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
-        let answered = answered.map_err(|error| unanswered(&error))?;
+        let limits = self.limits(lookup, fuel_max)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, limits);
+        let answered = answered.map_err(|error| self.unanswered(lookup, limits, &error))?;
+        self.pay(lookup, answered.fuel)?;
         keep(&mut self.aggregates, number, answered)
     }
 
@@ -204,24 +284,28 @@ impl Facts {
     pub(super) fn exact_aggregate(
         &self,
         slot: u32,
-        rows_max: u64,
+        fuel_max: u64,
     ) -> Result<CostedAnswer<ExactValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
         let EvaluatedTransaction { transaction, as_of } =
             self.subject.as_ref().ok_or(RuleFailure::Internal)?;
-        let answered = question.exact_within(transaction, *as_of, &self.rule_set.lists, rows_max);
-        answered.map_err(|error| unanswered(&error))
+        let lookup = LookupNumber::Aggregate(number);
+        let limits = self.limits(lookup, fuel_max)?;
+        let answered = question.exact_within(transaction, *as_of, &self.rule_set.lists, limits);
+        let answered = answered.map_err(|error| self.unanswered(lookup, limits, &error))?;
+        self.pay(lookup, answered.fuel)?;
+        Ok(answered)
     }
 
-    /// Returns an aggregate if its cached or batched answer was found without reading a row.
+    /// Returns an aggregate if its cached or batched answer cost nothing.
     pub(super) fn cached_aggregate(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(None) = self.aggregates.get(number) {
             self.answer_jointly(slot)?;
         }
         Ok(match self.aggregates.get(number) {
-            Some(&Some(CostedAnswer { value, rows: 0 })) => Some(value),
+            Some(&Some(CostedAnswer { value, fuel: 0 })) => Some(value),
             _ => None,
         })
     }
@@ -237,24 +321,43 @@ impl Facts {
         joint.batch.answer(transaction, *as_of, |n, value| {
             let number = joint.slots.get(n).and_then(|&slot| at(&asker.aggregates, slot).ok());
             if let Some(place) = number.and_then(|number| aggregates.get_mut(number)) {
-                *place = Some(CostedAnswer { value, rows: 0 });
+                *place = Some(CostedAnswer { value, fuel: 0 });
             }
         });
         Ok(())
     }
 
     /// As [`Facts::aggregate`], for a previous transaction.
-    pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
+    pub(super) fn previous(&mut self, slot: u32, fuel_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
         let number = at(&self.asker()?.previous, slot)?;
+        let lookup = LookupNumber::Previous(number);
         if let Some(&Some(answered)) = self.previous.get(number) {
+            self.pay(lookup, answered.fuel)?;
             return Ok(answered);
         }
         let question = self.rule_set.previous.get(number).ok_or(RuleFailure::Internal)?;
         let EvaluatedTransaction { transaction, as_of } =
             self.subject.as_ref().ok_or(RuleFailure::Internal)?;
-        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
-        let answered = answered.map_err(|error| unanswered(&error))?;
+        let limits = self.limits(lookup, fuel_max)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, limits);
+        let answered = answered.map_err(|error| self.unanswered(lookup, limits, &error))?;
+        self.pay(lookup, answered.fuel)?;
         keep(&mut self.previous, number, answered)
+    }
+
+    /// Maps an error to a failure: a rule without an answer fails, and a failed rule never allows.
+    fn unanswered(&self, lookup: LookupNumber, limits: LookupLimits<'_>, error: &LookupError) -> RuleFailure {
+        match error {
+            LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
+            LookupError::Forgotten | LookupError::TooSlow => {
+                tracing::warn!(reason = %error, "the history cannot answer");
+            }
+            LookupError::TooManyRows => {
+                self.costs.costs_more_than(lookup, limits.fuel_max);
+                return RuleFailure::Fuel;
+            }
+        }
+        RuleFailure::Lookup
     }
 
     pub(super) fn time_part(&mut self, slot: u32) -> Result<f64, RuleFailure> {
@@ -326,16 +429,6 @@ fn of_number(kind: i32, class: ValueClass, number: Decimal) -> FieldForms {
     let nearest = number.to_f64();
     let comparable = if number.is_short() { nearest } else { number.comparable() };
     FieldForms { kind, number: nearest, comparable, symbol: None, class }
-}
-
-/// Maps an error to a failure: a rule without an answer fails, and a failed rule never allows.
-fn unanswered(error: &LookupError) -> RuleFailure {
-    match error {
-        LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
-        LookupError::Forgotten => tracing::warn!(reason = %error, "the history cannot answer"),
-        LookupError::TooManyRows => return RuleFailure::Fuel,
-    }
-    RuleFailure::Lookup
 }
 
 /// The index in the table of the set for a slot; a slot outside the manifest is the fault of the module.

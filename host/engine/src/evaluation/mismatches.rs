@@ -4,6 +4,7 @@
 //! [`FieldWatch`](crate::registry::FieldWatch). Afterwards the rules that test such a field are replayed in order; a
 //! test that is not reached is not counted.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, FieldType, ListSource, Number, Operand, Semantics};
@@ -16,8 +17,12 @@ use crate::evaluation::answers::ExactOperand;
 use crate::evaluation::facts::{Facts, ModuleIndex};
 use crate::registry::{BoundRule, ComparedForm, Mismatch, MismatchKind, RuleSet, form_of_item, may_be_in};
 
-/// Upper bound of rows read by one query of a replay; a rule that needs more is not replayed to its end.
-const ROWS_MAX: u64 = 1_000;
+/// Upper bound of the cost of one query of a replay, in fuel; a rule that needs more is not replayed to its end.
+const FUEL_MAX: u64 = 1_000;
+/// Most tests of a rule that is replayed. No rule pays for this work.
+const TESTS_MAX: usize = 256;
+/// Tests after which no further rule is replayed for the transaction.
+const TESTS_IN_ALL: usize = 64;
 
 /// The location of a value that some test cannot compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,32 +44,39 @@ impl SuspectValue {
 
 /// Counts the mismatches of the current transaction.
 pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[SuspectValue]) {
-    for (n, suspect) in suspects.iter().enumerate() {
-        let Some(field) = suspect.field(rule_set) else { continue };
-        // One field may be read directly and for several time parts.
-        if suspects.iter().take(n).any(|before| before.field(rule_set) == Some(field)) {
+    // One field may be read directly and for several time parts.
+    let fields: HashSet<&FieldAccess> =
+        suspects.iter().filter_map(|suspect| suspect.field(rule_set)).collect();
+    let mut looks: Vec<(u32, &FieldAccess)> = Vec::new();
+    for field in fields {
+        looks.extend(rule_set.watch.rules_to_go_through(field).map(|place| (place, field)));
+    }
+    looks.sort_unstable_by_key(|(place, _)| *place);
+    let mut n_tests_left = TESTS_IN_ALL;
+    for of_rule in looks.chunk_by(|(one, _), (other, _)| one == other) {
+        let Some((place, _)) = of_rule.first() else { continue };
+        let in_force = rule_set.rules.get(*place as usize);
+        // A rule that does not run performs no tests.
+        let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
+        let Some(in_force) = runs else { continue };
+        let n_tests = in_force.rule.checked.as_ref().map_or(0, |checked| checked.tests.len());
+        if n_tests > TESTS_MAX || n_tests_left == 0 {
             continue;
         }
-        for place in rule_set.watch.rules_to_go_through(field) {
-            let in_force = rule_set.rules.get(place as usize);
-            // A rule that does not run performs no tests.
-            let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
-            if let Some(in_force) = runs {
-                facts.turn_to(ModuleIndex::Rule(place as usize));
-                count_of_rule(facts, &in_force.rule, field);
-            }
-        }
+        n_tests_left = n_tests_left.saturating_sub(n_tests);
+        facts.turn_to(ModuleIndex::Rule(*place as usize));
+        count_of_rule(facts, &in_force.rule, of_rule);
     }
 }
 
-fn count_of_rule(facts: &mut Facts, rule: &BoundRule, field: &FieldAccess) {
+fn count_of_rule(facts: &mut Facts, rule: &BoundRule, looks: &[(u32, &FieldAccess)]) {
     let (Some(checked), Some(transaction)) = (&rule.checked, facts.subject()) else { return };
     let mut walk = MismatchSearch { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
     // A rule that fails has performed its tests up to that point.
     let _ = walk.holds(&checked.when);
     for found in walk.found {
         // Other fields are counted in their own turn.
-        if found.field != *field {
+        if !looks.iter().any(|(_, field)| **field == found.field) {
             continue;
         }
         let FoundMismatches { test, name, got, wanted, .. } = found;
@@ -240,7 +252,7 @@ impl<'w> MismatchSearch<'w> {
                 found.is_some_and(|found| found != *negated)
             }
             Condition::Previous(spec) => {
-                self.facts.previous(slot_of(&needs.previous, spec)?, ROWS_MAX)?.value
+                self.facts.previous(slot_of(&needs.previous, spec)?, FUEL_MAX)?.value
             }
             Condition::All(_) | Condition::Any(_) | Condition::Not(_) => return Err(RuleFailure::Internal),
         })
@@ -256,7 +268,7 @@ impl<'w> MismatchSearch<'w> {
             Operand::Time(spec) => Value::of_time_part(self.facts.time_part(slot_of(&needs.times, spec)?)?),
             Operand::Aggregate(spec) => {
                 let slot = slot_of(&needs.aggregates, spec)?;
-                return Ok(ExactOperand::Computed(self.facts.exact_aggregate(slot, ROWS_MAX)?.value));
+                return Ok(ExactOperand::Computed(self.facts.exact_aggregate(slot, FUEL_MAX)?.value));
             }
             Operand::Arithmetic { .. } | Operand::Negate(_) => {
                 let number = self.number(operand)?;

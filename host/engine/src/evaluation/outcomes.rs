@@ -61,6 +61,16 @@ impl RuleOutcomes {
         }
     }
 
+    /// Removes the outcomes of these rules, so that they can be recorded again.
+    pub(super) fn take_back(&mut self, places: &[u32]) {
+        for &place in places {
+            if let Some(word) = self.matched.get_mut(place as usize / WORD) {
+                *word &= !(1 << (place as usize % WORD));
+            }
+        }
+        self.others.retain(|(place, _)| !places.contains(place));
+    }
+
     /// Completes the outcomes after all rules have run.
     pub(super) fn finish(&mut self) {
         self.others.sort_unstable_by_key(|(place, _)| *place);

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::evaluation::{Evaluator, RuleOutcomes};
+use crate::evaluation::{Evaluator, OwnerCost, RuleOutcomes};
 use crate::registry::RuleSet;
 use crate::sandbox::Sandbox;
 
@@ -41,6 +41,10 @@ pub struct Evaluated {
     pub outcomes: RuleOutcomes,
     /// The number of bodies that failed; their rules were run one by one.
     pub n_bodies_failed: usize,
+    /// What the rules of some owners cost, see [`Evaluator::costs`].
+    pub costs: Vec<(usize, OwnerCost)>,
+    /// Whether other transactions wait to be evaluated.
+    pub others_wait: bool,
     /// Duration of the evaluation.
     pub duration: Duration,
 }
@@ -51,13 +55,21 @@ pub struct EvaluatorPool {
     seats: Vec<Arc<EvaluatorSlot>>,
     queues: Vec<Sender<EvaluationJob>>,
     turn: AtomicUsize,
-    pace: Arc<MeanDuration>,
+    load: Arc<PoolLoad>,
 }
 
 /// An evaluator shared by its thread and submitting threads.
 #[derive(Debug)]
 struct EvaluatorSlot {
     evaluator: Mutex<Evaluator>,
+}
+
+/// How busy the evaluators are.
+#[derive(Debug, Default)]
+struct PoolLoad {
+    pace: MeanDuration,
+    /// Jobs in the queues.
+    n_waiting: AtomicUsize,
 }
 
 /// Moving average of recent durations, in nanoseconds.
@@ -73,27 +85,28 @@ impl EvaluatorPool {
     /// When the system cannot create a thread.
     pub fn start(n_threads: NonZeroUsize, sandbox: &Sandbox) -> std::io::Result<Self> {
         let (mut seats, mut queues) = (Vec::new(), Vec::new());
-        let pace = Arc::<MeanDuration>::default();
+        let load = Arc::<PoolLoad>::default();
         for number in 0..n_threads.get() {
             let (queue, jobs) = channel();
             let seat = Arc::new(EvaluatorSlot { evaluator: Mutex::new(Evaluator::new(sandbox.clone())) });
-            let (own, pace) = (Arc::clone(&seat), Arc::clone(&pace));
+            let (own, load) = (Arc::clone(&seat), Arc::clone(&load));
             thread::Builder::new()
                 .name(format!("evaluate-{number}"))
-                .spawn(move || work(&own, &pace, &jobs))?;
+                .spawn(move || work(&own, &load, &jobs))?;
             seats.push(seat);
             queues.push(queue);
         }
-        Ok(Self { seats, queues, turn: AtomicUsize::new(0), pace })
+        Ok(Self { seats, queues, turn: AtomicUsize::new(0), load })
     }
 
     /// Runs a quick job on this thread, or passes it to the next evaluator thread in turn.
     pub fn submit(&self, job: EvaluationJob) {
         if let Some(evaluator) = self.at_hand(&job.rule_set) {
-            return perform(evaluator, &self.pace, job);
+            return perform(evaluator, &self.load, job);
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.queues.len().max(1);
         if let Some(queue) = self.queues.get(turn) {
+            self.load.n_waiting.fetch_add(1, Ordering::Relaxed);
             // A thread exits only after its queue is dropped, so the send succeeds.
             drop(queue.send(job));
         }
@@ -102,7 +115,7 @@ impl EvaluatorPool {
     /// Returns an idle evaluator with these rules loaded, if evaluations are quick. Returns `None` while an idle
     /// evaluator has other rules: the threads then take turns until all have released the old set.
     fn at_hand(&self, rule_set: &Arc<RuleSet>) -> Option<MutexGuard<'_, Evaluator>> {
-        if !rule_set.is_of_scripts || !self.pace.is_quick() {
+        if !rule_set.is_of_scripts || !self.load.pace.is_quick() {
             return None;
         }
         let mut at_hand = None;
@@ -130,21 +143,23 @@ impl MeanDuration {
     }
 }
 
-fn work(seat: &EvaluatorSlot, pace: &MeanDuration, jobs: &Receiver<EvaluationJob>) {
+fn work(seat: &EvaluatorSlot, load: &PoolLoad, jobs: &Receiver<EvaluationJob>) {
     while let Ok(job) = jobs.recv() {
-        perform(seat.evaluator.lock(), pace, job);
+        load.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        perform(seat.evaluator.lock(), load, job);
     }
 }
 
-fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &MeanDuration, job: EvaluationJob) {
+fn perform(mut evaluator: MutexGuard<'_, Evaluator>, load: &PoolLoad, job: EvaluationJob) {
     let started = Instant::now();
     let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
-    let n_bodies_failed = evaluator.n_bodies_failed();
+    let (n_bodies_failed, costs) = (evaluator.n_bodies_failed(), evaluator.costs().to_vec());
     // Release the evaluator before the callback.
     drop(evaluator);
     let duration = started.elapsed();
-    pace.note(duration);
-    let evaluated = Evaluated { outcomes, n_bodies_failed, duration };
+    load.pace.note(duration);
+    let others_wait = load.n_waiting.load(Ordering::Relaxed) > 0;
+    let evaluated = Evaluated { outcomes, n_bodies_failed, costs, others_wait, duration };
     if panic::catch_unwind(AssertUnwindSafe(|| (job.done)(evaluated))).is_err() {
         tracing::error!(sequence = job.as_of.0, "an assessment panicked");
     }

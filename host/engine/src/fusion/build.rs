@@ -8,11 +8,11 @@ use tollgate_compiler::emit::{EmitError, Selection, emit, repetitions};
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 
 use super::{joint, member};
-use crate::registry::{BoundModule, BoundRule, FusedBody};
+use crate::registry::{BoundModule, BoundRule, FUEL_OF_A_CALL, FusedBody};
 use crate::sandbox::{AdmissionRefusal, Sandbox};
 
-/// Upper bound of the fuel a call uses before its first instruction.
-const FUEL_OF_A_CALL: u64 = 16;
+/// Fuel of a rule that its lookups leave to everything else. A body is given up when one of its rules might use more.
+pub(crate) const FUEL_BESIDE_LOOKUPS: u64 = 200_000;
 
 /// Rules above this size, in bytes of their module or in instructions, are not fused: it saves little, and leaves no
 /// room for others.
@@ -100,7 +100,8 @@ fn fuel(rules: &[&BoundRule], checked: &[CheckedRule]) -> Result<u64, EmitError>
     for (rule, checked) in rules.iter().zip(checked) {
         let own = u64::from(rule.bound.module.manifest.cost.instructions) + FUEL_OF_A_CALL;
         // A rule without history queries cannot run out of fuel.
-        let left = FUEL_PER_RUN.saturating_sub(own).checked_div(repetitions(checked)?.into());
+        let left = (FUEL_PER_RUN - FUEL_BESIDE_LOOKUPS).saturating_sub(own);
+        let left = left.checked_div(repetitions(checked)?.into());
         least = least.min(left.unwrap_or(FUEL_PER_RUN));
     }
     Ok(least)

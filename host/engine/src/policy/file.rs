@@ -9,7 +9,7 @@ use tollgate_guest_abi::limits::{FUEL_GRANTED_MAX, HOST_CALLS_MAX, MEMORY_PAGES_
 use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
 
 use super::denial::PREVIOUS_TRANSACTION;
-use super::{GrantedNames, RuleGrant, SourceGrant, SourceKind};
+use super::{GrantedNames, OwnerProfile, RuleGrant, SourceGrant, SourceKind};
 use tollgate_model::instruction::{Grant, PAGE_BYTES};
 
 const BYTES_MAX: u64 = 1 << 20;
@@ -27,6 +27,8 @@ struct GrantEntry {
     #[serde(default)]
     path: String,
     rules: Option<u32>,
+    #[serde(default)]
+    profile: OwnerProfile,
     fields: Option<Vec<String>>,
     lists: Option<Vec<String>>,
     history: Option<Vec<String>>,
@@ -77,7 +79,8 @@ impl GrantEntry {
             budget,
             is_budget_set: self.fuel.is_some() || self.host_calls.is_some(),
         };
-        Ok(SourceGrant { kind: self.source, path: self.path, rules_max: self.rules, grant })
+        let (kind, path, profile) = (self.source, self.path, self.profile);
+        Ok(SourceGrant { kind, path, rules_max: self.rules, profile, grant })
     }
 }
 

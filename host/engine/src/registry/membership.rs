@@ -39,6 +39,8 @@ pub struct ComparedValues {
     pub n_elements: usize,
     /// Number of paths to resolve.
     pub n_paths: usize,
+    /// Number of keys of the objects on these paths.
+    pub n_keys: usize,
 }
 
 impl ListMembership {
@@ -99,16 +101,19 @@ impl ListMembership {
     #[must_use]
     pub fn compared(&self, current: &Transaction) -> ComparedValues {
         match &self.place {
-            MembershipSource::Items { fields, .. } => {
-                ComparedValues { n_elements: fields.len(), n_paths: fields.len() }
-            }
-            MembershipSource::Named(_) => ComparedValues { n_elements: 0, n_paths: 0 },
+            MembershipSource::Items { fields, .. } => ComparedValues {
+                n_elements: fields.len(),
+                n_paths: fields.len(),
+                n_keys: fields.iter().map(|field| field.read_counted(current).1).sum(),
+            },
+            MembershipSource::Named(_) => ComparedValues { n_elements: 0, n_paths: 0, n_keys: 0 },
             MembershipSource::Field(field) => {
-                let n_elements = match field.read(current) {
+                let (value, n_keys) = field.read_counted(current);
+                let n_elements = match value {
                     Value::List(elements) => elements.len(),
                     _ => 1,
                 };
-                ComparedValues { n_elements, n_paths: 1 }
+                ComparedValues { n_elements, n_paths: 1, n_keys }
             }
         }
     }

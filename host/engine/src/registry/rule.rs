@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tollgate_compiler::{CheckedRule, Position, position};
 use tollgate_history::History;
 use tollgate_model::assessment::RuleOutcome;
-use tollgate_model::instruction::Instruction;
+use tollgate_model::instruction::{Instruction, InstructionRecord, RuleOwner};
 
-use crate::registry::{BindError, BoundModule, Mismatch, Mismatches};
+use crate::registry::{BindError, BoundModule, CostBound, Mismatch, Mismatches};
 use crate::sandbox::AdmittedModule;
 
 /// The longest displayed text of a test, in characters.
@@ -100,6 +100,30 @@ impl BoundRule {
             Some(CountedMismatch { place, test: shortened(words), mismatch, count })
         });
         placed.collect()
+    }
+
+    /// Sets the owner. Returns the rule unchanged if it has this owner.
+    #[must_use]
+    pub fn owned_by(self, owner: Option<&RuleOwner>) -> Self {
+        if self.instruction.record.owner.as_ref() == owner {
+            return self;
+        }
+        let record =
+            InstructionRecord { owner: owner.cloned(), ..InstructionRecord::clone(&self.instruction.record) };
+        let instruction = Instruction { record: Arc::new(record), ..Instruction::clone(&self.instruction) };
+        Self { instruction: Arc::new(instruction), ..self }
+    }
+
+    /// Returns a bound of what the rule costs, if it was compiled from a script.
+    #[must_use]
+    pub fn cost_bound(&self) -> CostBound {
+        CostBound::of(self)
+    }
+
+    /// Returns the owner of the rule; all rules without a recorded owner have the same.
+    #[must_use]
+    pub fn owner(&self) -> RuleOwner {
+        self.instruction.record.owner.clone().unwrap_or_default()
     }
 
     /// Whether the rule is quarantined and does not run.

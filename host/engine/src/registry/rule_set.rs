@@ -10,7 +10,8 @@ use tollgate_model::transaction::FieldAccess;
 
 use crate::registry::tables::{PendingBindings, RuleSetTables};
 use crate::registry::{
-    BoundModule, BoundRule, FieldWatch, FusedBody, FusedMember, Lists, Selector, SlotBindings, Symbols,
+    BoundModule, BoundRule, FieldWatch, FusedBody, FusedMember, Lists, OwnerInForce, Selector, SlotBindings,
+    Symbols,
 };
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
@@ -27,6 +28,8 @@ pub struct RuleSet {
     pub bodies: Vec<BodyInForce>,
     /// Indices of the rules that are in no body.
     pub alone: Vec<u32>,
+    /// The rules by owner.
+    pub owners: Vec<OwnerInForce>,
     /// Indices of the rules whose named lists are missing: they fail without a run.
     pub lacking: Vec<u32>,
     /// Whether all rules are scripts, none of which can loop.
@@ -135,7 +138,7 @@ impl RuleSet {
             .zip(&rules)
             .filter_map(|(place, in_force)| (!in_force.missing_lists.is_empty()).then_some(place))
             .collect();
-        let alone =
+        let alone: Vec<u32> =
             (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
         let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| {
             let asker = resolved.finish(&tables);
@@ -143,7 +146,8 @@ impl RuleSet {
             let counted = counted_bits(&places, &lacking);
             BodyInForce { body, places, counted, asker, selector }
         });
-        let bodies = bodies.collect();
+        let bodies: Vec<BodyInForce> = bodies.collect();
+        let owners = OwnerInForce::all(&rules, &bodies, &alone);
         let watch = FieldWatch::of(&rules, &tables.fields.items);
         Self {
             version,
@@ -151,6 +155,7 @@ impl RuleSet {
             rules,
             bodies,
             alone,
+            owners,
             lacking,
             semantics: Semantics::CURRENT,
             lists,
@@ -209,7 +214,7 @@ fn counted_bits(places: &[u32], lacking: &[u32]) -> u64 {
 }
 
 /// Returns the indices of the members of a body. Returns `None` if a member is missing, differs, is quarantined or
-/// belongs to another body.
+/// belongs to another body, or if they have several owners.
 fn places_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> Option<Vec<u32>> {
     let place_of = |member: &FusedMember| {
         let place = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;
@@ -218,5 +223,8 @@ fn places_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> O
         let is_free = is_fused.get(place) == Some(&false);
         if is_same && is_free { u32::try_from(place).ok() } else { None }
     };
-    body.members.iter().map(place_of).collect()
+    let places: Vec<u32> = body.members.iter().map(place_of).collect::<Option<_>>()?;
+    let mut owners = places.iter().filter_map(|place| rules.get(*place as usize)).map(|rule| rule.owner());
+    let first = owners.next();
+    owners.all(|owner| Some(&owner) == first.as_ref()).then_some(places)
 }

@@ -9,6 +9,7 @@
 //! module does not.
 
 mod body;
+mod call_sites;
 mod finding;
 mod manifest;
 mod structure;
@@ -17,6 +18,7 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_guest_abi::{Manifest, RULES_PER_MODULE_MAX};
 use wasmparser::{Validator, WasmFeatures};
 
+pub use call_sites::CallSites;
 pub use finding::{AdmissionFinding, AdmissionRefusal};
 pub(super) use structure::MEMORY_EXPORT;
 
@@ -51,7 +53,8 @@ pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, Admis
     match manifest {
         Some(manifest) if findings.is_empty() => {
             let digest = ContentDigest::of(bytes);
-            Ok(CheckedModule { manifest, digest, origin, remembers: structure.remembers })
+            let (remembers, calls) = (structure.remembers, structure.calls);
+            Ok(CheckedModule { manifest, digest, origin, remembers, calls })
         }
         _ => Err(findings.into_refusal()),
     }

@@ -5,12 +5,15 @@ use tollgate_model::assessment::{RuleFailure, RuleStatement};
 use wasmtime::{Memory, ResourceLimiter};
 
 use crate::sandbox::plain_text::cleaned;
+use crate::sandbox::runner::CallCharges;
 
 pub(super) struct GuestState<H> {
     /// Answers host calls; `None` while another store borrows it.
     pub(super) host: Option<H>,
     /// Host calls left in this run; `None` if they are not counted, because the guest cannot loop.
     pub(super) calls_left: Option<u32>,
+    /// The calls that the guest pays for.
+    pub(super) charges: CallCharges,
     /// Memory of the guest, if it has one.
     pub(super) memory: Option<Memory>,
     /// The number of rules the guest answers for.
@@ -29,7 +32,15 @@ pub(super) struct StoreLimits {
 impl<H> GuestState<H> {
     /// Creates the state of a store without a host.
     pub(super) fn new(room: StoreLimits) -> Self {
-        Self { host: None, calls_left: None, memory: None, n_rules: 0, said: RuleStatement::default(), room }
+        Self {
+            host: None,
+            calls_left: None,
+            charges: CallCharges::Nothing,
+            memory: None,
+            n_rules: 0,
+            said: RuleStatement::default(),
+            room,
+        }
     }
 
     pub(super) fn host(&mut self) -> Result<&mut H, RuleFailure> {

@@ -1,16 +1,15 @@
 //! Host functions of the import table.
 
 use tollgate_guest_abi::imports::{Call, MODULE, operand};
-use tollgate_guest_abi::limits::{
-    FUEL_PER_ROW, FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX,
-};
+use tollgate_guest_abi::limits::{FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX};
 use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::RuleFailure;
 use wasmtime::{Caller, Linker};
 
 use crate::sandbox::guest_state::GuestState;
+use crate::sandbox::runner::CallCharges;
 
-/// An answer of the history, with the rows read for it.
+/// An answer of the history, with the cost of what it read.
 pub type HistoryAnswer<T> = Result<CostedAnswer<T>, RuleFailure>;
 
 /// Host calls of a guest, one method per row of the import table, which defines their meaning. Arguments are slots in
@@ -31,24 +30,27 @@ pub trait HostCalls: 'static {
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure>;
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
-    /// Returns the answer if it is cached or available from a batch, and was found without reading a row.
+    /// Returns the answer if it is cached or available from a batch, and cost nothing.
     fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
-    /// Returns the answer and the rows read, if it needs at most `rows_max` rows.
-    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> HistoryAnswer<AggregateValue>;
+    /// Returns the answer and its cost in fuel, if that is at most `fuel_max`.
+    fn aggregate(&mut self, aggregate: u32, fuel_max: u64) -> HistoryAnswer<AggregateValue>;
     /// As `aggregate`.
-    fn previous(&mut self, previous: u32, rows_max: u64) -> HistoryAnswer<bool>;
+    fn previous(&mut self, previous: u32, fuel_max: u64) -> HistoryAnswer<bool>;
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
     fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure>;
     /// As `aggregate`.
-    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> HistoryAnswer<i32>;
+    fn relate_operands(&mut self, left: u32, right: u32, fuel_max: u64) -> HistoryAnswer<i32>;
     /// As `aggregate`.
-    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> HistoryAnswer<i32>;
+    fn member_operand(&mut self, operand: u32, list: u32, fuel_max: u64) -> HistoryAnswer<i32>;
     /// `None` when the field is not a text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
 
     /// Returns the number of bytes a call with these slots will read, as far as it depends on the transaction. An array
     /// element counts as 16.
     fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure>;
+
+    /// Returns the price of what a call with these slots will read, in fuel, besides the price of the call.
+    fn price_of_reading(&mut self, call: Call, slots: [u32; 2]) -> Result<u64, RuleFailure>;
 }
 
 pub(super) fn define_all<H: HostCalls>(linker: &mut Linker<GuestState<H>>) -> wasmtime::Result<()> {
@@ -115,31 +117,40 @@ fn define<H: HostCalls>(linker: &mut Linker<GuestState<H>>, call: Call) -> wasmt
     Ok(())
 }
 
-/// Charges the cost of a call to a guest that may loop.
+/// Charges the cost of a call, unless a bound of it is known.
 #[inline]
 fn charge<H: HostCalls>(
     caller: &mut Caller<'_, GuestState<H>>,
     call: Call,
     slots: [u32; 2],
 ) -> Result<(), wasmtime::Error> {
-    if caller.data().calls_left.is_none() { Ok(()) } else { charge_one_that_may_loop(caller, call, slots) }
+    match caller.data().charges {
+        CallCharges::Nothing => Ok(()),
+        charges => charge_fuel(caller, call, slots, charges),
+    }
 }
 
 #[inline(never)]
-fn charge_one_that_may_loop<H: HostCalls>(
+fn charge_fuel<H: HostCalls>(
     caller: &mut Caller<'_, GuestState<H>>,
     call: Call,
     slots: [u32; 2],
+    charges: CallCharges,
 ) -> Result<(), wasmtime::Error> {
     let guests = caller.data_mut();
-    let Some(calls_left) = &mut guests.calls_left else { return Ok(()) };
-    *calls_left = calls_left.checked_sub(1).ok_or(RuleFailure::HostCallLimit)?;
+    if let Some(calls_left) = &mut guests.calls_left {
+        *calls_left = calls_left.checked_sub(1).ok_or(RuleFailure::HostCallLimit)?;
+    }
+    if charges == CallCharges::SinceV4 {
+        let reading = guests.host()?.price_of_reading(call, slots)?;
+        return take_fuel(caller, call.import().fuel.saturating_add(reading));
+    }
     let n_bytes = guests.host()?.bytes_read(call, slots)?;
     let per_byte = match call {
         Call::Matches | Call::MatchesNumber => FUEL_PER_SEARCHED_BYTE,
         _ => FUEL_PER_TEXT_BYTE,
     };
-    take_fuel(caller, call.import().fuel.saturating_add(n_bytes as u64 * per_byte))
+    take_fuel(caller, call.import().fuel_before_v4.saturating_add(n_bytes as u64 * per_byte))
 }
 
 fn aggregate<H: HostCalls>(caller: Caller<'_, GuestState<H>>, slot: u32) -> Result<f64, wasmtime::Error> {
@@ -162,13 +173,13 @@ fn value_of<H: HostCalls>(
     charge(&mut caller, call, [0, 0])?;
     match caller.data_mut().host()?.cached_aggregate(slot)? {
         Some(answer) => Ok(answer),
-        None => look_up(caller, |host, rows_max| host.aggregate(slot, rows_max)),
+        None => look_up(caller, |host, fuel_max| host.aggregate(slot, fuel_max)),
     }
 }
 
 fn previous<H: HostCalls>(mut caller: Caller<'_, GuestState<H>>, slot: u32) -> Result<i32, wasmtime::Error> {
     charge(&mut caller, Call::Previous, [0, 0])?;
-    look_up(caller, |host, rows_max| host.previous(slot, rows_max)).map(i32::from)
+    look_up(caller, |host, fuel_max| host.previous(slot, fuel_max)).map(i32::from)
 }
 
 fn relate_operands<H: HostCalls>(
@@ -180,7 +191,7 @@ fn relate_operands<H: HostCalls>(
     if !asks_history(left) && !asks_history(right) {
         return Ok(caller.data_mut().host()?.relate_operands(left, right, 0)?.value);
     }
-    look_up(caller, |host, rows_max| host.relate_operands(left, right, rows_max))
+    look_up(caller, |host, fuel_max| host.relate_operands(left, right, fuel_max))
 }
 
 const fn asks_history(operand: u32) -> bool {
@@ -193,19 +204,23 @@ fn member_operand<H: HostCalls>(
     list: u32,
 ) -> Result<i32, wasmtime::Error> {
     charge(&mut caller, Call::MemberOperand, [operand, list])?;
-    look_up(caller, |host, rows_max| host.member_operand(operand, list, rows_max))
+    look_up(caller, |host, fuel_max| host.member_operand(operand, list, fuel_max))
 }
 
-/// Queries the history and charges for each row read. Modules of the compiler pay too, since the number of rows is
-/// unknown at compile time.
+/// Queries the history and charges for what it reads. Every module pays for that, since it is unknown before.
 fn look_up<H: HostCalls, T>(
     mut caller: Caller<'_, GuestState<H>>,
     ask: impl FnOnce(&mut H, u64) -> Result<CostedAnswer<T>, RuleFailure>,
 ) -> Result<T, wasmtime::Error> {
-    let rows_max = caller.get_fuel()? / FUEL_PER_ROW;
-    let CostedAnswer { value, rows } = ask(caller.data_mut().host()?, rows_max)?;
-    if rows > 0 {
-        take_fuel(&mut caller, rows.saturating_mul(FUEL_PER_ROW))?;
+    let fuel_max = caller.get_fuel()?;
+    let asked = ask(caller.data_mut().host()?, fuel_max);
+    if asked.as_ref().is_err_and(|failure| *failure == RuleFailure::Fuel) {
+        // What was left did not suffice, so it is used up.
+        caller.set_fuel(0)?;
+    }
+    let CostedAnswer { value, fuel } = asked?;
+    if fuel > 0 {
+        take_fuel(&mut caller, fuel)?;
     }
     Ok(value)
 }
@@ -252,7 +267,7 @@ fn set_reason<H: HostCalls>(
     length: u32,
 ) -> Result<(), wasmtime::Error> {
     charge(&mut caller, Call::SetReason, [0, 0])?;
-    if caller.data().calls_left.is_some() {
+    if caller.data().charges != CallCharges::Nothing {
         let n_bytes = u64::from(length).min(REASON_BYTES_MAX as u64);
         take_fuel(&mut caller, n_bytes * FUEL_PER_TEXT_BYTE)?;
     }

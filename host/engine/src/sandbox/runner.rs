@@ -38,6 +38,42 @@ struct RunLimits {
     fuel: u64,
     /// `None` for modules of the compiler: they cannot loop, and their calls were counted at compile time.
     grant: Option<Grant>,
+    charges: CallCharges,
+}
+
+/// Which calls to the host a module pays for, besides the past transactions that they read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallCharges {
+    /// None: a bound of their cost is known.
+    Nothing,
+    /// All, by the prices before [`Semantics::V4`](tollgate_guest_abi::Semantics::V4).
+    BeforeV4,
+    /// All.
+    SinceV4,
+}
+
+/// Limits of one run besides those of the module.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTerms {
+    /// The fuel that is left for it.
+    pub fuel_max: u64,
+    /// The calls it pays for.
+    pub charges: CallCharges,
+}
+
+/// The fuel that some runs used.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunCost {
+    /// The sum.
+    pub fuel: u64,
+}
+
+impl RunCost {
+    #[inline]
+    fn add<H>(&mut self, store: &Store<GuestState<H>>, limits: RunLimits) {
+        // Never fails: fuel is enabled.
+        self.fuel += limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
+    }
 }
 
 enum ModuleEntry<H: 'static> {
@@ -80,24 +116,35 @@ impl<H: HostCalls> Runner<H> {
         self.warm.data_mut().host().map_err(lost)
     }
 
-    /// Runs a module. `place` is its index, which must always be the same.
+    /// Runs a module. `place` is its index, which must always be the same. Adds the fuel that it used to `cost`.
     ///
     /// # Errors
     /// The failure of the module. Other modules are not affected.
-    pub fn run(&mut self, place: usize, module: &AdmittedModule) -> Result<ModuleAnswer, RuleFailure> {
+    pub fn run(
+        &mut self,
+        place: usize,
+        module: &AdmittedModule,
+        run: RunTerms,
+        cost: &mut RunCost,
+    ) -> Result<ModuleAnswer, RuleFailure> {
         let Self { linker, warm, seats, .. } = self;
         let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
         let seat = seat.get_or_insert_with(|| Box::new(InstanceSlot::take(module, linker, warm)));
-        let terms = seat.terms;
+        let terms = RunLimits { fuel: seat.terms.fuel.min(run.fuel_max), charges: run.charges, ..seat.terms };
         let failed = |error: wasmtime::Error| failure::classify(&error);
         let ran = match &seat.entry {
             ModuleEntry::Broken(failure) => return Err(*failure),
-            ModuleEntry::Warm(entry) => call(&mut self.warm, terms, entry),
+            ModuleEntry::Warm(entry) => {
+                let ran = call(&mut self.warm, terms, entry);
+                cost.add(&self.warm, terms);
+                ran
+            }
             ModuleEntry::Fresh(instance) => {
                 let memory_bytes = terms.grant.map_or(0, |grant| grant.memory_bytes);
                 let mut fresh = store(&self.engine, StoreLimits { n_instances: 1, memory_bytes });
                 fresh.data_mut().host = self.warm.data_mut().host.take();
                 let ran = call_fresh(&mut fresh, terms, instance);
+                cost.add(&fresh, terms);
                 self.warm.data_mut().host = fresh.data_mut().host.take();
                 ran
             }
@@ -115,7 +162,7 @@ impl<H: HostCalls> InstanceSlot<H> {
         warm: &mut Store<GuestState<H>>,
     ) -> Self {
         let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.origin().grant());
-        let terms = RunLimits { n_rules, fuel: admitted.fuel, grant };
+        let terms = RunLimits { n_rules, fuel: admitted.fuel, grant, charges: CallCharges::Nothing };
         let opened = if admitted.remembers {
             open_fresh(&admitted.module, linker)
         } else {
@@ -176,6 +223,7 @@ fn call<H: HostCalls>(
     meter(store, terms.fuel)?;
     let guests = store.data_mut();
     guests.calls_left = terms.grant.map(|grant| grant.host_calls);
+    guests.charges = terms.charges;
     guests.n_rules = terms.n_rules;
     // Discard the output of a failed run.
     guests.said = RuleStatement::default();

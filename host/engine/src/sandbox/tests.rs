@@ -48,12 +48,12 @@ impl HostCalls for Silent {
     fn aggregate(
         &mut self,
         _aggregate: u32,
-        _rows_max: u64,
+        _fuel_max: u64,
     ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
-        Ok(CostedAnswer { value: AggregateValue { nearest: 0.0, comparable: 0.0 }, rows: 300_000 })
+        Ok(CostedAnswer { value: AggregateValue { nearest: 0.0, comparable: 0.0 }, fuel: 300_000 })
     }
-    fn previous(&mut self, _previous: u32, _rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
-        Ok(CostedAnswer { value: false, rows: 0 })
+    fn previous(&mut self, _previous: u32, _fuel_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
+        Ok(CostedAnswer { value: false, fuel: 0 })
     }
     fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure> {
         self.number(field)
@@ -62,17 +62,17 @@ impl HostCalls for Silent {
         &mut self,
         _left: u32,
         _right: u32,
-        _rows_max: u64,
+        _fuel_max: u64,
     ) -> Result<CostedAnswer<i32>, RuleFailure> {
-        Ok(CostedAnswer { value: 0, rows: 0 })
+        Ok(CostedAnswer { value: 0, fuel: 0 })
     }
     fn member_operand(
         &mut self,
         _operand: u32,
         _list: u32,
-        _rows_max: u64,
+        _fuel_max: u64,
     ) -> Result<CostedAnswer<i32>, RuleFailure> {
-        Ok(CostedAnswer { value: 0, rows: 0 })
+        Ok(CostedAnswer { value: 0, fuel: 0 })
     }
     fn time_part(&mut self, _time: u32) -> Result<f64, RuleFailure> {
         panic!("a host function that breaks")
@@ -87,6 +87,19 @@ impl HostCalls for Silent {
     fn bytes_read(&mut self, _call: Call, _slots: [u32; 2]) -> Result<usize, RuleFailure> {
         Ok(0)
     }
+    fn price_of_reading(&mut self, _call: Call, _slots: [u32; 2]) -> Result<u64, RuleFailure> {
+        Ok(0)
+    }
+}
+
+/// Runs a module that pays for every call.
+fn run(
+    runner: &mut Runner<Silent>,
+    place: usize,
+    module: &AdmittedModule,
+) -> Result<ModuleAnswer, RuleFailure> {
+    let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::SinceV4 };
+    runner.run(place, module, terms, &mut RunCost::default())
 }
 
 fn manifest() -> Manifest {
@@ -127,9 +140,9 @@ fn check_said(body: &str, expected: &Result<ModuleAnswer, RuleFailure>) {
         .unwrap();
     let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
     for _ in 0..3 {
-        assert_eq!(runner.run(0, &uploaded), *expected, "{body}");
+        assert_eq!(run(&mut runner, 0, &uploaded), *expected, "{body}");
         assert_eq!(
-            runner.run(1, &good).map(|answer| answer.bits),
+            run(&mut runner, 1, &good).map(|answer| answer.bits),
             Ok(1),
             "a neighbour is none the worse for it"
         );
@@ -181,7 +194,7 @@ fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
         let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
         for (place, module) in [&uploaded, &made].into_iter().enumerate() {
             assert_eq!(
-                runner.run(place, module).map(|answer| answer.bits),
+                run(&mut runner, place, module).map(|answer| answer.bits),
                 expected,
                 "{n} questions, module {place}"
             );

@@ -1,6 +1,6 @@
 //! Operands of a filter and their comparison.
 
-use tollgate_guest_abi::{ArithmeticOperator, Comparison, Semantics};
+use tollgate_guest_abi::{ArithmeticOperator, Comparison, Semantics, prices};
 use tollgate_model::calendar::TimePart;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::pattern::CompiledPattern;
@@ -37,6 +37,22 @@ pub(crate) enum OperandValue<'a> {
 }
 
 impl ResolvedOperand {
+    /// Returns the price of reading it from one row, in fuel.
+    pub(super) fn price(&self) -> u64 {
+        match self {
+            ResolvedOperand::Arithmetic(parts) => prices::ROW_TEST + parts.0.price() + parts.2.price(),
+            ResolvedOperand::Negate(operand) => prices::ROW_TEST + operand.price(),
+            ResolvedOperand::Time(_, field) => prices::ROW_TIME + field.price(),
+            ResolvedOperand::CurrentTime(..) => prices::ROW_TIME,
+            ResolvedOperand::Field(field) => field.price(),
+            ResolvedOperand::Number(_)
+            | ResolvedOperand::Decimal(_)
+            | ResolvedOperand::Text(_)
+            | ResolvedOperand::Boolean(_)
+            | ResolvedOperand::Current(_) => 0,
+        }
+    }
+
     pub(super) fn weight(&self) -> u64 {
         match self {
             ResolvedOperand::Arithmetic(parts) => 1 + parts.0.weight() + parts.2.weight(),
@@ -105,6 +121,23 @@ impl OperandValue<'_> {
         match self {
             OperandValue::Value(value) => value.is_missing(),
             OperandValue::Number(number) => number.is_nan(),
+        }
+    }
+
+    /// Returns the length of a text, in bytes.
+    #[inline]
+    pub(super) const fn text_bytes(self) -> Option<usize> {
+        match self {
+            OperandValue::Value(Value::Text(text) | Value::Caseless(text)) => Some(text.len()),
+            OperandValue::Value(_) | OperandValue::Number(_) => None,
+        }
+    }
+
+    /// Returns the price of searching it, in fuel.
+    pub(super) fn price_of_search(&self, pattern: &CompiledPattern) -> u64 {
+        match self {
+            OperandValue::Value(value) => pattern.price_of(value),
+            OperandValue::Number(_) => pattern.price_of_number(),
         }
     }
 

@@ -94,7 +94,7 @@ fn judge(condition: &Condition) -> Option<bool> {
     let transaction = row();
     let cells = Cells::Fresh(&transaction, columns.fields());
     let row = Row::new(transaction.amount.value(), cells, &[]);
-    Some(filter.holds(row, &scene))
+    Some(filter.holds(row, &scene, None))
 }
 
 #[track_caller]

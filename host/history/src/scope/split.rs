@@ -1,12 +1,19 @@
 //! Splitting of a filter: equalities that keys answer, conditions on rows alone, and the rest.
 
+use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
+use tollgate_guest_abi::prices;
 use tollgate_guest_abi::{
     Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics,
 };
+use tollgate_model::pattern::CompiledPattern;
 use tollgate_model::transaction::FieldAccess;
 
 use super::SelectionKind;
 use crate::key::KEY_FIELDS_MAX;
+
+/// The most that the selection of a series may cost for each accepted transaction, in fuel. The conditions beyond it
+/// are tested when a rule asks, which then pays for them.
+const SELECTION_FUEL_MAX: u64 = 10_000;
 
 /// The conditions of a filter that must all hold, by kind.
 #[derive(Debug, Default)]
@@ -38,11 +45,16 @@ impl<'c> SplitFilter<'c> {
     pub(super) fn of(filter: &'c Condition, selecting: SelectionKind, semantics: Semantics) -> Self {
         let mut split = Self::default();
         split.take(filter, semantics);
-        if selecting == SelectionKind::InSeries {
-            let (alone, rest) = split.rest.into_iter().partition(|condition| reads_rows_alone(condition));
-            split.rest = rest;
-            split.selection = in_order(alone);
-        }
+        let mut price = match selecting {
+            SelectionKind::RowByRow => return split,
+            SelectionKind::InSeries => None,
+            SelectionKind::CheapInSeries => Some(0),
+        };
+        let (alone, rest) = split.rest.into_iter().partition(|condition| {
+            reads_rows_alone(condition) && price.as_mut().is_none_or(|price| is_affordable(condition, price))
+        });
+        split.rest = rest;
+        split.selection = in_order(alone);
         split
     }
 
@@ -107,6 +119,53 @@ fn in_order(conditions: Vec<&Condition>) -> Vec<Condition> {
     spelled.sort_by(|(one, _), (other, _)| one.cmp(other));
     spelled.dedup_by(|(one, _), (other, _)| one == other);
     spelled.into_iter().map(|(_, condition)| condition.clone()).collect()
+}
+
+/// Adds the price of testing a condition on each accepted transaction. Returns whether the sum is small enough.
+fn is_affordable(condition: &Condition, sum: &mut u64) -> bool {
+    let more = sum.saturating_add(price_of(condition));
+    let is_affordable = more <= SELECTION_FUEL_MAX;
+    if is_affordable {
+        *sum = more;
+    }
+    is_affordable
+}
+
+/// Returns the most that testing a condition on one transaction can cost, in fuel.
+fn price_of(condition: &Condition) -> u64 {
+    match condition {
+        Condition::All(conditions) | Condition::Any(conditions) => {
+            conditions.iter().fold(0, |sum: u64, condition| sum.saturating_add(price_of(condition)))
+        }
+        Condition::Not(condition) => price_of(condition),
+        Condition::Compare { left, right, .. } => {
+            prices::ROW_TEST + price_of_operand(left) + price_of_operand(right)
+        }
+        Condition::In { value, .. } => 3 * prices::ROW_TEST + price_of_operand(value),
+        // An invalid pattern is reported where the rest is bound.
+        Condition::Matches { value, pattern, .. } => {
+            let per_byte = CompiledPattern::compile(pattern).map_or(u64::MAX, |one| one.price_per_byte());
+            let of_bytes = per_byte.saturating_mul(PATTERN_HAYSTACK_BYTES_MAX as u64);
+            of_bytes.saturating_add(prices::SEARCH + price_of_operand(value))
+        }
+        Condition::Previous(_) => u64::MAX,
+    }
+}
+
+fn price_of_operand(operand: &Operand) -> u64 {
+    match operand {
+        Operand::Time(_) => prices::ROW_TIME,
+        Operand::Arithmetic { left, right, .. } => {
+            prices::ROW_TEST + price_of_operand(left) + price_of_operand(right)
+        }
+        Operand::Negate(operand) => prices::ROW_TEST + price_of_operand(operand),
+        Operand::Number(_)
+        | Operand::Text(_)
+        | Operand::Boolean(_)
+        | Operand::Field(_)
+        | Operand::Current(_)
+        | Operand::Aggregate(_) => 0,
+    }
 }
 
 /// Returns whether the row alone decides, without the current transaction or a list that may change.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tollgate_guest_abi::prices::{DISTINCT_VALUE, EQUAL_KEY, ROW, ROW_FIELD, ROW_TEST, ROWS};
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Item, MatchPair, Operand,
     PreviousSpec, Semantics, Window,
@@ -13,7 +14,7 @@ use tollgate_model::transaction::{Json, Transaction};
 
 use super::{count_of_same, equal, same, spec, transaction};
 use crate::sample::{Sample, literal, number, text};
-use crate::{History, HistoryError, LookupError, SERIES_MAX};
+use crate::{History, HistoryError, LookupDeadline, LookupError, LookupLimits, SERIES_MAX};
 
 fn no_lists() -> HashMap<String, NamedList> {
     HashMap::new()
@@ -73,30 +74,67 @@ fn a_question_looks_at_no_more_rows_than_it_may() {
     };
     let current = transaction("alice", "1", 300);
     let as_of = history.last_sequence().next();
-    for (spec, rows, answer) in [
-        (of_alice(Vec::new()), 0, 200.0),
+    for (spec, costs, answer) in [
+        (of_alice(Vec::new()), [0, 0], 200.0),
         // Two operands per row.
-        (of_alice(vec![larger.clone()]), 400, 0.0),
-        (AggregateSpec { filter: larger, ..count_of_same("source", "PT1H") }, 600, 0.0),
+        (of_alice(vec![larger.clone()]), [400, ROWS + 200 * (ROW + ROW_TEST)], 0.0),
+        (
+            AggregateSpec { filter: larger, ..count_of_same("source", "PT1H") },
+            [600, ROWS + 300 * (ROW + ROW_TEST)],
+            0.0,
+        ),
         (
             AggregateSpec {
                 function: AggregateFunction::Distinct,
                 value: FieldPath::parse("reference"),
                 ..of_alice(Vec::new())
             },
-            25,
+            [25, ROWS + 200 * (ROW + ROW_FIELD) + DISTINCT_VALUE],
             1.0,
         ),
     ] {
         let question = history.aggregate(&spec, Semantics::CURRENT).unwrap();
-        let ask = |rows_max| question.answer_within(&current, as_of, &no_lists(), rows_max);
-        let answered = ask(u64::MAX).unwrap();
-        assert_eq!((answered.value.nearest, answered.rows), (answer, rows), "{spec:?}");
-        assert_eq!(ask(rows), Ok(answered));
-        if let Some(fewer) = rows.checked_sub(1) {
-            assert_eq!(ask(fewer), Err(LookupError::TooManyRows));
+        for (semantics, fuel) in [Semantics::V3, Semantics::V4].into_iter().zip(costs) {
+            let deadline = LookupDeadline::default();
+            let limits = |fuel_max| LookupLimits { fuel_max, semantics, deadline: &deadline };
+            let ask = |fuel_max| question.answer_within(&current, as_of, &no_lists(), limits(fuel_max));
+            let answered = ask(u64::MAX).unwrap();
+            assert_eq!((answered.value.nearest, answered.fuel), (answer, fuel), "{spec:?}");
+            assert_eq!(ask(fuel), Ok(answered));
+            if let Some(less) = fuel.checked_sub(1) {
+                assert_eq!(ask(less), Err(LookupError::TooManyRows));
+            }
         }
     }
+}
+
+#[test]
+fn spellings_of_a_number_cost_a_text_nothing_and_a_number_one_key_each() {
+    const N: usize = 200;
+    let row = |at: usize, card: Json| {
+        let at = i64::try_from(at).unwrap();
+        Arc::new(Sample { at, metadata: vec![("card", card)], ..Sample::default() }.build())
+    };
+    let texts = (0..N).map(|n| row(n, text(&format!("{}7", "0".repeat(n)))));
+    let rows = texts.chain([row(300, Json::Number(number("7")))]);
+    let history = history_of(&rows.collect::<Vec<_>>());
+    let spec = count_of_same("metadata.card", "PT1H");
+    let question = history.aggregate(&spec, Semantics::CURRENT).unwrap();
+    let as_of = history.last_sequence().next();
+    let deadline = LookupDeadline::default();
+    let ask = |card: Json, fuel_max: u64| {
+        let current = row(400, card);
+        let limits = LookupLimits { fuel_max, semantics: Semantics::V4, deadline: &deadline };
+        let answer = question.answer_within(&current, as_of, &no_lists(), limits)?;
+        Ok::<_, LookupError>((answer.value.nearest, answer.fuel))
+    };
+    // A text equals itself and the number.
+    assert_eq!(ask(text("0007"), 0), Ok((2.0, 0)));
+    assert_eq!(ask(text("7.0"), 0), Ok((1.0, 0)));
+    // The number equals itself and every text.
+    let fuel = (N as u64 + 1 - 4) * EQUAL_KEY;
+    assert_eq!(ask(Json::Number(number("7")), fuel), Ok((N as f64 + 1.0, fuel)));
+    assert_eq!(ask(Json::Number(number("7")), fuel - 1), Err(LookupError::TooManyRows));
 }
 
 #[test]

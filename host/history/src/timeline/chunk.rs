@@ -35,11 +35,23 @@ impl ChunkBytes {
         &self,
         read: impl Fn(Extent) -> Result<Arc<[u8]>, E>,
     ) -> Result<RestingRun, E> {
-        let bytes = match self {
-            ChunkBytes::Here(bytes) => Arc::clone(bytes),
-            ChunkBytes::Away(extent) => read(*extent)?,
-        };
-        Ok(RestingRun::of(bytes)?)
+        Ok(RestingRun::of(self.bytes(read)?)?)
+    }
+
+    /// As [`ChunkBytes::open`], with these columns alone; the others seem to be missing everywhere.
+    pub(crate) fn open_columns<E: From<SpillError>>(
+        &self,
+        columns: &[usize],
+        read: impl Fn(Extent) -> Result<Arc<[u8]>, E>,
+    ) -> Result<RestingRun, E> {
+        Ok(RestingRun::of_columns(self.bytes(read)?, columns)?)
+    }
+
+    fn bytes<E>(&self, read: impl Fn(Extent) -> Result<Arc<[u8]>, E>) -> Result<Arc<[u8]>, E> {
+        match self {
+            ChunkBytes::Here(bytes) => Ok(Arc::clone(bytes)),
+            ChunkBytes::Away(extent) => read(*extent),
+        }
     }
 }
 

@@ -57,6 +57,14 @@ impl<'b> Rows<'b> {
         usize::from(self.head.n_rows)
     }
 
+    /// Returns the rows as bytes, which [`Rows::of`] reads.
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![0; HEAD_BYTES];
+        bytes.extend_from_slice(self.bytes.get(..self.n_bytes() - HEAD_BYTES).unwrap_or(self.bytes));
+        self.head.write(&mut bytes);
+        bytes
+    }
+
     pub(super) fn n_bytes(&self) -> usize {
         HEAD_BYTES + self.len() * self.head.stride() + PAD_BYTES
     }

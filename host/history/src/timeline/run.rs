@@ -27,7 +27,7 @@ pub(crate) struct ValueTable {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Run {
+pub(crate) struct Run {
     pub(super) rows: Vec<u8>,
     pub(super) tables: Vec<ValueTable>,
 }
@@ -102,7 +102,7 @@ impl Run {
     pub(super) fn awake(mut bytes: Vec<u8>) -> Option<Self> {
         let rows = Rows::of(&bytes);
         let (n_bytes, n_columns) = (rows.n_bytes(), rows.n_columns());
-        let tables = read_tables(bytes.get(n_bytes..)?, n_columns)?;
+        let tables = read_tables(bytes.get(n_bytes..)?, n_columns, |_| true)?;
         bytes.truncate(n_bytes);
         if n_columns > 0 {
             bytes.shrink_to_fit();
@@ -110,7 +110,7 @@ impl Run {
         Some(Self { rows: bytes, tables })
     }
 
-    pub(super) fn open(&self) -> OpenRun<'_> {
+    pub(crate) fn open(&self) -> OpenRun<'_> {
         OpenRun::of(&self.rows, &self.tables)
     }
 }
@@ -149,6 +149,14 @@ impl<'r> OpenRun<'r> {
                 .collect(),
         };
         (0..self.rows.len()).map(entry).collect()
+    }
+
+    /// Copies the rows and these columns, to be read when the series is no longer locked.
+    pub(crate) fn copy_of(&self, columns: &[usize]) -> Run {
+        let table = |(column, table): (usize, &ValueTable)| {
+            if columns.contains(&column) { table.clone() } else { ValueTable::default() }
+        };
+        Run { rows: self.rows.to_bytes(), tables: self.tables.iter().enumerate().map(table).collect() }
     }
 
     pub(super) fn contains(&self, place: EntryPosition) -> bool {
@@ -273,9 +281,22 @@ impl RestingRun {
     /// # Errors
     /// When the bytes are invalid, because of a disk error or a bug.
     pub(crate) fn of(bytes: Arc<[u8]>) -> Result<Self, SpillError> {
+        Self::decoded(bytes, |_| true)
+    }
+
+    /// As [`RestingRun::of`], with these columns alone; the others seem to be missing everywhere. A query decodes only
+    /// what it reads, so its cost does not depend on the columns of other queries.
+    ///
+    /// # Errors
+    /// When the bytes are invalid, because of a disk error or a bug.
+    pub(crate) fn of_columns(bytes: Arc<[u8]>, columns: &[usize]) -> Result<Self, SpillError> {
+        Self::decoded(bytes, |column| columns.contains(&column))
+    }
+
+    fn decoded(bytes: Arc<[u8]>, is_wanted: impl Fn(usize) -> bool) -> Result<Self, SpillError> {
         let rows = Rows::of(&bytes);
         let rest = bytes.get(rows.n_bytes()..);
-        let tables = rest.and_then(|rest| read_tables(rest, rows.n_columns()));
+        let tables = rest.and_then(|rest| read_tables(rest, rows.n_columns(), is_wanted));
         let tables =
             tables.ok_or_else(|| SpillError { reason: "the data is not a valid run of entries".into() })?;
         Ok(Self { bytes, tables })
@@ -296,15 +317,19 @@ impl RestingRun {
     }
 }
 
-fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<ValueTable>> {
+fn read_tables(bytes: &[u8], n_tables: usize, is_wanted: impl Fn(usize) -> bool) -> Option<Vec<ValueTable>> {
     let mut rest = bytes;
-    let mut table = || {
+    let table = |column| {
         let (n_values, after) = rest.split_first_chunk()?;
         rest = after;
+        if !is_wanted(column) {
+            (0..u32::from_le_bytes(*n_values)).try_for_each(|_| OwnedValue::skip(&mut rest))?;
+            return Some(ValueTable::default());
+        }
         let values: Vec<OwnedValue> =
             (0..u32::from_le_bytes(*n_values)).map(|_| OwnedValue::read(&mut rest)).collect::<Option<_>>()?;
         let n_bytes_beside = values.iter().map(OwnedValue::n_heap_bytes).sum();
         Some(ValueTable { prints: values.iter().map(OwnedValue::print).collect(), values, n_bytes_beside })
     };
-    (0..n_tables).map(|_| table()).collect()
+    (0..n_tables).map(table).collect()
 }

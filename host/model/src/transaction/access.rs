@@ -67,6 +67,19 @@ impl FieldAccess {
         }
     }
 
+    /// As [`FieldAccess::read`]. Also returns the number of keys of the objects on the path.
+    #[must_use]
+    #[inline]
+    pub fn read_counted<'t>(&self, transaction: &'t Transaction) -> (Value<'t>, usize) {
+        match (&self.0, &transaction.metadata) {
+            (FieldGetter::Metadata(keys), Some(metadata)) => {
+                let (found, n_keys) = metadata.at_counted(keys);
+                (Value::of_json(found), n_keys)
+            }
+            _ => (self.read(transaction), 0),
+        }
+    }
+
     /// Returns whether the path is the amount.
     #[must_use]
     pub const fn is_amount(&self) -> bool {

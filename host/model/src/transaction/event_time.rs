@@ -16,13 +16,21 @@ pub struct EventTime {
     is_given: bool,
     /// Whether the instant differs from that of the text.
     is_moved: bool,
+    /// Whether the instant is set when the transaction is accepted.
+    follows_arrival: bool,
 }
 
 impl EventTime {
     /// Parses RFC 3339. Returns `None` for any other text and for invalid dates.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Some(Self { micros: Self::micros_of(text)?, text: text.into(), is_given: true, is_moved: false })
+        Some(Self {
+            micros: Self::micros_of(text)?,
+            text: text.into(),
+            is_given: true,
+            is_moved: false,
+            follows_arrival: false,
+        })
     }
 
     /// Returns the instant of an RFC 3339 text, in microseconds since 1970 UTC.
@@ -35,7 +43,13 @@ impl EventTime {
     #[must_use]
     pub fn of(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
-        Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false, is_moved: false }
+        Self {
+            micros: clock.timestamp_micros(),
+            text: text.into(),
+            is_given: false,
+            is_moved: false,
+            follows_arrival: false,
+        }
     }
 
     /// Keeps the text but takes the instant of another time. A scheduled payment is reported with the time of its
@@ -43,6 +57,40 @@ impl EventTime {
     #[must_use]
     pub(crate) fn happening_at(self, other: &EventTime) -> Self {
         Self { micros: other.micros, is_moved: true, ..self }
+    }
+
+    /// Keeps the text, but takes the instant at which the transaction is accepted.
+    #[must_use]
+    pub(crate) fn following_arrival(self) -> Self {
+        Self { follows_arrival: self.is_given, ..self }
+    }
+
+    /// Returns whether the instant is set when the transaction is accepted, whether or not the sender gave a time.
+    #[must_use]
+    pub const fn is_set_on_arrival(&self) -> bool {
+        !self.is_given || self.follows_arrival
+    }
+
+    /// Returns the time of a transaction that is accepted now: unchanged if the sender's time counts.
+    #[must_use]
+    pub fn accepted_at(self, arrival: DateTime<Utc>) -> Self {
+        match (self.is_given, self.follows_arrival) {
+            (false, _) => Self::of(arrival),
+            (true, false) => self,
+            (true, true) => Self { follows_arrival: false, ..self.happening_at(&Self::of(arrival)) },
+        }
+    }
+
+    /// Returns the time with its instant at most `tolerance_micros` from the clock, and whether it had to be moved.
+    #[must_use]
+    pub(crate) fn clamped(self, clock: DateTime<Utc>, tolerance_micros: i64) -> (Self, bool) {
+        let clock = clock.timestamp_micros();
+        let (first, last) = (clock.saturating_sub(tolerance_micros), clock.saturating_add(tolerance_micros));
+        let nearest = self.micros.clamp(first, last);
+        if nearest == self.micros {
+            return (self, false);
+        }
+        (Self { micros: nearest, is_moved: true, ..self }, true)
     }
 
     /// Returns the stored form: the text, followed by the instant if it differs.
@@ -62,7 +110,7 @@ impl EventTime {
 
     /// Restores a time from the values of its accessors.
     pub fn kept(micros: i64, text: &str, is_given: bool) -> Self {
-        Self { micros, text: text.into(), is_given, is_moved: false }
+        Self { micros, text: text.into(), is_given, is_moved: false, follows_arrival: false }
     }
 
     /// Returns whether the sender gave the time, as opposed to our clock.

@@ -98,13 +98,22 @@ impl Json {
     /// Returns the value at a path of keys, or `None` if there is none.
     #[must_use]
     pub fn at<K: AsRef<str>>(&self, keys: &[K]) -> Option<&Json> {
-        keys.iter().try_fold(self, |json, key| match json {
+        self.at_counted(keys).0
+    }
+
+    /// As [`Json::at`]. Also returns the number of keys of the objects on the path.
+    #[inline]
+    pub fn at_counted<K: AsRef<str>>(&self, keys: &[K]) -> (Option<&Json>, usize) {
+        let mut n_keys = 0;
+        let found = keys.iter().try_fold(self, |json, key| match json {
             Json::Object(entries) => {
+                n_keys += entries.len();
                 let is_meant = |(name, _): &&(Box<str>, Json)| is_same_text(name, key.as_ref());
                 entries.iter().find(is_meant).map(|(_, value)| value)
             }
             _ => None,
-        })
+        });
+        (found, n_keys)
     }
 
     /// Returns the canonical text: keys sorted, numbers as plain decimals, no whitespace.

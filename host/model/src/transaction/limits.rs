@@ -7,6 +7,39 @@ pub struct RequestSettings {
     pub identifiers: Identifiers,
     /// Maximum number of keys per object of a transaction.
     pub object_keys_max: usize,
+    /// How far the time of a transaction may be from the clock; `None`: any time.
+    pub time_tolerance: Option<TimeTolerance>,
+    /// The time by which windows select.
+    pub window_clock: WindowClock,
+}
+
+/// How far the time of a transaction may be from the clock of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeTolerance {
+    /// The distance, in microseconds.
+    pub micros: i64,
+    /// What happens to a transaction beyond it.
+    pub beyond: BeyondTolerance,
+}
+
+/// What happens to a transaction whose time is too far from the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BeyondTolerance {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It happens at the nearest time that is allowed.
+    Clamp,
+}
+
+/// The time by which windows select transactions from callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WindowClock {
+    /// `created_at`.
+    #[default]
+    CreatedAt,
+    /// The time of acceptance.
+    Arrival,
 }
 
 /// The identifiers that a new request may contain.
@@ -21,7 +54,12 @@ pub enum Identifiers {
 
 impl Default for RequestSettings {
     fn default() -> Self {
-        Self { identifiers: Identifiers::default(), object_keys_max: OBJECT_KEYS_DEFAULT }
+        Self {
+            identifiers: Identifiers::default(),
+            object_keys_max: OBJECT_KEYS_DEFAULT,
+            time_tolerance: None,
+            window_clock: WindowClock::default(),
+        }
     }
 }
 

@@ -12,9 +12,9 @@ mod invalid;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::transaction::RequestSettings;
 use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
+use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
 use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
 use fields::Fields;
 
@@ -31,7 +31,7 @@ impl Transaction {
         body: &[u8],
         arrival: DateTime<Utc>,
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
-        let InjectRequest { transaction, fingerprint, objection } =
+        let InjectRequest { transaction, fingerprint, objection, .. } =
             InjectRequest::read(body, &RequestOptions::default(), arrival)?;
         objection.map_or(Ok((transaction, fingerprint)), Err)
     }
@@ -93,6 +93,8 @@ pub struct InjectRequest {
     pub fingerprint: Fingerprint,
     /// Reason to refuse it unless its id is stored. An accepted transaction gets its original answer again.
     pub objection: Option<InvalidTransaction>,
+    /// Whether the time was too far from the clock, so that another one counts.
+    pub is_clamped: bool,
 }
 
 impl InjectRequest {
@@ -109,10 +111,41 @@ impl InjectRequest {
         if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
             idempotency::fill_in(entries, key)?;
         }
-        let ParsedBody { transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
-        let objection =
+        let ParsedBody { mut transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
+        let mut objection =
             misspelled.or_else(|| transaction.objection_to_identifiers(terms.settings.identifiers));
-        Ok(Self { transaction, fingerprint, objection })
+        let is_clamped = match terms.settings.time_tolerance {
+            Some(tolerance) => keep_near_the_clock(&mut transaction, arrival, tolerance, &mut objection),
+            None => false,
+        };
+        if terms.settings.window_clock == WindowClock::Arrival {
+            transaction.timestamp = transaction.timestamp.following_arrival();
+        }
+        Ok(Self { transaction, fingerprint, objection, is_clamped })
+    }
+}
+
+/// Moves the time of a transaction near the clock, or objects to it. Returns whether the time was moved.
+fn keep_near_the_clock(
+    transaction: &mut Transaction,
+    clock: DateTime<Utc>,
+    tolerance: TimeTolerance,
+    objection: &mut Option<InvalidTransaction>,
+) -> bool {
+    let (near, is_moved) = transaction.timestamp.clone().clamped(clock, tolerance.micros);
+    match tolerance.beyond {
+        BeyondTolerance::Refuse if is_moved => {
+            objection.get_or_insert(InvalidTransaction::InvalidField {
+                field: "created_at",
+                expected: "nearer to the clock of the service, which SERVICE_TIME_TOLERANCE limits, or left out",
+            });
+            false
+        }
+        BeyondTolerance::Refuse => false,
+        BeyondTolerance::Clamp => {
+            transaction.timestamp = near;
+            is_moved
+        }
     }
 }
 

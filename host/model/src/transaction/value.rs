@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
+use sha2::{Digest as _, Sha256};
 use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
 use crate::transaction::{EventTime, Json, StatedTime};
+
+/// The SHA-256 digest of the canonical text of an array or an object. Equal structures have equal digests.
+pub type StructureDigest = [u8; 32];
 
 /// Returns a text with its ASCII letters in lower case.
 #[must_use]
@@ -93,6 +97,30 @@ impl<'a> Value<'a> {
         match self {
             Value::Text(text) | Value::Caseless(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// Returns the digest of an array or an object; `None` for any other value.
+    #[must_use]
+    pub fn structure_digest(&self) -> Option<StructureDigest> {
+        match self {
+            Value::Object(object) => Some(Sha256::digest(object.canonical()).into()),
+            Value::List(items) => {
+                let mut digest = Sha256::new_with_prefix("[");
+                for (n, item) in items.iter().enumerate() {
+                    if n > 0 {
+                        digest.update(",");
+                    }
+                    digest.update(item.canonical());
+                }
+                Some(digest.chain_update("]").finalize().into())
+            }
+            Value::Missing
+            | Value::Boolean(_)
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::Caseless(_)
+            | Value::Time(_) => None,
         }
     }
 

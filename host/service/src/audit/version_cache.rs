@@ -9,7 +9,7 @@ use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet, SERVICE_
 use tollgate_guest_abi::Semantics;
 use tollgate_history::History;
 use tollgate_model::instruction::{
-    ContentDigest, Grant, InstructionId, InstructionRecord, InstructionSource, Origin,
+    ContentDigest, Grant, InstructionId, InstructionRecord, InstructionSource, Origin, RuleOwner,
 };
 use tollgate_store::{MemberRecord, RuleSetParts};
 
@@ -42,12 +42,13 @@ pub(super) struct VersionCache {
 }
 
 /// Identifies a rule across versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RuleKey {
     id: InstructionId,
     digest: ContentDigest,
     origin: Origin,
     is_quarantined: bool,
+    owner: Option<RuleOwner>,
 }
 
 enum RebuildError {
@@ -138,6 +139,7 @@ impl RuleKey {
             digest: member.digest,
             origin: origin_of(member),
             is_quarantined: member.quarantine.is_some(),
+            owner: member.owner.clone(),
         }
     }
 }
@@ -165,6 +167,7 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
         updated_at: DateTime::default(),
         quarantine: member.quarantine.clone(),
         origin: member.origin,
+        owner: member.owner.clone(),
     };
     let draft = match origin_of(member) {
         _ if record.quarantine.is_some() => Draft::stand_in(&deps.sandbox, &record),
@@ -173,7 +176,7 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
         Origin::Untrusted(grant) => Draft::upload(&deps.artifacts, record.module.clone(), grant),
     };
     let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
-    bound.map_err(|error| match error {
+    bound.map(|rule| rule.owned_by(record.owner.as_ref())).map_err(|error| match error {
         IntakeError::CompilerUnavailable(_) | IntakeError::Unavailable => {
             RebuildError::Passing(AuditError::Compiler(error.to_string()))
         }

@@ -1,6 +1,9 @@
 //! Settings that limit the content of requests.
 
-use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
+use tollgate_guest_abi::Window;
+use tollgate_model::transaction::{
+    BeyondTolerance, Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings, TimeTolerance, WindowClock,
+};
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
@@ -12,6 +15,28 @@ pub(super) const OBJECT_KEYS: Variable = variable(
     "Maximum number of keys of one object of a transaction, such as its `meta_data`.",
 );
 
+pub(super) const TIME_TOLERANCE: Variable = variable(
+    "SERVICE_TIME_TOLERANCE",
+    "a duration from PT1S to P400D, such as PT5M",
+    "none: any time",
+    "How far the `created_at` of an injected transaction may be from the clock of the service.",
+)
+.explained_in("api.md#times");
+pub(super) const TIME_BEYOND: Variable = variable(
+    "SERVICE_TIME_BEYOND",
+    "`refuse` or `clamp`",
+    "refuse",
+    "What happens to a transaction beyond SERVICE_TIME_TOLERANCE: 400, or it counts at the nearest time allowed.",
+)
+.explained_in("api.md#times");
+pub(super) const WINDOW_CLOCK: Variable = variable(
+    "SERVICE_WINDOW_CLOCK",
+    "`created_at` or `arrival`",
+    "created_at",
+    "The time at which an injected transaction counts: its `created_at`, or the time at which it is accepted.",
+)
+.explained_in("api.md#times");
+
 const OBJECT_KEYS_RANGE: std::ops::RangeInclusive<usize> = 64..=65_536;
 
 pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
@@ -22,10 +47,24 @@ pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         "as_sent" => Some(Identifiers::AsSent),
         _ => None,
     })?;
+    let tolerance = read.parsed_by(TIME_TOLERANCE, |text| Window::parse(text.trim()))?;
+    let beyond = read.parsed_by(TIME_BEYOND, |text| match text {
+        "refuse" => Some(BeyondTolerance::Refuse),
+        "clamp" => Some(BeyondTolerance::Clamp),
+        _ => None,
+    })?;
+    let beyond = beyond.unwrap_or_default();
+    let window_clock = read.parsed_by(WINDOW_CLOCK, |text| match text {
+        "created_at" => Some(WindowClock::CreatedAt),
+        "arrival" => Some(WindowClock::Arrival),
+        _ => None,
+    })?;
     let n_keys = |text: &str| text.parse().ok().filter(|n| OBJECT_KEYS_RANGE.contains(n));
     Ok(RequestSettings {
         identifiers: identifiers.unwrap_or_default(),
         object_keys_max: read.parsed_by(OBJECT_KEYS, n_keys)?.unwrap_or(OBJECT_KEYS_DEFAULT),
+        time_tolerance: tolerance.map(|window| TimeTolerance { micros: window.micros(), beyond }),
+        window_clock: window_clock.unwrap_or_default(),
     })
 }
 
@@ -51,6 +90,9 @@ mod tests {
             ("SERVICE_OBJECT_KEYS_MAX", "63"),
             ("SERVICE_OBJECT_KEYS_MAX", "65537"),
             ("SERVICE_OBJECT_KEYS_MAX", "many"),
+            ("SERVICE_TIME_TOLERANCE", "5 minutes"),
+            ("SERVICE_TIME_BEYOND", "ignore"),
+            ("SERVICE_WINDOW_CLOCK", "clock"),
         ] {
             let error = settings(name, value).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("it takes "), "{error}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_engine::fusion;
+use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSet, SERVICE_VERSION};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_model::background::in_background;
@@ -37,10 +38,20 @@ impl VersionContents {
     }
 
     /// Builds the rule set, and compiles the bodies that changed.
-    pub(super) fn under(self, sandbox: &Sandbox, version: u64) -> RuleSet {
-        let bodies = fusion::bodies(sandbox, &self.bodies, &self.rules);
-        RuleSet::fused(version, self.rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
+    pub(super) fn under(self, sandbox: &Sandbox, policy: &Policy, version: u64) -> RuleSet {
+        let rules: Vec<Arc<BoundRule>> = self.rules.into_iter().map(|rule| owned(rule, policy)).collect();
+        let bodies = fusion::bodies(sandbox, &self.bodies, &rules);
+        RuleSet::fused(version, rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
     }
+}
+
+/// Returns the rule with the owner that the policy gives it.
+fn owned(rule: Arc<BoundRule>, policy: &Policy) -> Arc<BoundRule> {
+    let owner = policy.owner_of(&rule.instruction.record.source);
+    if rule.instruction.record.owner.as_ref() == Some(&owner) {
+        return rule;
+    }
+    Arc::new(BoundRule::clone(&rule).owned_by(Some(&owner)))
 }
 
 pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<FusedBody>> {
@@ -55,7 +66,7 @@ pub(super) async fn bring_into_force(
 ) -> Result<u64, IntakeError> {
     let made_by = Arc::clone(deps);
     let (next, record) = off_the_executor(move || {
-        let next = contents.under(&made_by.sandbox, last_version + 1);
+        let next = contents.under(&made_by.sandbox, &made_by.policy, last_version + 1);
         let record = record_of(&made_by, &next);
         Ok((next, record))
     })

@@ -87,7 +87,14 @@ impl Draft {
     /// # Errors
     /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
     pub fn upload(artifacts: &Artifacts, bytes: Vec<u8>, grant: Grant) -> Result<Self, IntakeError> {
-        let module = admitting::admit(artifacts, &bytes, grant)?;
+        Self::of_module(admitting::admit(artifacts, &bytes, grant)?, bytes)
+    }
+
+    /// Creates a draft of a module that is admitted, with its bytes.
+    ///
+    /// # Errors
+    /// [`IntakeError::ModuleRefused`] if it has more than one rule.
+    pub fn of_module(module: AdmittedModule, bytes: Vec<u8>) -> Result<Self, IntakeError> {
         let entry = admitting::only_rule(&module.manifest)?;
         let cost = module.manifest.cost;
         let (script, checked, warnings) = (None, None, Vec::new());
@@ -189,6 +196,8 @@ impl Draft {
                 updated_at: identity.updated_at,
                 quarantine: identity.quarantine,
                 origin: Some(self.module.origin()),
+                // Set when the rule becomes part of a version.
+                owner: None,
             }),
             rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
             digest: self.module.digest,

@@ -1,4 +1,4 @@
-//! Quarantine and release of rules that keep failing.
+//! Quarantine and release of rules that keep failing or cost too much.
 //!
 //! Each makes a new version of the rule set, so the version of a verdict identifies the rules that were run.
 
@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
-use tollgate_engine::evaluation::FailingRule;
+use tollgate_engine::evaluation::{FailingRule, RuleFault};
 use tollgate_engine::registry::BoundRule;
 use tollgate_engine::sandbox::AdmissionRefusal;
+use tollgate_guest_abi::limits::SUSTAINED_FUEL;
 use tollgate_model::instruction::{
     Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
 };
@@ -45,12 +46,21 @@ impl Intake {
 
 impl RulePipeline {
     async fn quarantine(self: Arc<Self>, failing: FailingRule) -> Result<(), IntakeError> {
-        let FailingRule { id, digest, failure, n_failures } = failing;
-        let quarantine = Quarantine {
-            since: self.deps.clock.now(),
-            cause: QuarantineCause::Failures,
-            reason: format!("it failed {n_failures} times in a row, the last time as `{}`", failure.as_str()),
+        let FailingRule { id, digest, fault } = failing;
+        let (cause, reason) = match fault {
+            RuleFault::Failures { last, n_failures } => (
+                QuarantineCause::Failures,
+                format!("it failed {n_failures} times in a row, the last time as `{}`", last.as_str()),
+            ),
+            RuleFault::SustainedCost { mean_fuel } => (
+                QuarantineCause::SustainedCost,
+                format!(
+                    "the rules of its owner cost more than {SUSTAINED_FUEL} units of fuel on average while transactions \
+                     waited, of which it cost {mean_fuel}"
+                ),
+            ),
         };
+        let quarantine = Quarantine { since: self.deps.clock.now(), cause, reason: reason.clone() };
         let _state = self.state.lock().await;
         let changed = self
             .change_quarantine(id, Some(quarantine), |instruction| {
@@ -61,9 +71,8 @@ impl RulePipeline {
             tracing::error!(
                 instruction.id = id.0,
                 rule.name = instruction.entry.name,
-                failure = failure.as_str(),
-                n_failures,
-                "a rule keeps failing and is in quarantine; transactions are held for review in its place"
+                reason,
+                "a rule is in quarantine; transactions are held for review in its place"
             );
         }
         Ok(())

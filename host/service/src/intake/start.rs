@@ -186,8 +186,9 @@ async fn put_first_set_in_force(
     stored: &StoredRules,
 ) -> Result<(), IntakeError> {
     let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
-    let sandbox = deps.sandbox.clone();
-    let candidate = off_the_executor(move || Ok(contents.under(&sandbox, last_version))).await?;
+    let made_by = Arc::clone(deps);
+    let candidate =
+        off_the_executor(move || Ok(contents.under(&made_by.sandbox, &made_by.policy, last_version))).await?;
     if is_as_stored(&candidate, stored) {
         change::swap(deps, candidate);
     } else {

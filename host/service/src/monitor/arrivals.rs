@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
 
-use tollgate_model::transaction::{EventTime, Transaction};
+use tollgate_model::transaction::Transaction;
 
 /// Largest fall of the clock that arrival times ignore.
 const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
@@ -27,12 +27,12 @@ impl AcceptanceOrder {
         Self { last: Mutex::new(last), latest_event: AtomicI64::new(i64::MIN) }
     }
 
-    /// Returns the arrival time of a transaction; it becomes the event time if the transaction has none. Must be called
+    /// Returns the arrival time of a transaction; it becomes the event time if the transaction has none that counts. Must be called
     /// under the lock that assigns sequence numbers.
     pub(super) fn stamp(&self, transaction: &mut Transaction, now: DateTime<Utc>) -> DateTime<Utc> {
         let arrival = self.next(now);
-        if !transaction.timestamp.is_given() {
-            transaction.timestamp = EventTime::of(arrival);
+        if transaction.timestamp.is_set_on_arrival() {
+            transaction.timestamp = transaction.timestamp.clone().accepted_at(arrival);
         }
         // A time in the future says nothing about other transactions.
         let event = transaction.timestamp.micros().min(arrival.timestamp_micros());
@@ -63,6 +63,8 @@ impl AcceptanceOrder {
 
 #[cfg(test)]
 mod tests {
+    use tollgate_model::transaction::EventTime;
+
     use super::*;
 
     #[test]

@@ -77,7 +77,7 @@ impl TransactionPipeline {
             return Err(MonitorError::Conflict(field.into()));
         }
         self.readiness()?;
-        if !transaction.timestamp.is_given() {
+        if transaction.timestamp.is_set_on_arrival() {
             Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;
         }
         let evaluating = self.gate.evaluate().await;

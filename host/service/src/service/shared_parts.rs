@@ -99,7 +99,11 @@ impl SharedParts {
             store: self.store.clone(),
             metrics: Arc::clone(&self.metrics),
             breakers: Arc::clone(&self.breakers),
-            policy: settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)?,
+            policy: settings
+                .rule_policy
+                .as_deref()
+                .map_or_else(|| Ok(Policy::default()), Policy::read)?
+                .with_fuel_per_owner(settings.fuel_per_owner),
             sandbox: self.sandbox.clone(),
             artifacts: Artifacts::open(
                 &settings.data_dir,

@@ -145,6 +145,11 @@ impl Metrics {
         self.transactions.unclear_identifier(origin);
     }
 
+    /// Counts an injected transaction whose time was too far from the clock, so that another one counts.
+    pub fn time_clamped(&self) {
+        self.transactions.time_clamped();
+    }
+
     /// Counts an acknowledged ledger event that is not about a transaction.
     pub fn event_ignored(&self) {
         self.requests.event_ignored();

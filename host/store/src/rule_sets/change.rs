@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sqlx::{Row as _, SqliteConnection, SqlitePool};
 use tollgate_model::instruction::{ContentDigest, InstructionRecord};
 
-use super::{digest_of, text_of};
+use super::{MemberTerms, digest_of, text_of};
 use crate::transactions::stored;
 use crate::{ListRecord, RuleSetRecord, StoreError};
 
@@ -133,7 +133,7 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
         quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
-        terms: instruction.origin.as_ref().map(json_of).transpose()?,
+        terms: MemberTerms::of(instruction).as_ref().map(json_of).transpose()?,
     })
 }
 

@@ -54,6 +54,7 @@ async fn filled(directory: &TempDir) -> Store {
 
 fn set(version: u64, names: &[&str]) -> RuleSetRecord {
     let instruction = |(id, name): (i64, &&str)| InstructionRecord {
+        owner: None,
         id: InstructionId(id),
         name: (*name).to_owned(),
         script: Some(format!("rule {name} {{ … }}")),

@@ -191,6 +191,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
     let directory = directory();
     let store = open(&directory).await;
     let instruction = InstructionRecord {
+        owner: None,
         id: InstructionId(1),
         name: "a".to_owned(),
         script: Some("rule a { … }".to_owned()),

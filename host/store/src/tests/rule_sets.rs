@@ -13,6 +13,7 @@ fn time(seconds: i64) -> DateTime<Utc> {
 
 fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
     InstructionRecord {
+        owner: None,
         id: InstructionId(id),
         name: name.to_owned(),
         script: Some(script.to_owned()),
@@ -180,6 +181,7 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
     for (version, terms) in [(1, Origin::Compiler), (2, granted(1)), (3, granted(4)), (5, Origin::Nobody)] {
         let parts = store.rule_set_parts(version).await.unwrap().unwrap();
         let member = MemberRecord {
+            owner: None,
             id: InstructionId(1),
             name: "a".to_owned(),
             is_script: true,

@@ -23,6 +23,7 @@ fn rule_set() -> RuleSet {
         let module = sandbox.admit(&emitted.bytes).unwrap();
         let instruction = Instruction {
             record: Arc::new(InstructionRecord {
+                owner: None,
                 id: InstructionId(id),
                 name: rule.entry.name.clone(),
                 script: Some(script),
@@ -53,6 +54,13 @@ fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
 }
 
 /// Checks after how many failures the first rule is reported; `None` for never.
+fn n_failures(failing: &FailingRule) -> u64 {
+    match failing.fault {
+        RuleFault::Failures { n_failures, .. } => n_failures,
+        RuleFault::SustainedCost { .. } => 0,
+    }
+}
+
 #[track_caller]
 fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option<u64>) {
     let rule_set = rule_set();
@@ -62,14 +70,14 @@ fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option
     }
     let reported = failing.try_recv().ok();
     assert_eq!(
-        reported.map(|failing| (failing.id, failing.n_failures)),
+        reported.map(|failing| (failing.id, n_failures(&failing))),
         expected.map(|n| (InstructionId(1), n))
     );
     // Without a reaction it is reported again, after many more failures.
     let mut last = expected;
     while let Ok(again) = failing.try_recv() {
-        assert_eq!(Some(again.n_failures), last.map(|last| last + FAILURES_MAX));
-        last = Some(again.n_failures);
+        assert_eq!(Some(n_failures(&again)), last.map(|last| last + FAILURES_MAX));
+        last = Some(n_failures(&again));
     }
 }
 
@@ -92,7 +100,7 @@ fn a_rule_that_was_let_run_again_begins_anew() {
     let note = |outcome| breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), None);
     for _ in 0..2 {
         (0..FAILURES_MAX).for_each(|_| note(FAILED));
-        assert_eq!(failing.try_recv().map(|failing| failing.n_failures), Ok(FAILURES_MAX));
+        assert_eq!(failing.try_recv().map(|failing| n_failures(&failing)), Ok(FAILURES_MAX));
         note(RuleOutcome::Failed(RuleFailure::Quarantined));
         assert_eq!(breakers.n_streaks.load(Ordering::Relaxed), 0, "who answers is not looked at");
     }

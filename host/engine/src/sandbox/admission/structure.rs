@@ -1,6 +1,6 @@
 //! Reads the sections of a module.
 
-use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
+use tollgate_guest_abi::imports::{Call, IMPORTS, Import, MODULE, ValueType};
 use tollgate_guest_abi::limits::{
     EXPORTS_MAX, FUNCTIONS_MAX, GLOBALS_MAX, IMPORTS_MAX, PARAMS_MAX, SEGMENTS_MAX, TABLE_ELEMENTS_MAX,
     TYPES_MAX,
@@ -12,6 +12,7 @@ use wasmparser::{
 };
 
 use super::body::Bodies;
+use super::call_sites::CallSites;
 use super::finding::{AdmissionCheck, AdmissionFindings};
 use tollgate_model::instruction::{Origin, PAGE_BYTES};
 
@@ -30,6 +31,9 @@ pub(super) struct Structure<'m> {
     exports_evaluate: bool,
     exports_memory: bool,
     bodies: Bodies,
+    /// Calls of each imported function, and what the calls in the code cost.
+    imported: Vec<Option<Call>>,
+    pub(super) calls: CallSites,
     /// All manifest sections: offset and contents.
     pub(super) manifests: Vec<(usize, &'m [u8])>,
     /// Whether the module has state that could survive a call.
@@ -52,6 +56,8 @@ impl<'m> Structure<'m> {
             exports_evaluate: false,
             exports_memory: false,
             bodies: Bodies::default(),
+            imported: Vec::new(),
+            calls: CallSites::default(),
             manifests: Vec::new(),
             remembers: false,
             is_whole: false,
@@ -200,6 +206,7 @@ impl<'m> Structure<'m> {
                 let n_params = self.type_of(place).map_or(0, |function| function.params().len());
                 self.bodies.read(&body, n_params, &self.types, findings)?;
             }
+            Payload::CodeSectionEntry(body) => self.calls.count(&body, &self.imported)?,
             // The validator checks the rest: headers, order and unknown sections.
             _ => {}
         }
@@ -264,6 +271,8 @@ impl<'m> Structure<'m> {
         if let Some(index) = index {
             self.functions.push(index);
             self.n_imported += 1;
+            let call = Call::ALL.into_iter().find(|call| call.import().name == import.name);
+            self.imported.push(call);
         }
     }
 

@@ -165,6 +165,7 @@ fn the_shape_of_a_transaction_is_the_one_that_is_echoed() {
 #[test]
 fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     let record = InstructionRecord {
+        owner: None,
         id: InstructionId(7),
         name: "a".into(),
         script: Some("rule a { when amount > 1 then deny }".into()),

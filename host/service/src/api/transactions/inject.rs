@@ -45,11 +45,14 @@ pub(in crate::api) async fn inject(
 ) -> Result<Response, ApiError> {
     let terms =
         RequestOptions { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
-    let InjectRequest { transaction, fingerprint, objection } =
+    let InjectRequest { transaction, fingerprint, objection, is_clamped } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {
         // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
         Box::pin(refuse_unless_stored(&api, &transaction, objection)).await?;
+    }
+    if is_clamped {
+        api.metrics.time_clamped();
     }
     if transaction.has_unclear_identifier() {
         api.metrics.unclear_identifier("inject");

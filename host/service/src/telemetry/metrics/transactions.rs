@@ -18,6 +18,7 @@ const UNCHANGED: Label = [("effect", "none")];
 pub(super) struct TransactionMetrics {
     judged: Family<Label, Counter>,
     conflicts: Counter,
+    times_clamped: Counter,
     status_events: Family<Label, Counter>,
     unclear_identifiers: Family<Label, Counter>,
     evaluation_time: Histogram,
@@ -39,6 +40,7 @@ impl TransactionMetrics {
             unclear_identifiers: Family::default(),
             // 1 µs to 0.26 s: from a few rules to thousands with cold history.
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
+            times_clamped: Counter::default(),
             in_flight: Gauge::default(),
         };
         registry.register("transactions_judged", "Transactions judged, by verdict", metrics.judged.clone());
@@ -56,6 +58,11 @@ impl TransactionMetrics {
             "unclear_identifiers",
             "Transactions accepted with an identifier that has an invisible or control character or a surrounding blank, by origin",
             metrics.unclear_identifiers.clone(),
+        );
+        registry.register(
+            "times_clamped",
+            "Transactions whose time was further from the clock than SERVICE_TIME_TOLERANCE, so that another one counts",
+            metrics.times_clamped.clone(),
         );
         registry.register_with_unit(
             "evaluation_duration",
@@ -88,6 +95,10 @@ impl TransactionMetrics {
 
     pub(super) fn unclear_identifier(&self, origin: &'static str) {
         self.unclear_identifiers.get_or_create_owned(&[("origin", origin)]).inc();
+    }
+
+    pub(super) fn time_clamped(&self) {
+        self.times_clamped.inc();
     }
 
     pub(super) fn conflicted(&self) {

@@ -1,0 +1,171 @@
+//! Runs the rules of one owner on one transaction.
+//!
+//! ```text
+//!  bodies, while a bound of what their rules cost alone fits ──▶ rules in no body ──▶ outcomes
+//!     └─ it does not fit ──▶ every rule alone, in order, until the fuel is used up ──▶ outcomes
+//! ```
+//!
+//! Both ways give the same outcomes. What an owner's rules cost is what each costs alone, so the outcomes depend neither
+//! on the bodies nor on other owners.
+
+use tollgate_model::assessment::{RuleFailure, RuleOutcome, RuleStatement};
+
+use crate::evaluation::OwnerCost;
+use crate::evaluation::facts::{Facts, ModuleIndex};
+use crate::evaluation::outcomes::RuleOutcomes;
+use crate::fusion::FUEL_BESIDE_LOOKUPS;
+use crate::registry::{OwnerInForce, RuleSet};
+use crate::sandbox::{CallCharges, ModuleAnswer, RunCost, RunTerms, Runner, SandboxError};
+
+/// A rule that costs less is never blamed for the costs of its owner.
+pub(super) const CHEAP_FUEL: u64 = 10_000;
+
+/// The rules of one owner while they run.
+pub(super) struct OwnerRun<'e> {
+    pub(super) runner: &'e mut Runner<Facts>,
+    pub(super) rule_set: &'e RuleSet,
+    pub(super) number: usize,
+    pub(super) owner: &'e OwnerInForce,
+    pub(super) outcomes: &'e mut RuleOutcomes,
+    pub(super) n_bodies_failed: usize,
+    pub(super) n_bodies_spared: usize,
+}
+
+/// The rules did not fit, or might not fit, so that their order counts.
+struct MayNotFit;
+
+impl OwnerRun<'_> {
+    /// Runs all rules of the owner.
+    pub(super) fn judge(&mut self) -> Result<OwnerCost, SandboxError> {
+        if !self.rule_set.semantics.has_prices() {
+            self.judge_without_ceiling()?;
+            return Ok(OwnerCost::default());
+        }
+        let ceiling = self.owner.owner.fuel;
+        // Above this, it matters which of the rules costs how much.
+        let threshold = self.owner.owner.sustained_fuel.unwrap_or(ceiling).min(ceiling);
+        if self.owner.bodies.is_empty() {
+            return self.run_in_order(&self.owner.order, ceiling).map(|(cost, _)| cost);
+        }
+        if self.owner.fused.fuel(self.runner.host()?.longest()) <= threshold {
+            match self.judge_with_bodies(threshold)? {
+                Ok(cost) => return Ok(cost),
+                Err(MayNotFit) => self.outcomes.take_back(&self.owner.order),
+            }
+        }
+        self.run_in_order(&self.owner.order, ceiling).map(|(cost, _)| cost)
+    }
+
+    fn judge_without_ceiling(&mut self) -> Result<(), SandboxError> {
+        let mut each = self.run_bodies()?;
+        each.extend_from_slice(&self.owner.alone);
+        let mut cost = RunCost::default();
+        for &number in &each {
+            let is_untrusted = self.is_untrusted(number);
+            let charges = if is_untrusted { CallCharges::BeforeV4 } else { CallCharges::Nothing };
+            self.run_alone(number, RunTerms { fuel_max: u64::MAX, charges }, &mut cost)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the bodies and then the rules that are in none, if all fit.
+    fn judge_with_bodies(&mut self, threshold: u64) -> Result<Result<OwnerCost, MayNotFit>, SandboxError> {
+        let least = self.owner.fused.fuel(self.runner.host()?.longest());
+        let for_lookups = threshold.saturating_sub(least);
+        self.runner.host()?.begin_bodies(self.number, for_lookups);
+        let mut each = self.run_bodies()?;
+        let facts = self.runner.host()?;
+        let lookups = for_lookups - facts.end_bodies();
+        let longest = facts.longest();
+        let fused = self.owner.fused.fuel(longest).saturating_add(lookups);
+        if fused > threshold || self.owner.costliest.fuel(longest) > FUEL_BESIDE_LOOKUPS {
+            return Ok(Err(MayNotFit));
+        }
+        each.extend_from_slice(&self.owner.alone);
+        let (cost, fits) = self.run_in_order(&each, threshold - fused)?;
+        let cost = OwnerCost { fuel: cost.fuel + fused, ..cost };
+        Ok(if fits { Ok(cost) } else { Err(MayNotFit) })
+    }
+
+    /// Runs the bodies. Returns the members of those that failed, which must run alone.
+    fn run_bodies(&mut self) -> Result<Vec<u32>, SandboxError> {
+        let mut each = Vec::new();
+        for &number in &self.owner.bodies {
+            let Some(in_force) = self.rule_set.bodies.get(number) else { continue };
+            let facts = self.runner.host()?;
+            if facts.rule_out(&in_force.selector).unwrap_or(false) {
+                self.n_bodies_spared += 1;
+                continue;
+            }
+            facts.turn_to(ModuleIndex::Body(number));
+            let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::Nothing };
+            let place = self.rule_set.rules.len() + number;
+            match self.runner.run(place, &in_force.asker.bound.module, terms, &mut RunCost::default()) {
+                Ok(ModuleAnswer { bits, .. }) => {
+                    self.outcomes.note_matches(bits & in_force.counted, &in_force.places);
+                }
+                Err(failure) => {
+                    self.n_bodies_failed += 1;
+                    tracing::debug!(
+                        failure = failure.as_str(),
+                        "a fused body failed; its rules are run one by one"
+                    );
+                    each.extend_from_slice(&in_force.places);
+                }
+            }
+        }
+        Ok(each)
+    }
+
+    /// Runs rules alone, one after the other. Returns their cost, and whether no rule failed for lack of fuel of the
+    /// owner. Once a rule does, all later ones do.
+    fn run_in_order(&mut self, places: &[u32], fuel: u64) -> Result<(OwnerCost, bool), SandboxError> {
+        let (mut left, mut fits, mut costly) = (fuel, true, Vec::new());
+        for &number in places {
+            let mut cost = RunCost::default();
+            let terms = RunTerms { fuel_max: left, charges: CallCharges::SinceV4 };
+            fits &= self.run_alone(number, terms, &mut cost)?;
+            left = if fits { left.saturating_sub(cost.fuel) } else { 0 };
+            if cost.fuel >= CHEAP_FUEL && self.owner.owner.sustained_fuel.is_some() {
+                costly.push((number, cost.fuel));
+            }
+        }
+        Ok((OwnerCost { fuel: fuel - left, costly }, fits))
+    }
+
+    fn is_untrusted(&self, number: u32) -> bool {
+        let in_force = self.rule_set.rules.get(number as usize);
+        in_force.is_some_and(|in_force| in_force.asker.bound.module.origin().grant().is_some())
+    }
+
+    /// Runs the rule at this index with its own module. Returns `false` if it failed for lack of fuel of the owner.
+    fn run_alone(&mut self, number: u32, terms: RunTerms, cost: &mut RunCost) -> Result<bool, SandboxError> {
+        let place = number as usize;
+        let Some(in_force) = self.rule_set.rules.get(place) else {
+            self.outcomes.note(number, RuleOutcome::Failed(RuleFailure::Internal));
+            return Ok(true);
+        };
+        if !in_force.missing_lists.is_empty() {
+            // Fails without a run; the evaluator notes the failure of every rule with a missing list.
+            return Ok(true);
+        }
+        if in_force.is_quarantined {
+            self.outcomes.note(number, RuleOutcome::Failed(RuleFailure::Quarantined));
+            return Ok(true);
+        }
+        self.runner.host()?.turn_to(ModuleIndex::Rule(place));
+        let module = &in_force.asker.bound.module;
+        let outcome = match self.runner.run(place, module, terms, cost) {
+            Ok(ModuleAnswer { bits: 0, .. }) => RuleOutcome::NotMatched,
+            Ok(ModuleAnswer { said, .. }) if said == RuleStatement::default() => RuleOutcome::Matched,
+            Ok(ModuleAnswer { said, .. }) => RuleOutcome::MatchedSaying(Box::new(said)),
+            Err(RuleFailure::Fuel) if terms.fuel_max < module.fuel() => {
+                RuleOutcome::Failed(RuleFailure::Budget)
+            }
+            Err(failure) => RuleOutcome::Failed(failure),
+        };
+        let fits = outcome != RuleOutcome::Failed(RuleFailure::Budget);
+        self.outcomes.note(number, outcome);
+        Ok(fits)
+    }
+}
