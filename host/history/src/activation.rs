@@ -51,104 +51,135 @@ pub(super) struct Activation {
     series: Vec<Weak<Series>>,
 }
 
+/// Returns the aggregate for this spec; equal specs share one. Others can activate queries meanwhile.
+///
+/// # Errors
+/// When the filter is invalid, there are too many series, or the store cannot be read.
+pub(super) fn aggregate(
+    activation: &Mutex<Activation>,
+    spec: &AggregateSpec,
+    semantics: Semantics,
+    source: FillSource<'_>,
+) -> Result<Arc<AggregateQuery>, HistoryError> {
+    let identity = identity(spec, semantics);
+    if let Some(known) = activation.lock().aggregates.get(&identity).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    let selecting =
+        if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
+    let semantics = semantics.of_values();
+    let (mut plan, mut value) = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
+    if !activation.lock().reserve_room_for(&plan.spec) {
+        (plan, value) = AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?;
+    }
+    let scope = scope(activation, plan, source)?;
+    let aggregate = Arc::new(AggregateQuery::new(spec.function, value, scope));
+    let mut activation = activation.lock();
+    if let Some(known) = activation.aggregates.get(&identity).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    activation.aggregates.retain(|_, known| known.strong_count() > 0);
+    activation.aggregates.insert(identity, Arc::downgrade(&aggregate));
+    Ok(aggregate)
+}
+
+/// Returns the lookup for this spec; equal specs share one. Others can activate queries meanwhile.
+///
+/// # Errors
+/// When there are too many series, or the store cannot be read.
+pub(super) fn previous(
+    activation: &Mutex<Activation>,
+    spec: &PreviousSpec,
+    semantics: Semantics,
+    source: FillSource<'_>,
+) -> Result<Arc<PreviousQuery>, HistoryError> {
+    let identity = identity(spec, semantics);
+    if let Some(known) = activation.lock().previous.get(&identity).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    let plan = PreviousQuery::plan(spec, semantics.of_values(), source.zones)?;
+    let previous = Arc::new(PreviousQuery::new(scope(activation, plan, source)?));
+    let mut activation = activation.lock();
+    if let Some(known) = activation.previous.get(&identity).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    activation.previous.retain(|_, known| known.strong_count() > 0);
+    activation.previous.insert(identity, Arc::downgrade(&previous));
+    Ok(previous)
+}
+
+/// Returns the scope over its series, which is filled first if it lacks something. One query at a time fills a series;
+/// different series are filled in parallel.
+fn scope(
+    activation: &Mutex<Activation>,
+    plan: ScopePlan,
+    source: FillSource<'_>,
+) -> Result<Scope, HistoryError> {
+    let series = activation.lock().series_of(&plan.spec, source)?;
+    let filling = series.filling().lock();
+    let known = series.columns();
+    let mut columns = known.clone();
+    let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
+    let lacks_columns = columns.fields().len() > known.fields().len();
+    let lacks_past = plan.window.micros() > series.longest_window() && series.forgotten().is_some();
+    // From here on the series keeps everything this query can reach.
+    let scope = plan.over(Arc::clone(&series), places);
+    if !series.is_attached() || lacks_columns || lacks_past {
+        fill(&series, columns, source)?;
+    }
+    drop(filling);
+    Ok(scope)
+}
+
+/// Refills every series that lacks transactions which queries reach from this time, in microseconds since 1970 UTC, or
+/// later. Needed after a clock error.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) fn remember(
+    activation: &Mutex<Activation>,
+    before: i64,
+    source: FillSource<'_>,
+) -> Result<(), PastError> {
+    let all: Vec<Arc<Series>> = activation.lock().series.iter().filter_map(Weak::upgrade).collect();
+    for series in all {
+        let _filling = series.filling().lock();
+        let out_of_reach = series.out_of_reach(before);
+        if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
+            tracing::warn!(
+                "a series of the history had discarded transactions that are needed again; it is refilled"
+            );
+            fill(&series, series.columns(), source)?;
+        }
+    }
+    Ok(())
+}
+
 impl Activation {
-    /// Returns the aggregate for this spec; equal specs share one.
-    ///
-    /// # Errors
-    /// When the filter is invalid, there are too many series, or the store cannot be read.
-    pub(super) fn aggregate(
-        &mut self,
-        spec: &AggregateSpec,
-        semantics: Semantics,
-        source: FillSource<'_>,
-    ) -> Result<Arc<AggregateQuery>, HistoryError> {
-        let identity = identity(spec, semantics);
-        if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
-            return Ok(known);
-        }
-        let selecting =
-            if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
-        let semantics = semantics.of_values();
-        let (mut plan, mut value) = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
-        if !self.reserve_room_for(&plan.spec) {
-            (plan, value) = AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?;
-        }
-        let scope = self.scope(plan, source)?;
-        let aggregate = Arc::new(AggregateQuery::new(spec.function, value, scope));
-        self.aggregates.retain(|_, known| known.strong_count() > 0);
-        self.aggregates.insert(identity, Arc::downgrade(&aggregate));
-        Ok(aggregate)
+    pub(super) fn knows_aggregate(&self, spec: &AggregateSpec, semantics: Semantics) -> bool {
+        self.aggregates.get(&identity(spec, semantics)).is_some_and(|known| known.strong_count() > 0)
     }
 
-    /// Returns the lookup for this spec; equal specs share one.
-    ///
-    /// # Errors
-    /// When there are too many series, or the store cannot be read.
-    pub(super) fn previous(
-        &mut self,
-        spec: &PreviousSpec,
-        semantics: Semantics,
-        source: FillSource<'_>,
-    ) -> Result<Arc<PreviousQuery>, HistoryError> {
-        let identity = identity(spec, semantics);
-        if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
-            return Ok(known);
-        }
-        let scope = self.scope(PreviousQuery::plan(spec, semantics.of_values(), source.zones)?, source)?;
-        let previous = Arc::new(PreviousQuery::new(scope));
-        self.previous.retain(|_, known| known.strong_count() > 0);
-        self.previous.insert(identity, Arc::downgrade(&previous));
-        Ok(previous)
+    pub(super) fn knows_previous(&self, spec: &PreviousSpec, semantics: Semantics) -> bool {
+        self.previous.get(&identity(spec, semantics)).is_some_and(|known| known.strong_count() > 0)
     }
 
-    fn scope(&mut self, plan: ScopePlan, source: FillSource<'_>) -> Result<Scope, HistoryError> {
-        let series = match self.find(&plan.spec) {
-            Some(series) => series,
-            None if !self.reserve_room_for(&plan.spec) => {
-                return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
-            }
-            None => {
-                let series = Series::new(plan.spec.clone(), source.spill, source.zones)?;
-                fill(&series, Columns::default(), source)?;
-                self.series.push(Arc::downgrade(&series));
-                series
-            }
-        };
-        let known = series.columns();
-        let mut columns = known.clone();
-        let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
-        let longest_window = series.longest_window();
-        let window = plan.window.micros();
-        let lacks_columns = columns.fields().len() > known.fields().len();
-        // From here on the series keeps everything this query can reach.
-        let scope = plan.over(series, places);
-        if lacks_columns || (window > longest_window && scope.series().forgotten().is_some()) {
-            fill(scope.series(), columns, source)?;
+    /// Returns the series with this spec, which is created if there is none.
+    fn series_of(&mut self, spec: &SeriesSpec, source: FillSource<'_>) -> Result<Arc<Series>, HistoryError> {
+        if let Some(series) = self.find(spec) {
+            return Ok(series);
         }
-        Ok(scope)
+        if !self.reserve_room_for(spec) {
+            return Err(HistoryError::TooManySeries { fields: spec.fields.clone() });
+        }
+        let series = Series::new(spec.clone(), source.spill, source.zones)?;
+        self.series.push(Arc::downgrade(&series));
+        Ok(series)
     }
 
     #[cfg(test)]
     pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
         self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
-    }
-
-    /// Refills every series that lacks transactions which queries reach from this time, in microseconds since 1970 UTC,
-    /// or later. Needed after a clock error.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(super) fn remember(&mut self, before: i64, source: FillSource<'_>) -> Result<(), PastError> {
-        for series in self.series.iter().filter_map(Weak::upgrade) {
-            let out_of_reach = series.out_of_reach(before);
-            if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
-                tracing::warn!(
-                    "a series of the history had discarded transactions that are needed again; it is refilled"
-                );
-                fill(&series, series.columns(), source)?;
-            }
-        }
-        Ok(())
     }
 
     fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
@@ -183,7 +214,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
         let settled = state.settled();
         let is_last = settled.0 - seen.0 <= CATCH_UP_ROWS_MAX || round >= CATCH_UP_ROUNDS_MAX;
         if is_last {
-            state.want_after(settled);
+            state.want_after(series, settled);
         }
         drop(state);
         let mut apply = |item: PastItem<'_>| {
@@ -193,7 +224,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
         if seen < settled
             && let Err(error) = past.each_after(seen, settled, &mut apply)
         {
-            let detached = admission.lock().give_up_filling();
+            let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
             return Err(error);

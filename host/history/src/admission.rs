@@ -17,10 +17,10 @@ pub(super) struct Admission {
     settled: Sequence,
     n_transactions: usize,
     n_retractions: u64,
-    // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
+    // INVARIANT: holds every step with a number above `settled`, and above the lowest of `wanted_after`; in order.
     recent: VecDeque<(Sequence, ChangeStep)>,
-    /// Set during the last round of filling a series: the number up to which it reads the store.
-    wanted_after: Option<Sequence>,
+    /// Series in the last round of being filled, by address: the number up to which each reads the store.
+    wanted_after: Vec<(usize, Sequence)>,
     // INVARIANT: every series holds exactly the transactions accepted and not retracted.
     live: Vec<Weak<Series>>,
     bench: PreparedRows,
@@ -120,7 +120,7 @@ impl Admission {
         self.last = self.last.max(sequence);
         self.settled = sequence;
         self.n_transactions += usize::from(matches!(item, PastItem::Accepted { .. }));
-        if self.wanted_after.is_some() {
+        if !self.wanted_after.is_empty() {
             self.recent.push_back((sequence, ChangeStep::of(item)));
         }
         match item {
@@ -158,31 +158,38 @@ impl Admission {
         self.settled
     }
 
-    /// Retains every step above this number from now on, durable or not.
-    pub(super) const fn want_after(&mut self, after: Sequence) {
-        self.wanted_after = Some(after);
+    /// Retains every step above this number from now on, durable or not, for a series that is being filled.
+    pub(super) fn want_after(&mut self, series: &Arc<Series>, after: Sequence) {
+        self.wanted_after.push((address_of(series), after));
+    }
+
+    /// Stops retaining steps for a series. Returns the number from which they were retained.
+    fn want_no_more(&mut self, series: &Arc<Series>) -> Option<Sequence> {
+        let place = self.wanted_after.iter().position(|(address, _)| *address == address_of(series))?;
+        Some(self.wanted_after.swap_remove(place).1)
     }
 
     /// Adds the retained steps to a filled key table, puts it into its series, and attaches the series.
     pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut key_table: KeyTable) -> DetachedSeries {
-        let seen = self.wanted_after.take().unwrap_or_default();
+        let seen = self.want_no_more(series).unwrap_or_default();
         for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
             step.shown(*sequence).put_on(&mut key_table);
         }
         let replaced = Some(series.replace(key_table));
         self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
         self.live.push(Arc::downgrade(series));
+        series.mark_attached();
         DetachedSeries { _key_table: replaced, _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
     /// Stops retaining steps after a failed fill.
-    pub(super) fn give_up_filling(&mut self) -> DetachedSeries {
-        self.wanted_after = None;
+    pub(super) fn give_up_filling(&mut self, series: &Arc<Series>) -> DetachedSeries {
+        self.want_no_more(series);
         DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
     fn forget_settled(&mut self) -> Vec<(Sequence, ChangeStep)> {
-        let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
+        let up_to = self.wanted_after.iter().map(|(_, wanted)| *wanted).fold(self.settled, Sequence::min);
         let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
         self.recent.drain(..n_gone).collect()
     }
@@ -204,4 +211,8 @@ impl Admission {
         }
         orphans
     }
+}
+
+fn address_of(series: &Arc<Series>) -> usize {
+    Arc::as_ptr(series).addr()
 }

@@ -52,7 +52,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec, Semantics};
 
 use tollgate_model::calendar::ZoneData;
@@ -90,7 +90,9 @@ pub struct History {
     spill: Arc<Spill>,
     /// Zone data for all queries.
     zones: Arc<ZoneData>,
-    // Lock order: activation before admission, admission before a series.
+    /// Held by everyone who fills a series, and alone by a restoration while it takes stock.
+    building: RwLock<()>,
+    // Lock order: building, the filling of a series, activation, admission, a series.
     activation: Mutex<Activation>,
     admission: Mutex<Admission>,
 }
@@ -129,6 +131,7 @@ impl History {
             past: None,
             spill: Arc::default(),
             zones: ZoneData::built_in(),
+            building: RwLock::default(),
             activation: Mutex::default(),
             admission: Mutex::default(),
         }
@@ -300,7 +303,8 @@ impl History {
     /// # Errors
     /// When the store cannot be read.
     pub fn remember(&self, before: i64) -> Result<(), PastError> {
-        self.activation.lock().remember(before, self.source())
+        let _building = self.building.read();
+        activation::remember(&self.activation, before, self.source())
     }
 
     /// Returns the highest sequence number taken; 0 when there is none.
@@ -341,6 +345,18 @@ impl History {
         self.activation.lock().each_series(show);
     }
 
+    /// Returns whether an equal aggregate is active, so that activating it takes no time.
+    #[must_use]
+    pub fn knows_aggregate(&self, spec: &AggregateSpec, semantics: Semantics) -> bool {
+        self.activation.lock().knows_aggregate(spec, semantics)
+    }
+
+    /// Returns whether an equal lookup is active, so that activating it takes no time.
+    #[must_use]
+    pub fn knows_previous(&self, spec: &PreviousSpec, semantics: Semantics) -> bool {
+        self.activation.lock().knows_previous(spec, semantics)
+    }
+
     /// Activates an aggregate; equal specs share one query. This may build a series from the store, mostly outside the
     /// admission lock. The query sees every transaction accepted before this returns.
     ///
@@ -352,7 +368,8 @@ impl History {
         spec: &AggregateSpec,
         semantics: Semantics,
     ) -> Result<Arc<AggregateQuery>, HistoryError> {
-        self.activation.lock().aggregate(spec, semantics, self.source())
+        let _building = self.building.read();
+        activation::aggregate(&self.activation, spec, semantics, self.source())
     }
 
     /// Activates a lookup, as [`History::aggregate`] does.
@@ -364,7 +381,8 @@ impl History {
         spec: &PreviousSpec,
         semantics: Semantics,
     ) -> Result<Arc<PreviousQuery>, HistoryError> {
-        self.activation.lock().previous(spec, semantics, self.source())
+        let _building = self.building.read();
+        activation::previous(&self.activation, spec, semantics, self.source())
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! A snapshot saves most of the work: the series in it are loaded, and only later steps are read from the store. Rules
 //! may change meanwhile, and a series that comes into use is restored in a further round. The history is exact only
-//! when a check under the activation lock finds no series left to restore.
+//! when a check while nobody builds finds no series left to restore.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ impl Restoration<'_> {
         restored.n_from_snapshot = loaded.n_transactions;
         restored.n_series_from_snapshot = loaded.shelves.len();
         restored.mark = Some(loaded.mark);
-        let _nobody_builds_meanwhile = self.history.activation.lock();
+        let _nobody_builds_meanwhile = self.history.building.write();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
         for (series, identity, key_table) in loaded.shelves {
             // A series that was rebuilt with more columns, or has longer windows now, is restored later.
@@ -188,7 +188,7 @@ impl Restoration<'_> {
         complete: &[RestorationTarget],
         end: Option<(Sequence, u64)>,
     ) -> Vec<RestorationTarget> {
-        let _nobody_builds_meanwhile = self.history.activation.lock();
+        let _nobody_builds_meanwhile = self.history.building.write();
         let mut admission = self.history.admission.lock();
         let mut lacking: Vec<RestorationTarget> =
             admission.series().into_iter().map(RestorationTarget::of).collect();
@@ -290,7 +290,7 @@ impl Restoration<'_> {
 }
 
 impl RestorationTarget {
-    /// Captures the current state of a series; requires the activation lock.
+    /// Captures the current state of a series; requires that nobody builds.
     fn of(series: Arc<Series>) -> Self {
         Self { identity: series.identity(), n_shelves: series.n_shelves(), series }
     }

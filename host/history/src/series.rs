@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
@@ -38,6 +38,10 @@ pub(super) struct Series {
     windows: Mutex<BTreeMap<i64, usize>>,
     /// Number of times the key table was replaced.
     n_shelves: AtomicU64,
+    /// Held while it is filled.
+    filling: Mutex<()>,
+    /// Whether it was filled, so that accepted transactions are inserted.
+    is_attached: AtomicBool,
 }
 
 /// Slots from which entries are discarded at a time; insertions wait meanwhile.
@@ -62,6 +66,8 @@ impl Series {
             key_table,
             windows,
             n_shelves: AtomicU64::new(0),
+            filling: Mutex::default(),
+            is_attached: AtomicBool::new(false),
         });
         let spill_source: Arc<dyn SpillSource> = Arc::<Self>::clone(&series);
         spill.register(Arc::downgrade(&spill_source));
@@ -92,6 +98,20 @@ impl Series {
     /// Returns how often the key table was replaced. Slots remain valid while this is unchanged.
     pub(super) fn n_shelves(&self) -> u64 {
         self.n_shelves.load(Ordering::Acquire)
+    }
+
+    /// Returns the lock that is held while the series is filled.
+    pub(super) const fn filling(&self) -> &Mutex<()> {
+        &self.filling
+    }
+
+    /// Returns whether it was filled, so that accepted transactions are inserted.
+    pub(super) fn is_attached(&self) -> bool {
+        self.is_attached.load(Ordering::Acquire)
+    }
+
+    pub(super) fn mark_attached(&self) {
+        self.is_attached.store(true, Ordering::Release);
     }
 
     pub(super) fn replace(&self, key_table: KeyTable) -> KeyTable {

@@ -15,6 +15,7 @@ mod change;
 mod draft;
 mod following;
 mod granting;
+mod installing;
 mod list_guard;
 mod list_texts;
 mod listing;
@@ -35,12 +36,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
 use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::evaluation::Breakers;
 use tollgate_engine::policy::{Denial, Policy};
-use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry, RuleSet};
+use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
 use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox, manifest_of};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_history::History;
@@ -53,6 +53,7 @@ use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::VersionContents;
+use installing::{FILLS_MAX, ReservedInstruction, check_name};
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
 
@@ -111,6 +112,8 @@ pub struct IntakeDeps {
 struct RulePipeline {
     deps: Arc<IntakeDeps>,
     activating: Arc<Activating>,
+    /// Held while the history is filled for a new instruction of the API.
+    fills: tokio::sync::Semaphore,
     /// Held during a change.
     state: tokio::sync::Mutex<IntakeState>,
     /// Held while an uploaded module is admitted: one at a time, without blocking script changes.
@@ -175,6 +178,9 @@ pub enum IntakeError {
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
+    /// The instruction was removed before it was in force.
+    #[error("instruction {0} was removed before it was in force")]
+    Removed(InstructionId),
     /// The module exceeds a limit, or the history accepts no more queries.
     #[error("{0}")]
     OverLimit(String),
@@ -224,7 +230,39 @@ impl Intake {
         let pipeline = Arc::clone(&self.pipeline);
         let script = script.to_owned();
         // A separate task: a change completes even if its caller is cancelled.
-        carry_through(async move { pipeline.save(script).await }).await
+        carry_through(async move {
+            let reserved = pipeline.take_script(script).await?;
+            pipeline.activate(reserved).await
+        })
+        .await
+    }
+
+    /// Compiles a script, and brings it into force after this returns. The instruction is activating until then.
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn begin_save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
+        let (pipeline, script) = (Arc::clone(&self.pipeline), script.to_owned());
+        carry_through(
+            async move { pipeline.take_script(script).await.map(|one| pipeline.activate_later(one)) },
+        )
+        .await
+    }
+
+    /// Like [`Intake::begin_save`], for a module from another compiler; see [`Intake::upload`].
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn begin_upload(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<ListedInstruction, IntakeError> {
+        let pipeline = Arc::clone(&self.pipeline);
+        carry_through(async move {
+            pipeline.take_module(module, manifest).await.map(|one| pipeline.activate_later(one))
+        })
+        .await
     }
 
     /// Admits a module from another compiler and brings it into force. When this returns, transactions are judged by
@@ -238,7 +276,11 @@ impl Intake {
         manifest: Option<Manifest>,
     ) -> Result<Arc<Instruction>, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move { pipeline.upload(module, manifest).await }).await
+        carry_through(async move {
+            let reserved = pipeline.take_module(module, manifest).await?;
+            pipeline.activate(reserved).await
+        })
+        .await
     }
 
     /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
@@ -302,32 +344,35 @@ impl RulePipeline {
             directory: DirectorySource::new(&deps.checks, directory),
             deps: Arc::new(deps),
             activating: Arc::default(),
+            fills: tokio::sync::Semaphore::new(FILLS_MAX),
             state: tokio::sync::Mutex::new(state),
             admitting: tokio::sync::Mutex::default(),
             failed: parking_lot::Mutex::default(),
         }
     }
 
-    async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
+    /// Compiles a script and reserves its id and name.
+    async fn take_script(self: &Arc<Self>, script: String) -> Result<ReservedInstruction, IntakeError> {
         // Compiling holds the lock too, so only one script compiles at a time.
         let state = self.state.lock().await;
-        let pipeline = Arc::clone(&self);
+        let pipeline = Arc::clone(self);
         let draft = off_the_executor(move || {
             let current = pipeline.deps.registry.current();
             Draft::compile(&pipeline.deps.sandbox, &current.lists, pipeline.deps.history.zones(), script)
         })
         .await?;
-        self.install(state, draft, InstructionSource::Api).await
+        self.reserve(state, draft, InstructionSource::Api)
     }
 
-    async fn upload(
-        self: Arc<Self>,
+    /// Admits a module and reserves its id and name.
+    async fn take_module(
+        self: &Arc<Self>,
         module: Vec<u8>,
         manifest: Option<Manifest>,
-    ) -> Result<Arc<Instruction>, IntakeError> {
+    ) -> Result<ReservedInstruction, IntakeError> {
         let draft = {
             let _one_at_a_time = self.admitting.lock().await;
-            let pipeline = Arc::clone(&self);
+            let pipeline = Arc::clone(self);
             off_the_executor(move || {
                 let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
@@ -339,55 +384,28 @@ impl RulePipeline {
             .await?
         };
         let state = self.state.lock().await;
-        self.install(state, draft, InstructionSource::Upload).await
+        self.reserve(state, draft, InstructionSource::Upload)
     }
 
     /// Checks a module before it is compiled. All checks are repeated on the compiled module.
     fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
         let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
         let current = self.deps.registry.current();
-        manifest.rules.iter().try_for_each(|rule| check_name(&current, &rule.name))?;
+        manifest.rules.iter().try_for_each(|rule| check_name(&current, &rule.name, &self.activating))?;
         // The cost that a module claims does not count.
         manifest.cost = Cost::default();
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
     }
 
-    /// Brings a new instruction of the API into force.
-    async fn install(
-        self: &Arc<Self>,
-        mut state: MutexGuard<'_, IntakeState>,
-        draft: Draft,
-        source: InstructionSource,
-    ) -> Result<Arc<Instruction>, IntakeError> {
-        granting::check(&self.deps, &source, draft.manifest())?;
-        let current = self.deps.registry.current();
-        check_name(&current, draft.name())?;
-        if current.rules.len() >= RULES_MAX {
-            return Err(IntakeError::TooMany);
-        }
-        let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
-        self.deps.policy.check_count(&source, others)?;
-        let id = InstructionId(state.last_id.0 + 1);
-        let identity = Identity::new(id, source, self.deps.clock.now());
-        let draft = draft.under(identity);
-        let instruction = Arc::clone(&draft.instruction);
-        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        // Until the instruction is in force or refused.
-        let _shown = self.activating.show(&instruction, &self.deps.metrics);
-        let pipeline = Arc::clone(self);
-        let rule = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new)).await?;
-        let mut contents = VersionContents::of(&current);
-        contents.rules.push(rule);
-        change::bring_into_force(&self.deps, current.version, contents).await?;
-        state.last_id = id;
-        tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
-        if let Some(sink) = &self.deps.sink {
-            sink.saved(&instruction.record);
-        }
-        Ok(instruction)
-    }
-
     async fn remove(self: Arc<Self>, id: InstructionId) -> Result<(), IntakeError> {
+        if let Some(instruction) = self.activating.cancel(id) {
+            tracing::info!(
+                instruction.id = id.0,
+                rule.name = instruction.entry.name,
+                "instruction removed before it was in force"
+            );
+            return Ok(());
+        }
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
         let mut contents = VersionContents::of(&current);
@@ -404,18 +422,5 @@ impl RulePipeline {
             sink.removed(record);
         }
         Ok(())
-    }
-}
-
-/// Refuses a name that an instruction in force has.
-fn check_name(current: &RuleSet, name: &str) -> Result<(), IntakeError> {
-    let mut records = current.rules.iter().map(|in_force| &in_force.rule.instruction.record);
-    match records.find(|record| record.name == name) {
-        Some(record) => Err(IntakeError::NameTaken {
-            name: name.to_owned(),
-            holder: record.id,
-            source_of_holder: record.source.clone(),
-        }),
-        None => Ok(()),
     }
 }

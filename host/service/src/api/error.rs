@@ -308,7 +308,9 @@ impl From<IntakeError> for ApiError {
             IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
             IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
-            IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
+            IntakeError::NotFound(_) | IntakeError::Removed(_) => {
+                Self::new(ErrorCode::InstructionNotFound, message)
+            }
             IntakeError::ListsRefused(_) => Self::new(ErrorCode::ListsRefused, message),
             IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
             IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),

@@ -11,7 +11,24 @@ use crate::telemetry::metrics::Metrics;
 /// Waiting instructions, by id.
 #[derive(Debug, Default)]
 pub(super) struct Activating {
-    waiting: Mutex<BTreeMap<InstructionId, Arc<Instruction>>>,
+    waiting: Mutex<BTreeMap<InstructionId, WaitingInstruction>>,
+}
+
+#[derive(Debug)]
+struct WaitingInstruction {
+    instruction: Arc<Instruction>,
+    stage: ActivationStage,
+}
+
+/// How far an instruction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ActivationStage {
+    /// The history gathers its data.
+    Waiting,
+    /// It was removed.
+    Cancelled,
+    /// It is becoming part of a version.
+    Committing,
 }
 
 /// Shows an instruction as waiting, until dropped.
@@ -30,14 +47,44 @@ impl Activating {
     ) -> ActivationGuard {
         let id = instruction.record.id;
         let mut waiting = self.waiting.lock();
-        waiting.insert(id, Arc::clone(instruction));
+        let stage = ActivationStage::Waiting;
+        waiting.insert(id, WaitingInstruction { instruction: Arc::clone(instruction), stage });
         metrics.rules_activating(waiting.len());
         drop(waiting);
         ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
     }
 
+    /// Returns the instructions that wait and were not removed.
     pub(super) fn all(&self) -> Vec<Arc<Instruction>> {
-        self.waiting.lock().values().map(Arc::clone).collect()
+        let waiting = self.waiting.lock();
+        let stays = waiting.values().filter(|one| one.stage != ActivationStage::Cancelled);
+        stays.map(|one| Arc::clone(&one.instruction)).collect()
+    }
+
+    /// Removes an instruction that is not in force and is not becoming part of a version. Returns it.
+    pub(super) fn cancel(&self, id: InstructionId) -> Option<Arc<Instruction>> {
+        let mut waiting = self.waiting.lock();
+        let one = waiting.get_mut(&id).filter(|one| one.stage == ActivationStage::Waiting)?;
+        one.stage = ActivationStage::Cancelled;
+        Some(Arc::clone(&one.instruction))
+    }
+}
+
+impl ActivationGuard {
+    /// Returns whether the instruction was removed.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.stage() == Some(ActivationStage::Cancelled)
+    }
+
+    /// Marks that the instruction becomes part of a version. Returns `false` if it was removed.
+    pub(super) fn commit(&self) -> bool {
+        let mut waiting = self.among.waiting.lock();
+        let one = waiting.get_mut(&self.id).filter(|one| one.stage == ActivationStage::Waiting);
+        one.map(|one| one.stage = ActivationStage::Committing).is_some()
+    }
+
+    fn stage(&self) -> Option<ActivationStage> {
+        self.among.waiting.lock().get(&self.id).map(|one| one.stage)
     }
 }
 

@@ -225,6 +225,14 @@ impl NamedDraft {
         &self.instruction.entry.name
     }
 
+    /// Returns whether the history lacks something that the rule asks.
+    #[must_use]
+    pub fn needs_a_fill(&self, history: &History) -> bool {
+        let Manifest { needs, semantics, .. } = &self.module.manifest;
+        !needs.aggregates.iter().all(|spec| history.knows_aggregate(spec, *semantics))
+            || !needs.previous.iter().all(|spec| history.knows_previous(spec, *semantics))
+    }
+
     /// Binds the rule to the history. This may take long, because the history back-fills missing data.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use tollgate_model::transaction::{Json as Value, JsonLimits};
 use utoipa::ToSchema;
 
+use super::respond_async::{RespondAsync, begun};
 use super::view::InstructionView;
 use crate::api::ApiState;
 use crate::api::body::JsonBody;
@@ -21,6 +22,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::PolicyDenied,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
+    ErrorCode::InstructionNotFound,
     ErrorCode::Unavailable,
 ];
 
@@ -52,16 +54,21 @@ impl InstructionScript {
 
 /// Compiles a rule script and puts it in force.
 ///
-/// When the response arrives, the rule is in force.
+/// When the response arrives, the rule is in force. With `Prefer: respond-async`, the response does not wait for the
+/// history of the rule: the status is then `activating`, and `GET /instructions/{id}` shows when it is `active`.
 #[utoipa::path(
     post, path = "/compile-and-save-instruction", tag = "Instructions", request_body = InstructionScript,
     responses((status = 201, description = "The rule is in force.", body = InstructionView))
 )]
 pub(in crate::api) async fn compile_and_save_instruction(
     State(api): State<ApiState>,
+    RespondAsync(is_async): RespondAsync,
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let InstructionScript { script } = InstructionScript::read(&body.0)?;
+    if is_async {
+        return Ok(begun(&api.intake.begin_save(&script).await?));
+    }
     let instruction = api.intake.save(&script).await?;
     Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
 }

@@ -8,6 +8,7 @@ use tollgate_engine::sandbox::AdmissionRefusal;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
 use super::parameters::{self, ModuleParameters};
+use super::respond_async::{RespondAsync, begun};
 use super::view::InstructionView;
 use crate::api::ApiState;
 use crate::api::body::WasmBody;
@@ -23,6 +24,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::TooManyRules,
     ErrorCode::CompileError,
     ErrorCode::CompilerUnavailable,
+    ErrorCode::InstructionNotFound,
     ErrorCode::Unavailable,
 ];
 
@@ -30,7 +32,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 ///
 /// The manifest of the module holds the name and action of the rule; see `docs/abi.md`. For a module without a
 /// manifest, the query parameters supply it, all of them or none. The module is then stored with that manifest. When
-/// the response arrives, the rule is in force.
+/// the response arrives, the rule is in force; `Prefer: respond-async` works as for a script.
 #[utoipa::path(
     post, path = "/instructions/wasm", tag = "Instructions", params(ModuleParameters),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),
@@ -39,10 +41,14 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 pub(in crate::api) async fn upload_module(
     State(api): State<ApiState>,
     RawQuery(query): RawQuery,
+    RespondAsync(is_async): RespondAsync,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let manifest = parameters::manifest_of(query.as_deref().unwrap_or_default())
         .map_err(|findings| IntakeError::ModuleRefused(AdmissionRefusal { findings }))?;
+    if is_async {
+        return Ok(begun(&api.intake.begin_upload(module, manifest).await?));
+    }
     let instruction = api.intake.upload(module, manifest).await?;
     Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
 }

@@ -115,3 +115,54 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
     assert_eq!(statuses(), [(plain, InstructionStatus::Active), (asking, InstructionStatus::Active)]);
     assert!(fixture.metrics.encode().unwrap().contains("tollgate_rules_activating 0\n"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
+    let (asked, is_asked) = channel();
+    let (go_on, is_to_go_on) = channel();
+    let past = SlowPast { asked: Mutex::new(asked), go_on: Mutex::new(is_to_go_on) };
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).await.unwrap();
+    let history = Arc::new(History::over(Arc::new(past)));
+    history.resume_at(Sequence(5));
+    history.settle(Sequence(5));
+    let fixture = Fixture::over(directory, store, Arc::clone(&history), None).await;
+    let plain = fixture.intake.save(&rule("plain", "amount > 1")).await.unwrap();
+    let asking = |name: &str, field: &str| {
+        rule(name, &format!("count(when {field} == $current.{field}, \"PT1H\") > 1"))
+    };
+
+    let begun = fixture.intake.begin_save(&asking("asking", "source")).await.unwrap();
+    assert_eq!(begun.status, InstructionStatus::Activating);
+    tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
+    // Another save, a removal and a refusal do not wait.
+    fixture.intake.save(&rule("quick", "amount > 2")).await.unwrap();
+    fixture.intake.remove(plain.record.id).await.unwrap();
+    let taken = fixture.intake.save(&rule("asking", "amount > 3")).await;
+    let holder = begun.instruction.record.id;
+    assert!(
+        matches!(&taken, Err(IntakeError::NameTaken { holder: known, .. }) if *known == holder),
+        "{taken:?}"
+    );
+    assert_eq!(fixture.names(), ["quick"]);
+    // It can be removed before it is in force.
+    let intake = fixture.intake.clone();
+    let script = asking("other", "destination");
+    let saving = tokio::spawn(async move { intake.save(&script).await });
+    tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
+    let other = fixture.intake.instructions().pop().unwrap().instruction;
+    assert_eq!(other.record.name, "other");
+    fixture.intake.remove(other.record.id).await.unwrap();
+    assert!(fixture.intake.instruction(other.record.id).is_none());
+    go_on.send(()).unwrap();
+    go_on.send(()).unwrap();
+    let removed = saving.await.unwrap();
+    assert!(matches!(&removed, Err(IntakeError::Removed(id)) if *id == other.record.id), "{removed:?}");
+    let is_in_force = || fixture.names() == ["asking", "quick"];
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !is_in_force() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", fixture.names());
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(fixture.intake.instruction(holder).unwrap().status, InstructionStatus::Active);
+}

@@ -1,0 +1,39 @@
+//! `Prefer: respond-async` (RFC 7240): the answer to a save does not wait until the rule is in force.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::view::InstructionView;
+use crate::intake::ListedInstruction;
+
+const PREFER: &str = "prefer";
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+const RESPOND_ASYNC: &str = "respond-async";
+
+/// Whether the client prefers an answer before the rule is in force.
+pub(in crate::api) struct RespondAsync(pub(super) bool);
+
+impl<S: Sync> FromRequestParts<S> for RespondAsync {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let values = parts.headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+        let mut preferences = values.flat_map(|value| value.split(','));
+        let is_meant = |preference: &str| {
+            let name = preference.split(';').next().unwrap_or_default();
+            name.trim().eq_ignore_ascii_case(RESPOND_ASYNC)
+        };
+        Ok(Self(preferences.any(is_meant)))
+    }
+}
+
+/// The answer before the rule is in force.
+pub(super) fn begun(instruction: &ListedInstruction) -> Response {
+    let applied = [(PREFERENCE_APPLIED, HeaderValue::from_static(RESPOND_ASYNC))];
+    (StatusCode::CREATED, applied, Json(InstructionView::from(instruction))).into_response()
+}
