@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, Transaction};
+use tollgate_model::transaction::{EventTime, Json, LongestReads, Transaction};
 
 use crate::random::Random;
 
@@ -112,6 +112,7 @@ pub fn transaction(
         inflight_expiry_date: None,
         metadata: None,
         unnamed: Vec::new(),
+        longest_reads: LongestReads { of_field: 64, n_elements: 0 },
     }
 }
 

@@ -26,5 +26,7 @@ pub const ROW_TIME: u64 = 120;
 pub const ROW_TEXT_BYTES: usize = 64;
 /// Each different value that `distinct` counts, besides its bytes.
 pub const DISTINCT_VALUE: u64 = 250;
+/// Each element of an array of the transaction that a lookup searches.
+pub const ELEMENT: u64 = 60;
 /// Each key of the history that equals the one sought, after the first few: numbers, and texts that are numbers.
 pub const EQUAL_KEY: u64 = 300;

@@ -90,6 +90,7 @@ fn limits_stand_in_it_with_their_values() {
         ("SEARCH", prices::SEARCH),
         ("ROW_TEXT_BYTES", prices::ROW_TEXT_BYTES as u64),
         ("DISTINCT_VALUE", prices::DISTINCT_VALUE),
+        ("ELEMENT", prices::ELEMENT),
         ("EQUAL_KEY", prices::EQUAL_KEY),
         ("NEEDS_MAX", limits::NEEDS_MAX as u64),
         ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),

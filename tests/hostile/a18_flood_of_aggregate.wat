@@ -1,4 +1,4 @@
-;; fails: fuel
+;; fails: host_call_limit
 (module
   (import "tollgate" "aggregate" (func $aggregate (param i32) (result f64)))
   (func (export "evaluate") (result i64)

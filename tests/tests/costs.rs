@@ -10,20 +10,20 @@ use tollgate_bench::corpus;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::evaluation::Evaluator;
-use tollgate_engine::registry::{Lists, LongestReads, RuleSet};
+use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::Cost;
 use tollgate_guest_abi::prices;
 use tollgate_history::History;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::Transaction;
+use tollgate_model::transaction::{LongestReads, Transaction};
 use tollgate_tests::{proof, repository, sample, subject};
 
 /// Maximum price of reading and testing a row in any of these rules.
 const ROW_PRICE_MAX: u64 = 500;
-/// Longest texts and lists of any of these transactions and rules, in bytes.
-const LONGEST: LongestReads = LongestReads { compared: 4_000, searched: 64 };
+/// More than reading any field or list of these transactions costs.
+const LONGEST: LongestReads = LongestReads { of_field: 4_000, n_elements: 16 };
 
 /// A history, and transactions with their predecessors.
 struct Stage {

@@ -126,18 +126,25 @@ impl Evaluator {
     ) -> Result<(), SandboxError> {
         (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
         self.costs.clear();
-        let (mut n_failed, mut n_spared, mut costs) = (0, 0, std::mem::take(&mut self.costs));
+        let (mut n_failed, mut n_spared, mut costs) = (0, 0, Vec::new());
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
         for (number, owner) in rule_set.owners.iter().enumerate() {
-            let (n_bodies_failed, n_bodies_spared) = (0, 0);
-            let mut run =
-                OwnerRun { runner, rule_set, number, owner, outcomes, n_bodies_failed, n_bodies_spared };
-            let cost = run.judge()?;
+            let mut run = OwnerRun {
+                runner,
+                rule_set,
+                number,
+                owner,
+                outcomes,
+                n_bodies_failed: 0,
+                n_bodies_spared: 0,
+                cost: OwnerCost::default(),
+            };
+            run.judge()?;
             n_failed += run.n_bodies_failed;
             n_spared += run.n_bodies_spared;
             if owner.owner.sustained_fuel.is_some() {
-                costs.push((number, cost));
+                costs.push((number, run.cost));
             }
         }
         for &place in &rule_set.lacking {

@@ -29,7 +29,7 @@ pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{ComparedValues, ListMembership};
 pub use mismatches::{ComparedForm, Mismatch, MismatchKind, Mismatches};
-pub use owners::{CostBound, LongestReads, OwnerInForce};
+pub use owners::{CostBound, OwnerInForce};
 pub use rule::{BoundRule, CountedMismatch, OutcomeCounts};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
@@ -37,6 +37,7 @@ pub use slot_bindings::{SlotBindings, SymbolTexts};
 pub use symbols::Symbols;
 
 pub(crate) use field_watch::{form_of_item, may_be_in};
+pub(crate) use membership::ELEMENT_BYTES;
 pub(crate) use owners::FUEL_OF_A_CALL;
 
 /// Version of the service; part of every rule set version, since it can affect verdicts.

@@ -121,9 +121,10 @@ fn scope(
     let mut columns = known.clone();
     let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
     let lacks_columns = columns.fields().len() > known.fields().len();
-    let lacks_past = plan.window.micros() > series.longest_window() && series.forgotten().is_some();
+    let is_longer = plan.window.micros() > series.longest_window();
     // From here on the series keeps everything this query can reach.
     let scope = plan.over(Arc::clone(&series), places);
+    let lacks_past = is_longer && series.forgotten().is_some();
     if !series.is_attached() || lacks_columns || lacks_past {
         fill(&series, columns, source)?;
     }

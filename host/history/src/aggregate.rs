@@ -145,6 +145,9 @@ impl AggregateQuery {
     ) -> Result<CostedAnswer<T>, LookupError> {
         let effort = LookupBudget::new(limits, self.prices);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
+            if search.effort().is_over() {
+                return Err(LookupError::TooManyRows);
+            }
             let tally = match (self.figures_suffice, self.function) {
                 (true, AggregateFunction::Count) => until_read(|| Self::count_of(search)),
                 (true, _) => until_read(|| self.of_amounts(search)),

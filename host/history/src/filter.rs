@@ -131,6 +131,9 @@ impl FilterTest {
             }
             FilterTest::In { value, list, negated } => {
                 let value = testing.read(value);
+                if let Some(budget) = testing.budget {
+                    list.pay(scene, budget);
+                }
                 list.contains(value, scene, semantics).is_some_and(|found| found != *negated)
             }
             FilterTest::Matches { value, pattern, negated } => {
@@ -154,11 +157,7 @@ struct Testing<'t> {
 impl<'t> Testing<'t> {
     #[inline]
     fn read(&self, operand: &'t ResolvedOperand) -> OperandValue<'t> {
-        let value = operand.read(self.row, self.scene, self.semantics);
-        if let (Some(budget), Some(n_bytes)) = (self.budget, value.text_bytes()) {
-            budget.spend_on_text(n_bytes);
-        }
-        value
+        operand.read(self.row, self.scene, self.semantics, self.budget)
     }
 
     fn pays_for(&self, pattern: &CompiledPattern, value: &OperandValue<'_>) -> bool {

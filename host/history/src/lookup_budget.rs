@@ -56,6 +56,8 @@ pub(super) struct LookupBudget<'d> {
     shares_per_row: u64,
     /// Whether everything has a price; before, only rows had.
     has_prices: bool,
+    /// Taken before the query reads the history.
+    at_start: Cell<u64>,
     taken: Cell<u64>,
     deadline: &'d LookupDeadline,
 }
@@ -94,6 +96,7 @@ impl<'d> LookupBudget<'d> {
             shares_max: fuel_max.saturating_mul(SHARES_PER_UNIT),
             shares_per_row: if has_prices { prices.since_v4 } else { prices.before_v4 },
             has_prices,
+            at_start: Cell::new(0),
             taken: Cell::new(0),
             deadline,
         }
@@ -101,7 +104,17 @@ impl<'d> LookupBudget<'d> {
 
     /// Resets the budget before the query starts over.
     pub(super) fn begin(&self) {
-        self.taken.set(0);
+        self.taken.set(self.at_start.get());
+    }
+
+    pub(super) const fn has_prices(&self) -> bool {
+        self.has_prices
+    }
+
+    /// Takes the price of reading the current transaction, in fuel.
+    pub(super) fn charge_at_start(&self, fuel: u64) {
+        self.at_start.set(fuel.saturating_mul(SHARES_PER_UNIT));
+        self.begin();
     }
 
     /// As [`LookupBudget::begin`], for a query that reads single rows.

@@ -75,6 +75,9 @@ impl PreviousQuery {
         };
         let effort = LookupBudget::new(limits, prices);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
+            if search.effort().is_over() {
+                return Err(LookupError::TooManyRows);
+            }
             let value = until_read(|| self.ask(search))?;
             Ok(CostedAnswer { value, fuel: search.effort().fuel() })
         });

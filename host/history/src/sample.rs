@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, JsonNumber, Transaction};
+use tollgate_model::transaction::{EventTime, Json, JsonNumber, LongestReads, Transaction};
 
 /// The fields that tests choose; all others are empty.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl Default for Sample {
 
 impl Sample {
     pub(super) fn build(self) -> Transaction {
-        Transaction {
+        let built = Transaction {
             transaction_id: self.id.to_string().into(),
             amount: number(self.amount),
             currency: "EUR".into(),
@@ -58,7 +58,9 @@ impl Sample {
                 self.metadata.into_iter().map(|(key, value)| (key.into(), value)).collect(),
             )),
             unnamed: Vec::new(),
-        }
+            longest_reads: LongestReads::default(),
+        };
+        Transaction { longest_reads: built.measured(), ..built }
     }
 }
 

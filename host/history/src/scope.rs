@@ -32,6 +32,9 @@ use crate::timeline::{ChunkBytes, OpenRun, RestingRun, Run, TimeRange, TimelineV
 
 use split::{Equality, KeyLiteral, SplitFilter};
 
+/// Bytes and keys of the current transaction whose reading the price of a lookup covers.
+const SHORT_READ_MAX: u32 = 512;
+
 /// Where the conditions on rows alone are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SelectionKind {
@@ -192,6 +195,17 @@ impl Scope {
         self.places.get(column).copied()
     }
 
+    /// Returns the price of what is read of the current transaction, beyond what the price of a lookup covers.
+    fn price_of_start(&self, current: &Transaction, effort: &LookupBudget<'_>) -> u64 {
+        if !effort.has_prices()
+            || (self.plan.demand.is_empty() && current.longest_reads.of_field <= SHORT_READ_MAX)
+        {
+            return 0;
+        }
+        let of_key = self.plan.sought.iter().map(|sought| sought.n_bytes_read(current)).sum::<usize>() as u64;
+        of_key.saturating_add(self.plan.demand.price(current))
+    }
+
     /// Queries for this transaction, as of this sequence number, within a budget; returns `None` when nothing can
     /// match.
     #[inline]
@@ -203,8 +217,10 @@ impl Scope {
         effort: LookupBudget<'_>,
         ask: impl FnOnce(&ScopeQuery<'_>) -> T,
     ) -> Option<T> {
+        effort.charge_at_start(self.price_of_start(current, &effort));
         let met;
-        let scene = if self.plan.demand.is_empty() {
+        // Over the budget nothing is read; the query fails before it looks at the history.
+        let scene = if self.plan.demand.is_empty() || effort.is_over() {
             &NOTHING
         } else {
             met = self.plan.demand.meet(current, lists)?;
@@ -215,7 +231,9 @@ impl Scope {
             Some(text) => KeyQuery::Text(text),
             None => {
                 written = Key::default();
-                self.plan.write(&mut written, current)?;
+                if !effort.is_over() {
+                    self.plan.write(&mut written, current)?;
+                }
                 KeyQuery::Written(&written)
             }
         };
@@ -283,6 +301,21 @@ impl ScopeQuery<'_> {
 }
 
 impl KeyConstraint {
+    /// Returns the bytes and keys of the current transaction that writing it reads.
+    fn n_bytes_read(&self, current: &Transaction) -> usize {
+        match self {
+            KeyConstraint::Current(field) | KeyConstraint::CaselessCurrent(field) => {
+                let (value, n_keys) = field.read_counted(current);
+                // A text that is a number is read once more for its class.
+                n_keys + 2 * value.as_text().map_or(0, str::len)
+            }
+            KeyConstraint::Number(_)
+            | KeyConstraint::Double(_)
+            | KeyConstraint::Text(_)
+            | KeyConstraint::Boolean(_) => 0,
+        }
+    }
+
     /// Returns the value that a key condition looks up. A caseless field has keys in lowercase.
     fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
         let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();

@@ -18,7 +18,7 @@ pub use set::PatternSet;
 use price::SearchPrice;
 
 /// The longest text of a number, a boolean or a date-time of a transaction, in bytes.
-const SCALAR_BYTES_MAX: usize = 64;
+pub const SCALAR_BYTES_MAX: usize = 64;
 /// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
 pub const NUMBER_BYTES_MAX: usize = 328;
 
@@ -110,16 +110,6 @@ impl CompiledPattern {
     #[must_use]
     pub const fn price_per_byte(&self) -> u64 {
         self.price.per_byte()
-    }
-
-    /// Returns the most bytes of a value that a search pays for.
-    #[must_use]
-    pub fn bytes_paid_for(value: &Value<'_>) -> usize {
-        match value {
-            Value::Text(text) | Value::Caseless(text) => searched(text).len(),
-            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => SCALAR_BYTES_MAX,
-            Value::Missing | Value::List(_) | Value::Object(_) => 0,
-        }
     }
 
     /// Returns whether the pattern matches a value: a text, a plain decimal number, a boolean word, or a date-time as

@@ -86,4 +86,39 @@ pub struct Transaction {
     pub metadata: Option<Json>,
     /// Fields that are not part of the interface: stored, never read by rules.
     pub unnamed: Vec<(Box<str>, Json)>,
+    /// The most that rules can read at once.
+    pub longest_reads: LongestReads,
+}
+
+/// The most that a rule can read of a transaction at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LongestReads {
+    /// The most of one field: the bytes of its text, or the keys of its objects.
+    pub of_field: u32,
+    /// The elements of the longest array.
+    pub n_elements: u32,
+}
+
+impl Transaction {
+    /// Computes the most that a rule can read at once.
+    #[must_use]
+    pub fn measured(&self) -> LongestReads {
+        let named = [
+            Some(&self.transaction_id),
+            Some(&self.currency),
+            self.source.as_ref(),
+            self.destination.as_ref(),
+            Some(&self.reference),
+            self.description.as_ref(),
+            self.status.as_ref(),
+            self.hash.as_ref(),
+        ];
+        let longest = named.into_iter().flatten().map(|text| text.len()).max().unwrap_or(0);
+        let measured = self.metadata.as_ref().map(Json::measured).unwrap_or_default();
+        let narrowed = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        LongestReads {
+            of_field: narrowed(longest.max(measured.longest_text) + measured.n_keys),
+            n_elements: narrowed(measured.longest_array),
+        }
+    }
 }

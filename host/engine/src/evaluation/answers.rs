@@ -12,7 +12,7 @@ use tollgate_model::transaction::{RelationSet, Transaction, Value, relate};
 use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::SuspectValue;
 use crate::evaluation::searches::answer;
-use crate::registry::{ComparedValues, ListMembership};
+use crate::registry::{ComparedValues, ELEMENT_BYTES, ListMembership};
 use crate::sandbox::{HistoryAnswer, HostCalls};
 
 impl HostCalls for Facts {
@@ -42,12 +42,10 @@ impl HostCalls for Facts {
     }
 
     fn member_number(&mut self, number: f64, list: u32) -> Result<i32, RuleFailure> {
-        self.note_compared(self.price_compared(0, list)?);
         Ok(answer(self.membership(list)?.of_number(number, self.transaction()?, &self.rule_set().lists)))
     }
 
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure> {
-        self.note_compared(self.price_compared(self.own_text(text)?.len(), list)?);
         let (value, current) = (Value::Text(self.own_text(text)?), self.transaction()?);
         Ok(answer(self.membership(list)?.of_value(value, current, &self.rule_set().lists)))
     }
@@ -57,7 +55,6 @@ impl HostCalls for Facts {
     }
 
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure> {
-        self.note_searched(NUMBER_BYTES_MAX);
         Ok(answer(self.pattern(pattern)?.search_number(number)))
     }
 
@@ -67,20 +64,20 @@ impl HostCalls for Facts {
 
     fn relate_operands(&mut self, left: u32, right: u32, fuel_max: u64) -> HistoryAnswer<i32> {
         let operands = [left, right];
-        self.note_compared(self.reading_of(left)?.max(self.reading_of(right)?));
         let left = self.operand(left, fuel_max)?;
         let right = self.operand(right, fuel_max.saturating_sub(left.fuel))?;
         let fuel = left.fuel.saturating_add(right.fuel);
         let relations = left.value.related_to(&right.value);
-        if !relations.have_order() && !left.value.is_missing() && !right.value.is_missing() {
-            let have_equality = left.value.is_text() && right.value.is_text();
+        let is_incomparable =
+            !relations.have_order() && !left.value.is_missing() && !right.value.is_missing();
+        let have_equality = left.value.is_text() && right.value.is_text();
+        if is_incomparable {
             self.suspect_fields(operands, have_equality)?;
         }
         Ok(CostedAnswer { value: relations.bits(), fuel })
     }
 
     fn member_operand(&mut self, operand: u32, list: u32, fuel_max: u64) -> HistoryAnswer<i32> {
-        self.note_compared(self.price_compared(self.reading_of(operand)?, list)?);
         let CostedAnswer { value, fuel } = self.operand(operand, fuel_max)?;
         Ok(CostedAnswer { value: answer(self.find_member(&value, list)?), fuel })
     }
@@ -157,6 +154,7 @@ impl HostCalls for Facts {
                 price.saturating_add(self.price_compared(n_bytes, second)? as u64)
             }
             Call::Text => self.priced_value(first)?.1,
+            Call::TimePart => self.price_of_time(first)?,
             Call::MemberNumber => self.price_compared(0, second)? as u64,
             Call::MemberText => self.price_compared(self.own_text(first)?.len(), second)? as u64,
             _ => 0,
@@ -164,8 +162,6 @@ impl HostCalls for Facts {
     }
 }
 
-/// Cost of one array element, in bytes.
-const ELEMENT_BYTES: usize = 16;
 /// Cost of resolving a path, in bytes.
 const PATH_BYTES: usize = 256;
 
@@ -315,10 +311,21 @@ impl Facts {
 
     /// The price of the bytes and keys read for an operand, in fuel.
     fn reading_of(&self, reference: u32) -> Result<usize, RuleFailure> {
-        if reference % 4 == operand::FIELD.cast_unsigned() && operand::as_time(reference).is_none() {
+        if let Some(slot) = operand::as_time(reference) {
+            return Ok(usize::try_from(self.price_of_time(slot)?).unwrap_or(usize::MAX));
+        }
+        if reference % 4 == operand::FIELD.cast_unsigned() {
             return Ok(usize::try_from(self.priced_value(reference / 4)?.1).unwrap_or(usize::MAX));
         }
         self.text_bytes_of(reference)
+    }
+
+    /// The price of reading the field of a time part.
+    fn price_of_time(&self, slot: u32) -> Result<u64, RuleFailure> {
+        let question = self.rule_set().times.get(at(&self.asker()?.times, slot)?);
+        let field = &question.ok_or(RuleFailure::Internal)?.field;
+        let (value, n_keys) = field.read_counted(self.transaction()?);
+        Ok((n_keys + value.as_text().map_or(0, str::len)) as u64)
     }
 
     fn price_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {

@@ -8,12 +8,12 @@ use tollgate_history::{AggregateValue, CostedAnswer, ExactValue, LookupDeadline,
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{Transaction, Value, in_small_letters};
+use tollgate_model::transaction::{LongestReads, Transaction, Value, in_small_letters};
 
 use crate::evaluation::lookup_costs::{LookupCosts, LookupNumber};
 use crate::evaluation::mismatches::SuspectValue;
 use crate::evaluation::searches::SearchCache;
-use crate::registry::{LongestReads, OwnerInForce, RuleSet, Selector, SlotBindings, Symbols, ValueClass};
+use crate::registry::{OwnerInForce, RuleSet, Selector, SlotBindings, Symbols, ValueClass};
 
 /// Values that the rules of one set use for one transaction. The tables have the indices of the set; `None` marks a
 /// value not yet computed.
@@ -30,7 +30,6 @@ pub(super) struct Facts {
     searches: SearchCache,
     deadline: LookupDeadline,
     costs: LookupCosts,
-    longest: LongestReads,
     /// Values that a test of some rule cannot compare.
     suspects: Vec<SuspectValue>,
 }
@@ -75,7 +74,6 @@ impl Facts {
             searches: SearchCache::new(rule_set.n_patterns, rule_set.n_lists),
             deadline: LookupDeadline::default(),
             costs: LookupCosts::default(),
-            longest: LongestReads::default(),
             suspects: Vec::new(),
             rule_set,
         }
@@ -91,8 +89,12 @@ impl Facts {
         self.searches.begin();
         self.deadline.reset();
         self.costs.begin();
-        self.longest = LongestReads::default();
         self.suspects.clear();
+    }
+
+    /// Begins to run the rules of an owner, which have a time of their own for their lookups.
+    pub(super) fn begin_owner(&mut self) {
+        self.deadline.reset();
     }
 
     /// Begins to run the bodies of an owner. From now on lookups may cost this much, if each of its rules asked alone.
@@ -105,21 +107,9 @@ impl Facts {
         self.costs.end_bodies()
     }
 
-    /// Returns the longest texts that calls have read.
-    pub(super) const fn longest(&self) -> LongestReads {
-        self.longest
-    }
-
-    /// Records that a comparison read this many bytes.
-    #[inline]
-    pub(super) fn note_compared(&mut self, n_bytes: usize) {
-        self.longest.note_compared(n_bytes);
-    }
-
-    /// Records that a search read this many bytes.
-    #[inline]
-    pub(super) fn note_searched(&mut self, n_bytes: usize) {
-        self.longest.note_searched(n_bytes);
+    /// Returns the most that rules can read of the transaction at once.
+    pub(super) fn longest_reads(&self) -> Result<LongestReads, RuleFailure> {
+        Ok(self.transaction()?.longest_reads)
     }
 
     fn owner(&self, number: usize) -> Result<&OwnerInForce, RuleFailure> {
@@ -161,15 +151,14 @@ impl Facts {
         asker_of(&self.rule_set, self.turn)
     }
 
-    /// The rule set, the running module, the transaction, the search cache and the longest texts read.
+    /// The rule set, the running module, the transaction and the search cache.
     #[inline]
     pub(super) fn searching(
         &mut self,
-    ) -> Result<(&RuleSet, &SlotBindings, &Transaction, &mut SearchCache, &mut LongestReads), RuleFailure>
-    {
-        let Self { rule_set, subject, turn, searches, longest, .. } = self;
+    ) -> Result<(&RuleSet, &SlotBindings, &Transaction, &mut SearchCache), RuleFailure> {
+        let Self { rule_set, subject, turn, searches, .. } = self;
         let subject = subject.as_ref().ok_or(RuleFailure::Internal)?;
-        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches, longest))
+        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches))
     }
 
     pub(super) fn rule_set(&self) -> &RuleSet {
@@ -213,10 +202,7 @@ impl Facts {
     #[inline(never)]
     fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
-        let (value, n_keys) = field.read_counted(self.transaction()?);
-        let n_bytes = n_keys + value.as_text().map_or(0, str::len);
-        let field = look_at(&value, &self.rule_set.symbols);
-        self.note_compared(n_bytes);
+        let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
         if self.rule_set.watch.is_of_interest(number, field.class) {
             self.suspect(SuspectValue::Field(u32::try_from(number).unwrap_or(u32::MAX)));
         }

@@ -19,6 +19,8 @@ use crate::registry::{BoundRule, ComparedForm, Mismatch, MismatchKind, RuleSet, 
 
 /// Upper bound of the cost of one query of a replay, in fuel; a rule that needs more is not replayed to its end.
 const FUEL_MAX: u64 = 1_000;
+/// Upper bound of the price of one search of a replay, likewise.
+const SEARCH_FUEL_MAX: u64 = 10_000;
 /// Most tests of a rule that is replayed. No rule pays for this work.
 const TESTS_MAX: usize = 256;
 /// Tests after which no further rule is replayed for the transaction.
@@ -246,6 +248,9 @@ impl<'w> MismatchSearch<'w> {
                 let slot = slot_of(&needs.patterns, pattern)?;
                 let pattern = self.rule.bound.patterns.get(slot as usize).ok_or(RuleFailure::Internal)?;
                 let found = match self.side(value)? {
+                    ExactOperand::Value(value) if pattern.price_of(&value) > SEARCH_FUEL_MAX => {
+                        return Err(RuleFailure::Fuel);
+                    }
                     ExactOperand::Value(value) => pattern.search(&value),
                     ExactOperand::Computed(number) => pattern.search_number(number.to_f64()),
                 };

@@ -63,12 +63,14 @@ impl RuleOutcomes {
 
     /// Removes the outcomes of these rules, so that they can be recorded again.
     pub(super) fn take_back(&mut self, places: &[u32]) {
+        let mut sorted = places.to_vec();
+        sorted.sort_unstable();
         for &place in places {
             if let Some(word) = self.matched.get_mut(place as usize / WORD) {
                 *word &= !(1 << (place as usize % WORD));
             }
         }
-        self.others.retain(|(place, _)| !places.contains(place));
+        self.others.retain(|(place, _)| sorted.binary_search(place).is_err());
     }
 
     /// Completes the outcomes after all rules have run.

@@ -29,31 +29,32 @@ pub(super) struct OwnerRun<'e> {
     pub(super) outcomes: &'e mut RuleOutcomes,
     pub(super) n_bodies_failed: usize,
     pub(super) n_bodies_spared: usize,
+    pub(super) cost: OwnerCost,
 }
-
-/// The rules did not fit, or might not fit, so that their order counts.
-struct MayNotFit;
 
 impl OwnerRun<'_> {
     /// Runs all rules of the owner.
-    pub(super) fn judge(&mut self) -> Result<OwnerCost, SandboxError> {
+    pub(super) fn judge(&mut self) -> Result<(), SandboxError> {
         if !self.rule_set.semantics.has_prices() {
-            self.judge_without_ceiling()?;
-            return Ok(OwnerCost::default());
+            return self.judge_without_ceiling();
         }
+        self.runner.host()?.begin_owner();
         let ceiling = self.owner.owner.fuel;
         // Above this, it matters which of the rules costs how much.
         let threshold = self.owner.owner.sustained_fuel.unwrap_or(ceiling).min(ceiling);
-        if self.owner.bodies.is_empty() {
-            return self.run_in_order(&self.owner.order, ceiling).map(|(cost, _)| cost);
-        }
-        if self.owner.fused.fuel(self.runner.host()?.longest()) <= threshold {
-            match self.judge_with_bodies(threshold)? {
-                Ok(cost) => return Ok(cost),
-                Err(MayNotFit) => self.outcomes.take_back(&self.owner.order),
+        if !self.owner.bodies.is_empty() {
+            let longest = self.runner.host()?.longest_reads().unwrap_or_default();
+            let least = self.owner.fused.fuel(longest);
+            let costliest = self.owner.costliest.fuel(longest);
+            if least <= threshold && costliest <= FUEL_BESIDE_LOOKUPS {
+                if self.judge_with_bodies(least, threshold)? {
+                    return Ok(());
+                }
+                self.outcomes.take_back(&self.owner.order);
+                self.cost = OwnerCost::default();
             }
         }
-        self.run_in_order(&self.owner.order, ceiling).map(|(cost, _)| cost)
+        self.run_in_order(&self.owner.order, ceiling).map(drop)
     }
 
     fn judge_without_ceiling(&mut self) -> Result<(), SandboxError> {
@@ -68,23 +69,19 @@ impl OwnerRun<'_> {
         Ok(())
     }
 
-    /// Runs the bodies and then the rules that are in none, if all fit.
-    fn judge_with_bodies(&mut self, threshold: u64) -> Result<Result<OwnerCost, MayNotFit>, SandboxError> {
-        let least = self.owner.fused.fuel(self.runner.host()?.longest());
-        let for_lookups = threshold.saturating_sub(least);
+    /// Runs the bodies and then the rules that are in none. Returns `false` if some might not fit, so that their order
+    /// counts. `least` is a bound of the cost of the bodies without their lookups.
+    fn judge_with_bodies(&mut self, least: u64, threshold: u64) -> Result<bool, SandboxError> {
+        let for_lookups = threshold - least;
         self.runner.host()?.begin_bodies(self.number, for_lookups);
         let mut each = self.run_bodies()?;
-        let facts = self.runner.host()?;
-        let lookups = for_lookups - facts.end_bodies();
-        let longest = facts.longest();
-        let fused = self.owner.fused.fuel(longest).saturating_add(lookups);
-        if fused > threshold || self.owner.costliest.fuel(longest) > FUEL_BESIDE_LOOKUPS {
-            return Ok(Err(MayNotFit));
+        let fused = threshold - self.runner.host()?.end_bodies();
+        self.cost.fuel = fused;
+        if each.is_empty() && self.owner.alone.is_empty() {
+            return Ok(true);
         }
         each.extend_from_slice(&self.owner.alone);
-        let (cost, fits) = self.run_in_order(&each, threshold - fused)?;
-        let cost = OwnerCost { fuel: cost.fuel + fused, ..cost };
-        Ok(if fits { Ok(cost) } else { Err(MayNotFit) })
+        self.run_in_order(&each, threshold - fused)
     }
 
     /// Runs the bodies. Returns the members of those that failed, which must run alone.
@@ -117,20 +114,35 @@ impl OwnerRun<'_> {
         Ok(each)
     }
 
-    /// Runs rules alone, one after the other. Returns their cost, and whether no rule failed for lack of fuel of the
+    /// Runs rules alone, one after the other, and adds their cost. Returns whether no rule failed for lack of fuel of the
     /// owner. Once a rule does, all later ones do.
-    fn run_in_order(&mut self, places: &[u32], fuel: u64) -> Result<(OwnerCost, bool), SandboxError> {
-        let (mut left, mut fits, mut costly) = (fuel, true, Vec::new());
-        for &number in places {
+    fn run_in_order(&mut self, places: &[u32], fuel: u64) -> Result<bool, SandboxError> {
+        let (mut left, mut fits) = (fuel, true);
+        for (n, &number) in places.iter().enumerate() {
+            if !fits {
+                places.iter().skip(n).for_each(|&number| self.note_budget(number));
+                break;
+            }
             let mut cost = RunCost::default();
             let terms = RunTerms { fuel_max: left, charges: CallCharges::SinceV4 };
             fits &= self.run_alone(number, terms, &mut cost)?;
             left = if fits { left.saturating_sub(cost.fuel) } else { 0 };
             if cost.fuel >= CHEAP_FUEL && self.owner.owner.sustained_fuel.is_some() {
-                costly.push((number, cost.fuel));
+                self.cost.costly.push((number, cost.fuel));
             }
         }
-        Ok((OwnerCost { fuel: fuel - left, costly }, fits))
+        self.cost.fuel += fuel - left;
+        Ok(fits)
+    }
+
+    /// Notes that a rule was not run, because those before it used up the fuel of the owner.
+    fn note_budget(&mut self, number: u32) {
+        let Some(in_force) = self.rule_set.rules.get(number as usize) else { return };
+        if in_force.missing_lists.is_empty() {
+            let failure =
+                if in_force.is_quarantined { RuleFailure::Quarantined } else { RuleFailure::Budget };
+            self.outcomes.note(number, RuleOutcome::Failed(failure));
+        }
     }
 
     fn is_untrusted(&self, number: u32) -> bool {

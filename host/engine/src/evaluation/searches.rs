@@ -2,10 +2,8 @@
 
 use tollgate_guest_abi::imports::test;
 use tollgate_model::assessment::RuleFailure;
-use tollgate_model::pattern::CompiledPattern;
 use tollgate_model::transaction::Value;
 
-use crate::evaluation::answers::price_compared;
 use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::SuspectValue;
 use crate::registry::{JointSearch, SlotBindings};
@@ -67,16 +65,14 @@ impl LastSearch {
 impl Facts {
     /// Searches a field for a pattern, by the slots of the running module.
     pub(super) fn find(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
-        let (rule_set, asker, transaction, searches, longest) = self.searching()?;
+        let (rule_set, asker, transaction, searches) = self.searching()?;
         let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
         let number = at(&asker.patterns, pattern)?;
         if let Some(known) = searches.patterns.answer(number, number_of_field) {
             return Ok(known);
         }
         let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
-        let (value, n_keys) = access.read_counted(transaction);
-        longest.note_compared(n_keys);
-        longest.note_searched(CompiledPattern::bytes_paid_for(&value));
+        let value = access.read(transaction);
         let joint = asker.bound.searches.iter().find(|joint| joint.has(field, pattern));
         if let (Some(joint), Some(text)) = (joint, value.as_text())
             && let Some(found) = joint.search(text)
@@ -94,7 +90,7 @@ impl Facts {
 
     /// Searches a list for the value of a field, by the slots of the running module.
     pub(super) fn find_in_list(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
-        let (rule_set, asker, transaction, searches, longest) = self.searching()?;
+        let (rule_set, asker, transaction, searches) = self.searching()?;
         let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
         let number = at(&asker.lists, list)?;
         if let Some(known) = searches.lists.answer(number, number_of_field) {
@@ -102,9 +98,7 @@ impl Facts {
         }
         let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
         let membership = asker.bound.lists.get(list as usize).ok_or(RuleFailure::HostCall)?;
-        let (value, n_keys) = access.read_counted(transaction);
-        let n_bytes = value.as_text().map_or(0, str::len);
-        longest.note_compared(n_keys + price_compared(membership, n_bytes, transaction));
+        let value = access.read(transaction);
         let holds = membership.of_value(value, transaction, &rule_set.lists);
         let found = searches.lists.note(number, number_of_field, answer(holds));
         // A value in the list was comparable, so only absent values can be suspect.

@@ -9,6 +9,9 @@ use tollgate_model::value_set::ValueSet;
 
 use crate::registry::Lists;
 
+/// Cost of one array element, in bytes.
+pub(crate) const ELEMENT_BYTES: usize = 16;
+
 /// A prepared list of a rule.
 #[derive(Debug)]
 pub struct ListMembership {

@@ -4,13 +4,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tollgate_compiler::emit::repetitions;
-use tollgate_guest_abi::Verdict;
+use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
+use tollgate_guest_abi::{Item, ListSource, Verdict};
 use tollgate_model::instruction::RuleOwner;
+use tollgate_model::pattern::{NUMBER_BYTES_MAX, SCALAR_BYTES_MAX};
+use tollgate_model::transaction::LongestReads;
 
+use crate::registry::membership::ELEMENT_BYTES;
 use crate::registry::{BodyInForce, BoundRule, RuleInForce, SlotBindings};
 
 /// Upper bound of the fuel a call uses before its first instruction.
 pub(crate) const FUEL_OF_A_CALL: u64 = 16;
+
+/// Price of an item of a list that is a field of the transaction, besides the bytes that are read.
+const PRICE_OF_A_PATH: u64 = 272;
 
 /// The rules of one owner. Together they may use the fuel of the owner on each transaction.
 #[derive(Debug)]
@@ -22,7 +29,7 @@ pub struct OwnerInForce {
     /// Indices of its rules that are in no body.
     pub alone: Vec<u32>,
     /// Indices of all its rules in the order in which they are charged: first those that block, then oldest first. A
-    /// rule that is added can only displace milder and newer ones.
+    /// rule that is added displaces no rule that is as severe and older.
     pub order: Vec<u32>,
     /// Bound of the cost of the rules that are in a body, if each ran alone.
     pub fused: CostBound,
@@ -39,29 +46,8 @@ pub struct CostBound {
     fixed: u64,
     per_text_byte: u64,
     per_searched_byte: u64,
-}
-
-/// The longest texts that calls read on a transaction, in bytes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LongestReads {
-    /// By calls that compare.
-    pub compared: usize,
-    /// By searches.
-    pub searched: usize,
-}
-
-impl LongestReads {
-    /// Records that a comparison read this many bytes.
-    #[inline]
-    pub fn note_compared(&mut self, n_bytes: usize) {
-        self.compared = self.compared.max(n_bytes);
-    }
-
-    /// Records that a search read this many bytes.
-    #[inline]
-    pub fn note_searched(&mut self, n_bytes: usize) {
-        self.searched = self.searched.max(n_bytes);
-    }
+    /// Comparisons of a value with every element of an array.
+    n_arrays: u64,
 }
 
 impl CostBound {
@@ -69,12 +55,23 @@ impl CostBound {
     pub(super) fn of(rule: &BoundRule) -> Self {
         let (module, patterns) = (&rule.bound.module, &rule.bound.patterns);
         let calls = module.calls();
+        let (n_reading, n_members) = (u64::from(calls.n_reading), u64::from(calls.n_members));
         let per_byte = patterns.iter().map(|pattern| pattern.price_per_byte()).max().unwrap_or(0);
+        // Each list has at most this many fields of the transaction, which are all read.
+        let lists = module.manifest.needs.lists.iter();
+        let n_compared = lists.clone().map(n_current_items).max().unwrap_or(0);
+        let has_array = lists.clone().any(|list| matches!(list, ListSource::Current(_)));
+        let of_numbers = u64::from(calls.n_number_searches) * NUMBER_BYTES_MAX as u64;
         Self {
-            fixed: u64::from(module.manifest.cost.instructions) + FUEL_OF_A_CALL + calls.fuel,
-            // A comparison reads at most two texts.
-            per_text_byte: 2 * u64::from(calls.n_reading),
-            per_searched_byte: u64::from(calls.n_searches) * per_byte,
+            fixed: u64::from(module.manifest.cost.instructions)
+                + FUEL_OF_A_CALL
+                + calls.fuel
+                + of_numbers.saturating_mul(per_byte)
+                + n_members * n_compared * PRICE_OF_A_PATH,
+            // A comparison reads at most two texts; a value is compared with each item, after its path was resolved.
+            per_text_byte: 2 * n_reading + 2 * n_members * n_compared,
+            per_searched_byte: u64::from(calls.n_searches).saturating_mul(per_byte),
+            n_arrays: if has_array { n_members } else { 0 },
         }
     }
 
@@ -83,6 +80,7 @@ impl CostBound {
             fixed: self.fixed + other.fixed,
             per_text_byte: self.per_text_byte + other.per_text_byte,
             per_searched_byte: self.per_searched_byte.saturating_add(other.per_searched_byte),
+            n_arrays: self.n_arrays + other.n_arrays,
         }
     }
 
@@ -91,15 +89,36 @@ impl CostBound {
             fixed: self.fixed.max(other.fixed),
             per_text_byte: self.per_text_byte.max(other.per_text_byte),
             per_searched_byte: self.per_searched_byte.max(other.per_searched_byte),
+            n_arrays: self.n_arrays.max(other.n_arrays),
         }
     }
 
-    /// Returns the bound for texts that are at most this long.
+    /// Returns the bound for a transaction of which rules read at most this at once.
     #[must_use]
     pub const fn fuel(&self, longest: LongestReads) -> u64 {
-        let of_texts = self.per_text_byte.saturating_mul(longest.compared as u64);
-        let of_searches = self.per_searched_byte.saturating_mul(longest.searched as u64);
-        self.fixed.saturating_add(of_texts).saturating_add(of_searches)
+        let longest_read = longest.of_field as usize;
+        let searched = if longest_read < SCALAR_BYTES_MAX {
+            SCALAR_BYTES_MAX
+        } else if longest_read > PATTERN_HAYSTACK_BYTES_MAX {
+            PATTERN_HAYSTACK_BYTES_MAX
+        } else {
+            longest_read
+        };
+        let of_texts = self.per_text_byte.saturating_mul(longest_read as u64);
+        let of_searches = self.per_searched_byte.saturating_mul(searched as u64);
+        let of_element = longest.of_field as u64 + ELEMENT_BYTES as u64;
+        let of_array = (longest.n_elements as u64).saturating_mul(of_element).saturating_add(PRICE_OF_A_PATH);
+        let of_arrays = self.n_arrays.saturating_mul(of_array.saturating_add(2 * longest.of_field as u64));
+        self.fixed.saturating_add(of_texts).saturating_add(of_searches).saturating_add(of_arrays)
+    }
+}
+
+fn n_current_items(list: &ListSource) -> u64 {
+    match list {
+        ListSource::Items(items) => {
+            items.iter().filter(|item| matches!(item, Item::Current(_))).count() as u64
+        }
+        ListSource::Current(_) | ListSource::Named(_) => 0,
     }
 }
 
@@ -141,7 +160,8 @@ impl OwnerInForce {
     }
 
     const fn new(owner: RuleOwner) -> Self {
-        const NOTHING: CostBound = CostBound { fixed: 0, per_text_byte: 0, per_searched_byte: 0 };
+        const NOTHING: CostBound =
+            CostBound { fixed: 0, per_text_byte: 0, per_searched_byte: 0, n_arrays: 0 };
         Self {
             owner,
             bodies: Vec::new(),
@@ -165,6 +185,12 @@ impl OwnerInForce {
         {
             numbers.iter().for_each(|number| *uses.entry(*number as usize).or_default() += u64::from(n));
         }
+    }
+
+    /// Returns the least that a bound of all its rules in bodies can be, in fuel.
+    #[must_use]
+    pub const fn least_bound(&self) -> u64 {
+        self.fused.fuel(LongestReads { of_field: 0, n_elements: 0 })
     }
 
     /// Returns how often its fused rules ask this aggregate of the set.

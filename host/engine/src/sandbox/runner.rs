@@ -61,7 +61,7 @@ pub struct RunTerms {
     pub charges: CallCharges,
 }
 
-/// The fuel that some runs used.
+/// The fuel that some runs used, of those that paid for their calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunCost {
     /// The sum.
@@ -71,6 +71,9 @@ pub struct RunCost {
 impl RunCost {
     #[inline]
     fn add<H>(&mut self, store: &Store<GuestState<H>>, limits: RunLimits) {
+        if limits.charges == CallCharges::Nothing {
+            return;
+        }
         // Never fails: fuel is enabled.
         self.fuel += limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
     }

@@ -1,5 +1,6 @@
 //! Values that a filter needs besides the row, from the current transaction and named lists; read once per query.
 
+use tollgate_guest_abi::prices::ELEMENT;
 use tollgate_model::named_list::{NamedList, NamedLists};
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 use tollgate_model::value_set::ValueSet;
@@ -32,6 +33,19 @@ impl ContextDemand {
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.currents.is_empty() && self.lists.is_empty()
+    }
+
+    /// Returns the price of reading the values, in fuel: the keys on their paths, and the elements of arrays.
+    pub(crate) fn price(&self, current: &Transaction) -> u64 {
+        let read: Vec<(Value<'_>, usize)> =
+            self.currents.iter().map(|field| field.read_counted(current)).collect();
+        let n_keys: usize = read.iter().map(|(_, n_keys)| n_keys).sum();
+        let n_elements = |slot: &usize| match read.get(*slot) {
+            Some((Value::List(items), _)) => items.len(),
+            _ => 1,
+        };
+        let n_elements: usize = self.arrays.iter().map(n_elements).sum();
+        n_keys as u64 + n_elements as u64 * ELEMENT
     }
 
     /// Reads the required values; `None` when the transaction lacks one, and then nothing matches.

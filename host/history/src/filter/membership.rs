@@ -5,6 +5,7 @@ use tollgate_model::value_set::ValueSet;
 
 use crate::filter::FilterContext;
 use crate::filter::operand::{OperandValue, compare};
+use crate::lookup_budget::LookupBudget;
 
 /// A list with its names resolved to slots of the filter context.
 #[derive(Debug)]
@@ -23,6 +24,15 @@ impl ResolvedList {
         match self {
             ResolvedList::Items { currents, .. } => currents.len() as u64,
             ResolvedList::Current(_) | ResolvedList::Named(_) => 0,
+        }
+    }
+
+    /// Pays for the texts of the current transaction that a value is compared with one by one.
+    pub(super) fn pay(&self, scene: &FilterContext<'_>, budget: &LookupBudget<'_>) {
+        if let ResolvedList::Items { currents, .. } = self {
+            for slot in currents {
+                budget.spend_on_text(scene.current(*slot).as_text().map_or(0, str::len));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use tollgate_model::transaction::{Value, relate};
 use tollgate_model::value_set::ValueSet;
 
 use crate::filter::FilterContext;
+use crate::lookup_budget::LookupBudget;
 use crate::row::{Row, RowField};
 
 /// An operand with its names resolved.
@@ -67,33 +68,41 @@ impl ResolvedOperand {
         }
     }
 
+    /// Returns the value for a row. The budget pays for the texts that are read.
     pub(super) fn read<'a>(
         &'a self,
         row: Row<'a>,
         scene: &FilterContext<'a>,
         semantics: Semantics,
+        budget: Option<&LookupBudget<'_>>,
     ) -> OperandValue<'a> {
+        let paid = |value: Value<'a>| {
+            if let (Some(budget), Some(text)) = (budget, value.as_text()) {
+                budget.spend_on_text(text.len());
+            }
+            value
+        };
         match self {
             ResolvedOperand::Number(number) => OperandValue::Number(*number),
             ResolvedOperand::Decimal(number) => OperandValue::Value(Value::Number(*number)),
             ResolvedOperand::Text(text) => OperandValue::Value(Value::Text(text)),
             ResolvedOperand::Boolean(boolean) => OperandValue::Value(Value::Boolean(*boolean)),
-            ResolvedOperand::Field(field) => OperandValue::Value(row.value(*field)),
-            ResolvedOperand::Current(slot) => OperandValue::Value(scene.current(*slot)),
+            ResolvedOperand::Field(field) => OperandValue::Value(paid(row.value(*field))),
+            ResolvedOperand::Current(slot) => OperandValue::Value(paid(scene.current(*slot))),
             ResolvedOperand::Time(part, field) => {
-                OperandValue::of_part(part.of(row.value(*field)), semantics)
+                OperandValue::of_part(part.of(paid(row.value(*field))), semantics)
             }
             ResolvedOperand::CurrentTime(part, slot) => {
-                OperandValue::of_part(part.of(scene.current(*slot)), semantics)
+                OperandValue::of_part(part.of(paid(scene.current(*slot))), semantics)
             }
             ResolvedOperand::Arithmetic(parts) => {
                 let (left, operator, right) = parts.as_ref();
-                let of = |operand: &'a ResolvedOperand| operand.read(row, scene, semantics).as_f64();
+                let of = |operand: &'a ResolvedOperand| operand.read(row, scene, semantics, budget).as_f64();
                 let (left, right) = (of(left), of(right));
                 OperandValue::Number(operator.apply(left, right))
             }
             ResolvedOperand::Negate(operand) => {
-                OperandValue::Number(-operand.read(row, scene, semantics).as_f64())
+                OperandValue::Number(-operand.read(row, scene, semantics, budget).as_f64())
             }
         }
     }
@@ -121,15 +130,6 @@ impl OperandValue<'_> {
         match self {
             OperandValue::Value(value) => value.is_missing(),
             OperandValue::Number(number) => number.is_nan(),
-        }
-    }
-
-    /// Returns the length of a text, in bytes.
-    #[inline]
-    pub(super) const fn text_bytes(self) -> Option<usize> {
-        match self {
-            OperandValue::Value(Value::Text(text) | Value::Caseless(text)) => Some(text.len()),
-            OperandValue::Value(_) | OperandValue::Number(_) => None,
         }
     }
 

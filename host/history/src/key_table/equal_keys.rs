@@ -27,7 +27,7 @@ impl KeyTable {
         if !key.has_number() {
             // Each text equals itself and its number alone, however many other spellings there are.
             let mut visit = |bytes: &[u8]| {
-                let pays = pays();
+                let pays = pays() && budget.spend_on_text(bytes.len());
                 if pays {
                     self.visit_slot(self.find_bytes(bytes, hash_of(bytes)), stretch, look);
                 }

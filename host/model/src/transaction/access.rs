@@ -2,7 +2,7 @@
 
 use tollgate_guest_abi::{FieldPath, FieldType, Semantics};
 
-use crate::transaction::{Transaction, Value};
+use crate::transaction::{Json, Transaction, Value};
 
 /// A resolved path to a value in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -71,12 +71,28 @@ impl FieldAccess {
     #[must_use]
     #[inline]
     pub fn read_counted<'t>(&self, transaction: &'t Transaction) -> (Value<'t>, usize) {
+        match &self.0 {
+            FieldGetter::Metadata(keys) => match &transaction.metadata {
+                Some(metadata) => {
+                    let (found, n_keys) = metadata.at_counted(keys);
+                    (Value::of_json(found), n_keys)
+                }
+                None => (Value::Missing, 0),
+            },
+            FieldGetter::Named(named) => (named.read(transaction), 0),
+            FieldGetter::Caseless(named) => (named.read(transaction).caseless(), 0),
+            FieldGetter::Nowhere => (Value::Missing, 0),
+        }
+    }
+
+    /// Returns the number of keys of the objects on the path.
+    #[must_use]
+    #[inline]
+    pub fn n_keys(&self, transaction: &Transaction) -> usize {
         match (&self.0, &transaction.metadata) {
-            (FieldGetter::Metadata(keys), Some(metadata)) => {
-                let (found, n_keys) = metadata.at_counted(keys);
-                (Value::of_json(found), n_keys)
-            }
-            _ => (self.read(transaction), 0),
+            (FieldGetter::Metadata(keys), Some(Json::Object(entries))) if keys.len() == 1 => entries.len(),
+            (FieldGetter::Metadata(keys), Some(metadata)) => metadata.at_counted(keys).1,
+            _ => 0,
         }
     }
 

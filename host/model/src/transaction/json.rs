@@ -76,6 +76,26 @@ impl From<Decimal> for JsonNumber {
     }
 }
 
+/// Sizes of the parts of a value.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::transaction) struct JsonSizes {
+    /// In bytes.
+    pub(in crate::transaction) longest_text: usize,
+    pub(in crate::transaction) longest_array: usize,
+    /// Keys of all objects.
+    pub(in crate::transaction) n_keys: usize,
+}
+
+impl JsonSizes {
+    fn and(self, other: Self) -> Self {
+        Self {
+            longest_text: self.longest_text.max(other.longest_text),
+            longest_array: self.longest_array.max(other.longest_array),
+            n_keys: self.n_keys + other.n_keys,
+        }
+    }
+}
+
 impl Json {
     /// Parses a JSON text.
     ///
@@ -114,6 +134,22 @@ impl Json {
             _ => None,
         });
         (found, n_keys)
+    }
+
+    /// Returns the sizes of its parts.
+    pub(in crate::transaction) fn measured(&self) -> JsonSizes {
+        match self {
+            Json::Text(text) => JsonSizes { longest_text: text.len(), ..JsonSizes::default() },
+            Json::Array(items) => {
+                let own = JsonSizes { longest_array: items.len(), ..JsonSizes::default() };
+                items.iter().map(Self::measured).fold(own, JsonSizes::and)
+            }
+            Json::Object(entries) => {
+                let own = JsonSizes { n_keys: entries.len(), ..JsonSizes::default() };
+                entries.iter().map(|(_, value)| value.measured()).fold(own, JsonSizes::and)
+            }
+            Json::Null | Json::Boolean(_) | Json::Number(_) => JsonSizes::default(),
+        }
     }
 
     /// Returns the canonical text: keys sorted, numbers as plain decimals, no whitespace.

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
 use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
-use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
+use crate::transaction::{EventTime, Fingerprint, Json, LongestReads, Transaction};
 use fields::Fields;
 
 pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, why_no_code};
@@ -224,7 +224,7 @@ fn transaction_of(
     id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
     time_left_out: impl FnOnce() -> Result<EventTime, InvalidTransaction>,
 ) -> Result<Transaction, InvalidTransaction> {
-    Ok(Transaction {
+    let read = Transaction {
         transaction_id: match fields.id("transaction_id")? {
             Some(id) => id,
             None => id_left_out()?.into(),
@@ -250,7 +250,9 @@ fn transaction_of(
         inflight_expiry_date: fields.time("inflight_expiry_date")?,
         metadata: fields.object("meta_data")?,
         unnamed: fields.unnamed(),
-    })
+        longest_reads: LongestReads::default(),
+    };
+    Ok(Transaction { longest_reads: read.measured(), ..read })
 }
 
 #[cfg(test)]

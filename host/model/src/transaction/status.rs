@@ -94,7 +94,8 @@ impl Transaction {
     /// Returns the same transaction with another status.
     #[must_use]
     pub fn with_status(&self, status: Option<&str>) -> Transaction {
-        Transaction { status: status.map(Arc::from), ..self.clone() }
+        let changed = Transaction { status: status.map(Arc::from), ..self.clone() };
+        Transaction { longest_reads: changed.measured(), ..changed }
     }
 }
 

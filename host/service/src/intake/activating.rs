@@ -23,8 +23,10 @@ struct WaitingInstruction {
 /// How far an instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActivationStage {
-    /// The history gathers its data.
+    /// The history gathers its data. It can be removed.
     Waiting,
+    /// It comes from a file, whose rules change together.
+    OfFile,
     /// It was removed.
     Cancelled,
     /// It is becoming part of a version.
@@ -40,18 +42,41 @@ pub(super) struct ActivationGuard {
 }
 
 impl Activating {
+    /// Shows an instruction of the API, which can be removed while it waits.
+    pub(super) fn reserve(
+        self: &Arc<Self>,
+        instruction: &Arc<Instruction>,
+        metrics: &Arc<Metrics>,
+    ) -> ActivationGuard {
+        self.add(instruction, metrics, ActivationStage::Waiting)
+    }
+
+    /// Shows an instruction of a file.
     pub(super) fn show(
         self: &Arc<Self>,
         instruction: &Arc<Instruction>,
         metrics: &Arc<Metrics>,
     ) -> ActivationGuard {
+        self.add(instruction, metrics, ActivationStage::OfFile)
+    }
+
+    fn add(
+        self: &Arc<Self>,
+        instruction: &Arc<Instruction>,
+        metrics: &Arc<Metrics>,
+        stage: ActivationStage,
+    ) -> ActivationGuard {
         let id = instruction.record.id;
         let mut waiting = self.waiting.lock();
-        let stage = ActivationStage::Waiting;
         waiting.insert(id, WaitingInstruction { instruction: Arc::clone(instruction), stage });
         metrics.rules_activating(waiting.len());
         drop(waiting);
         ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
+    }
+
+    /// Returns the number of instructions that wait, with those that were removed and have not ended.
+    pub(super) fn n_waiting(&self) -> usize {
+        self.waiting.lock().len()
     }
 
     /// Returns the instructions that wait and were not removed.

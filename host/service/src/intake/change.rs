@@ -88,6 +88,18 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
         n_quarantined: rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count(),
         n_fused: rule_set.rules.len() - rule_set.alone.len(),
     });
+    for owner in &rule_set.owners {
+        if owner.least_bound() > owner.owner.fuel {
+            tracing::warn!(
+                owner = &*owner.owner.name,
+                fuel = owner.owner.fuel,
+                needed = owner.least_bound(),
+                rules = owner.order.len(),
+                "the rules of a source may need more fuel than they have on a transaction, and then fail as `budget`; \
+                 raise SERVICE_FUEL_PER_OWNER or remove rules"
+            );
+        }
+    }
     deps.required.came_into_force(rule_set.rules.len());
     deps.lists.came_into_force(&rule_set);
     deps.registry.swap(rule_set);

@@ -38,7 +38,7 @@ impl RulePipeline {
         let current = self.deps.registry.current();
         check_name(&current, draft.name(), &self.activating)?;
         let waiting = self.activating.all();
-        if current.rules.len() + waiting.len() >= RULES_MAX {
+        if current.rules.len() + self.activating.n_waiting() >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
         let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
@@ -49,7 +49,7 @@ impl RulePipeline {
         state.last_id = id;
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        let shown = self.activating.show(&instruction, &self.deps.metrics);
+        let shown = self.activating.reserve(&instruction, &self.deps.metrics);
         Ok(ReservedInstruction { instruction, draft, shown })
     }
 
@@ -92,6 +92,9 @@ impl RulePipeline {
         let current = self.deps.registry.current();
         // A file may have taken the name meanwhile.
         check_name_in_force(&current, &instruction.entry.name)?;
+        if current.rules.len() >= RULES_MAX {
+            return Err(IntakeError::TooMany);
+        }
         let mut contents = VersionContents::of(&current);
         contents.rules.push(rule);
         change::bring_into_force(&self.deps, current.version, contents).await?;

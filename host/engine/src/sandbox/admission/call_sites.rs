@@ -10,8 +10,12 @@ pub struct CallSites {
     pub fuel: u64,
     /// Calls that read texts of the transaction.
     pub n_reading: u32,
-    /// Searches of patterns.
+    /// Membership tests, which are among them.
+    pub n_members: u32,
+    /// Searches of patterns in fields.
     pub n_searches: u32,
+    /// Searches of patterns in computed numbers.
+    pub n_number_searches: u32,
 }
 
 impl CallSites {
@@ -26,7 +30,8 @@ impl CallSites {
             let Some(call) = imported.get(function_index as usize).copied().flatten() else { continue };
             self.fuel += call.import().fuel;
             match call {
-                Call::Matches | Call::MatchesNumber => {
+                Call::MatchesNumber => self.n_number_searches += 1,
+                Call::Matches => {
                     self.n_searches += 1;
                     self.n_reading += 1;
                 }
@@ -38,8 +43,13 @@ impl CallSites {
                 Call::MemberOperand => {
                     self.fuel += Call::Aggregate.import().fuel;
                     self.n_reading += 1;
+                    self.n_members += 1;
                 }
-                Call::Aggregate | Call::ComparableAggregate | Call::Previous | Call::TimePart => {}
+                Call::Member | Call::MemberNumber | Call::MemberText => {
+                    self.n_reading += 1;
+                    self.n_members += 1;
+                }
+                Call::Aggregate | Call::ComparableAggregate | Call::Previous => {}
                 _ => self.n_reading += 1,
             }
         }

@@ -58,7 +58,7 @@ impl InstructionScript {
 /// history of the rule: the status is then `activating`, and `GET /instructions/{id}` shows when it is `active`.
 #[utoipa::path(
     post, path = "/compile-and-save-instruction", tag = "Instructions", request_body = InstructionScript,
-    responses((status = 201, description = "The rule is in force.", body = InstructionView))
+    responses((status = 201, description = "The rule is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
 pub(in crate::api) async fn compile_and_save_instruction(
     State(api): State<ApiState>,

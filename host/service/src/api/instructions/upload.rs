@@ -36,7 +36,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     post, path = "/instructions/wasm", tag = "Instructions", params(ModuleParameters),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),
-    responses((status = 201, description = "The rule is in force.", body = InstructionView))
+    responses((status = 201, description = "The rule is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
 pub(in crate::api) async fn upload_module(
     State(api): State<ApiState>,

@@ -71,7 +71,8 @@ pub(in crate::api) struct QuarantineView<'a> {
     #[schema(value_type = DateTime<Utc>)]
     since: String,
     /// `failures`: the rule failed repeatedly and an operator has to act. `policy`: the rule is no longer granted what
-    /// it needs. `module`: its module no longer passes admission. The last two are checked again at every start.
+    /// it needs. `module`: its module no longer passes admission. These two are checked again at every start.
+    /// `sustained_cost`: the rules of its owner kept taking too long while other transactions waited.
     cause: QuarantineCause,
     /// Message for people.
     reason: &'a str,
