@@ -18,6 +18,8 @@ pub(super) enum LookupNumber {
 pub(super) struct LookupCosts {
     /// Set while the bodies of an owner run.
     bodies: Option<BodyCosts>,
+    /// Lookups of these bodies that were paid for.
+    paid: RefCell<Vec<LookupNumber>>,
     /// Lookups that cost more than this, so that none is tried again in vain.
     in_vain: RefCell<Vec<(LookupNumber, u64)>>,
 }
@@ -27,8 +29,6 @@ pub(super) struct LookupCosts {
 struct BodyCosts {
     owner: usize,
     left: Cell<u64>,
-    /// Lookups that were paid for.
-    paid: RefCell<Vec<LookupNumber>>,
 }
 
 impl LookupNumber {
@@ -48,7 +48,8 @@ impl LookupCosts {
     }
 
     pub(super) fn begin_bodies(&mut self, owner: usize, fuel: u64) {
-        self.bodies = Some(BodyCosts { owner, left: Cell::new(fuel), paid: RefCell::default() });
+        self.bodies = Some(BodyCosts { owner, left: Cell::new(fuel) });
+        self.paid.get_mut().clear();
     }
 
     pub(super) fn end_bodies(&mut self) -> u64 {
@@ -62,9 +63,10 @@ impl LookupCosts {
     /// Returns the most that a lookup of a body may cost.
     pub(super) fn fuel_max_of(&self, lookup: LookupNumber, owner: &OwnerInForce, fuel_max: u64) -> u64 {
         match &self.bodies {
-            Some(bodies) if !bodies.paid.borrow().contains(&lookup) => {
-                fuel_max.min(bodies.left.get() / lookup.uses(owner))
-            }
+            Some(bodies) if !self.paid.borrow().contains(&lookup) => match lookup.uses(owner) {
+                1 => fuel_max.min(bodies.left.get()),
+                uses => fuel_max.min(bodies.left.get() / uses),
+            },
             _ => fuel_max,
         }
     }
@@ -77,12 +79,12 @@ impl LookupCosts {
         fuel: u64,
     ) -> Result<(), RuleFailure> {
         let Some(bodies) = &self.bodies else { return Ok(()) };
-        if bodies.paid.borrow().contains(&lookup) {
+        if self.paid.borrow().contains(&lookup) {
             return Ok(());
         }
         let cost = fuel.saturating_mul(lookup.uses(owner));
         bodies.left.set(bodies.left.get().checked_sub(cost).ok_or(RuleFailure::Fuel)?);
-        bodies.paid.borrow_mut().push(lookup);
+        self.paid.borrow_mut().push(lookup);
         Ok(())
     }
 

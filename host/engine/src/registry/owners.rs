@@ -1,7 +1,6 @@
 //! The rules of each owner in a set, and bounds of what they cost.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use tollgate_compiler::emit::repetitions;
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
@@ -35,9 +34,9 @@ pub struct OwnerInForce {
     pub fused: CostBound,
     /// Bound of the costliest of them.
     pub costliest: CostBound,
-    /// How often they ask each aggregate of the set, and each previous transaction, if each ran alone.
-    aggregate_uses: BTreeMap<usize, u64>,
-    previous_uses: BTreeMap<usize, u64>,
+    /// How often they ask each aggregate of the set, and each previous transaction, if each ran alone; by index.
+    aggregate_uses: Vec<u64>,
+    previous_uses: Vec<u64>,
 }
 
 /// Upper bound of the cost of rules without what their lookups read, in fuel.
@@ -169,8 +168,8 @@ impl OwnerInForce {
             order: Vec::new(),
             fused: NOTHING,
             costliest: NOTHING,
-            aggregate_uses: BTreeMap::new(),
-            previous_uses: BTreeMap::new(),
+            aggregate_uses: Vec::new(),
+            previous_uses: Vec::new(),
         }
     }
 
@@ -183,7 +182,13 @@ impl OwnerInForce {
         for (uses, numbers) in
             [(&mut self.aggregate_uses, &asker.aggregates), (&mut self.previous_uses, &asker.previous)]
         {
-            numbers.iter().for_each(|number| *uses.entry(*number as usize).or_default() += u64::from(n));
+            for &number in numbers {
+                let number = number as usize;
+                uses.resize(uses.len().max(number + 1), 0);
+                if let Some(uses) = uses.get_mut(number) {
+                    *uses += u64::from(n);
+                }
+            }
         }
     }
 
@@ -196,13 +201,13 @@ impl OwnerInForce {
     /// Returns how often its fused rules ask this aggregate of the set.
     #[must_use]
     pub fn aggregate_uses(&self, number: usize) -> u64 {
-        self.aggregate_uses.get(&number).copied().unwrap_or(1)
+        self.aggregate_uses.get(number).map_or(1, |uses| (*uses).max(1))
     }
 
     /// Returns how often its fused rules ask this previous transaction of the set.
     #[must_use]
     pub fn previous_uses(&self, number: usize) -> u64 {
-        self.previous_uses.get(&number).copied().unwrap_or(1)
+        self.previous_uses.get(number).map_or(1, |uses| (*uses).max(1))
     }
 }
 
