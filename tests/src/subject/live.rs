@@ -11,6 +11,7 @@ use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
+use tollgate_model::instruction::RuleOwner;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
@@ -146,10 +147,15 @@ impl Bench {
         rules: &[CheckedRule],
         history: &History,
     ) -> anyhow::Result<Self> {
+        // Hundreds of generated rules may cost more than one owner may use.
+        let owner = RuleOwner { fuel: u64::MAX, ..RuleOwner::default() };
         let bound = rules
             .iter()
             .enumerate()
-            .map(|(number, rule)| rules::bind(number, rule, sandbox, history).map(Arc::new))
+            .map(|(number, rule)| {
+                let bound = rules::bind(number, rule, sandbox, history)?;
+                Ok(Arc::new(bound.owned_by(Some(&owner))))
+            })
             .collect::<anyhow::Result<Vec<_>>>()?;
         let rule_set = Arc::new(RuleSet::new(1, bound, lists.clone()));
         let evaluator = Evaluator::new(sandbox.clone());
