@@ -17,7 +17,7 @@ use stage::{Measured, Stage};
 
 /// The most nanoseconds per unit of fuel on the reference machine.
 const NS_PER_UNIT_MAX: f64 = 2.0;
-/// What a unit of the loop takes there, in nanoseconds. A slower machine may take longer for both.
+/// Time of one unit of the loop there, in nanoseconds. A slower machine may take longer for both.
 const NS_PER_UNIT_OF_LOOP: f64 = 0.15;
 /// Number of past transactions.
 const N_ROWS: usize = 200_000;

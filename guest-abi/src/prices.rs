@@ -1,4 +1,4 @@
-//! What the host's work for a rule costs, in units of fuel, since [`Semantics::V4`](crate::Semantics::V4).
+//! Prices of the host's work for a rule, in units of fuel, since [`Semantics::V4`](crate::Semantics::V4).
 //!
 //! One unit is at most two nanoseconds on the reference machine; the benchmark `prices` measures every price, and fails
 //! when one is too low. A price depends on the transaction, the rule and the transactions that a lookup reads. It does

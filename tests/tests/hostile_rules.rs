@@ -84,7 +84,7 @@ fn fill(service: &Service) {
     }
 }
 
-/// What became of the rules of an attack.
+/// Fate of the rules of an attack: how many were saved, refused and quarantined.
 #[derive(Debug, Default)]
 struct Fate {
     n_saved: usize,

@@ -1,4 +1,4 @@
-//! What the host does for rules, as conditions that consist of little else.
+//! Operations of the host, each as a rule whose condition consists of little else.
 
 use serde_json::{Value as Json, json};
 

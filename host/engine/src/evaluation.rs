@@ -41,7 +41,7 @@ pub struct Evaluator {
     costs: Vec<(usize, OwnerCost)>,
 }
 
-/// What the rules of one owner cost on a transaction.
+/// Cost of the rules of one owner on a transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnerCost {
     /// All rules, in fuel; a bound where it is small.
@@ -110,7 +110,7 @@ impl Evaluator {
         self.n_bodies_spared
     }
 
-    /// What the rules of each owner cost on the last transaction, by index of the owner; only of owners whose mean cost
+    /// Returns the cost of the rules of each owner on the last transaction, by index of the owner; only of owners whose mean cost
     /// is limited.
     #[must_use]
     pub fn costs(&self) -> &[(usize, OwnerCost)] {

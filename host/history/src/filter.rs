@@ -145,7 +145,7 @@ impl FilterTest {
     }
 }
 
-/// What a test of one row reads, and who pays for it.
+/// Inputs of the test of one row, and who pays for it.
 #[derive(Clone, Copy)]
 struct Testing<'t> {
     row: Row<'t>,

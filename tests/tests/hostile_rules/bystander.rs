@@ -25,7 +25,7 @@ pub(crate) struct Block<'s> {
     pub(crate) name: String,
 }
 
-/// What the client saw.
+/// Latencies and answers that the client measured.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies {
     injects: Vec<Duration>,

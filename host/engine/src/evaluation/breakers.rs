@@ -29,7 +29,7 @@ pub struct FailingRule {
     pub id: InstructionId,
     /// Digest of its module; a later module under the same id is not affected.
     pub digest: ContentDigest,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: RuleFault,
 }
 

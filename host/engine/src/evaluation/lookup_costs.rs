@@ -1,4 +1,4 @@
-//! What the lookups of one transaction cost.
+//! Costs of the lookups of one transaction.
 
 use std::cell::{Cell, RefCell};
 
@@ -24,7 +24,7 @@ pub(super) struct LookupCosts {
     in_vain: RefCell<Vec<(LookupNumber, u64)>>,
 }
 
-/// What the lookups of the bodies of one owner cost, if each of its rules asked alone.
+/// Cost of the lookups in the bodies of one owner, if each of its rules asked alone.
 #[derive(Debug)]
 struct BodyCosts {
     owner: usize,

@@ -41,7 +41,7 @@ pub struct Evaluated {
     pub outcomes: RuleOutcomes,
     /// The number of bodies that failed; their rules were run one by one.
     pub n_bodies_failed: usize,
-    /// What the rules of some owners cost, see [`Evaluator::costs`].
+    /// Costs of the rules of some owners, see [`Evaluator::costs`].
     pub costs: Vec<(usize, OwnerCost)>,
     /// Whether other transactions wait to be evaluated.
     pub others_wait: bool,

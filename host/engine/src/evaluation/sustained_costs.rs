@@ -17,7 +17,7 @@ pub(super) struct SustainedCosts {
     owners: HashMap<Arc<str>, VecDeque<RecentCost>>,
 }
 
-/// What the rules of an owner cost on one transaction.
+/// Cost of the rules of an owner on one transaction.
 #[derive(Debug)]
 struct RecentCost {
     fuel: u64,

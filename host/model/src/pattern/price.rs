@@ -1,4 +1,4 @@
-//! What a search costs: few units per byte if the automaton is small, otherwise in proportion to the pattern.
+//! Price of a search: few units per byte if the automaton is small, otherwise in proportion to the pattern.
 //!
 //! The regex engine builds the states of an automaton as it needs them. If all states fit its cache, a byte costs a
 //! constant time. Otherwise it may have to follow every part of the pattern at each byte.
