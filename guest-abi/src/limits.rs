@@ -45,6 +45,8 @@ pub const FUEL_PER_OWNER: u64 = 5_000_000;
 pub const FUEL_PER_UNTRUSTED_OWNER: u64 = 1_000_000;
 /// Mean fuel of all rules of an owner who is not trusted, over the last transactions.
 pub const SUSTAINED_FUEL: u64 = 100_000;
+/// Memory of the new series of one rule of an owner who is not trusted, in bytes, by estimate.
+pub const UNTRUSTED_HISTORY_BYTES: u64 = 128 << 20;
 
 // Limits of modules that this compiler did not produce. Structure is bounded before compilation because compile time
 // does not depend on size alone. The process that compiles a module is bounded as well.

@@ -8,17 +8,19 @@
 //! source applies; a source without a grant can have no rules.
 
 mod denial;
+mod estimated;
 mod file;
 
 use std::path::{Path, PathBuf};
 
-use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_UNTRUSTED_OWNER, SUSTAINED_FUEL};
+use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_RUN, FUEL_PER_UNTRUSTED_OWNER, SUSTAINED_FUEL};
 use tollgate_guest_abi::{VerdictSeverity, Window};
 use tollgate_model::instruction::{InstructionSource, RuleOwner};
 
 use tollgate_model::instruction::Grant;
 
 pub use denial::{Denial, named_lists};
+pub use estimated::TooExpensive;
 
 /// All grants, in the order of the file.
 #[derive(Debug, Clone)]
@@ -100,6 +102,10 @@ pub struct RuleGrant {
     budget: Grant,
     /// Whether the policy sets fuel or host calls.
     is_budget_set: bool,
+    /// The most fuel that reading the history may take on an average transaction, by estimate.
+    scans: u64,
+    /// The most memory that the new series of a rule may take, in bytes, by estimate.
+    history_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -225,6 +231,8 @@ impl Default for RuleGrant {
             severest_verdict: None,
             budget: Grant::default(),
             is_budget_set: false,
+            scans: FUEL_PER_RUN,
+            history_bytes: None,
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::HistoryError;
 use crate::admission::Admission;
 use crate::aggregate::AggregateQuery;
 use crate::layout::SeriesSpec;
-use crate::past::{Past, PastError, PastItem};
+use crate::past::Past;
 use crate::previous::PreviousQuery;
 use crate::row::Columns;
 use crate::scope::{Scope, ScopePlan, SelectionKind};
-use crate::series::Series;
+use crate::series::{KeyTable, Series};
 use crate::spill::Spill;
 
 /// Maximum number of series that hold all transactions with their key fields; every accepted transaction goes into
@@ -27,6 +27,8 @@ const SELECTED_SERIES_MAX: usize = 256;
 /// Lag, in sequence numbers, at which the last catch-up round begins. New steps are retained for the series from then
 /// on.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
+/// Sequence numbers read at most after a series turned out not to fit.
+const ROWS_AFTER_MISFIT: u64 = 16_384;
 /// Rounds after which the last one begins whatever the lag.
 const CATCH_UP_ROUNDS_MAX: usize = 16;
 
@@ -41,6 +43,8 @@ pub(super) struct FillSource<'h> {
     pub(super) spill: &'h Arc<Spill>,
     /// Zone data for the selection.
     pub(super) zones: &'h ZoneData,
+    /// Whether a series that does not fit into the memory limit is given up.
+    pub(super) must_fit: bool,
 }
 
 /// Active queries and series. Holds weak references only, so unused ones are dropped.
@@ -141,7 +145,7 @@ pub(super) fn remember(
     activation: &Mutex<Activation>,
     before: i64,
     source: FillSource<'_>,
-) -> Result<(), PastError> {
+) -> Result<(), HistoryError> {
     let all: Vec<Arc<Series>> = activation.lock().series.iter().filter_map(Weak::upgrade).collect();
     for series in all {
         let _filling = series.filling().lock();
@@ -183,7 +187,7 @@ impl Activation {
         self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
     }
 
-    fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
+    pub(super) fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
         self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
     }
 
@@ -206,8 +210,11 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 
 /// Fills a series with all transactions, under these columns, and attaches it to admission. Settled steps are read from
 /// the store, mostly outside the admission lock, while others are accepted, settled and retracted.
-fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), PastError> {
-    let FillSource { admission, past, spill, .. } = source;
+///
+/// # Errors
+/// When the store cannot be read, or the series does not fit. The series stays as it was.
+fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), HistoryError> {
+    let admission = source.admission;
     let mut key_table = series.empty_key_table(columns);
     let mut seen = Sequence::default();
     for round in 1.. {
@@ -218,13 +225,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
             state.want_after(series, settled);
         }
         drop(state);
-        let mut apply = |item: PastItem<'_>| {
-            item.put_on(&mut key_table);
-            spill.make_room();
-        };
-        if seen < settled
-            && let Err(error) = past.each_after(seen, settled, &mut apply)
-        {
+        if let Err(error) = source.read_into(&mut key_table, seen, settled) {
             let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
@@ -238,4 +239,36 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
     let orphans = admission.lock().finish_filling(series, key_table);
     drop(orphans);
     Ok(())
+}
+
+impl FillSource<'_> {
+    /// Reads the steps after a number, through another, into a key table that is not shared yet.
+    fn read_into(
+        &self,
+        key_table: &mut KeyTable,
+        after: Sequence,
+        through: Sequence,
+    ) -> Result<(), HistoryError> {
+        let mut seen = after;
+        while seen < through {
+            let end = Sequence(seen.0.saturating_add(ROWS_AFTER_MISFIT)).min(through);
+            let mut fits = true;
+            self.past.each_after(seen, end, &mut |item| {
+                fits = fits && self.fits();
+                if fits {
+                    item.put_on(key_table);
+                    self.spill.make_room();
+                }
+            })?;
+            if !fits {
+                return Err(HistoryError::OverLimit);
+            }
+            seen = end;
+        }
+        Ok(())
+    }
+
+    fn fits(&self) -> bool {
+        !self.must_fit || (self.spill.fits(0) && self.spill.has_room())
+    }
 }

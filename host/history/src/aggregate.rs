@@ -34,6 +34,7 @@ use crate::lookup_error::LookupError;
 use crate::owned_value::OwnedValue;
 use crate::row::RowField;
 use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
+use crate::series::SeriesUse;
 use crate::spill::{Extent, SpillMiss, until_read};
 use crate::tally::{AmountSink, AmountTally, Total};
 use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, Run, TimeRange, TimelineVisitor};
@@ -85,6 +86,12 @@ impl AggregateQuery {
         }
         let is_plain = figures_suffice && scope.is_plain();
         Self { function, value, scope, figures_suffice, is_plain, prices }
+    }
+
+    /// Returns the series that the query needs.
+    #[must_use]
+    pub fn series_use(&self) -> SeriesUse {
+        self.scope.series_use()
     }
 
     /// Returns the aggregate as seen from `current`. It covers transactions accepted before `as_of` whose event time

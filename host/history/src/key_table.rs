@@ -112,6 +112,11 @@ impl KeyTable {
         }
     }
 
+    /// Returns the memory that is accounted to it, in bytes, without what the allocator leaves unused.
+    pub(super) const fn n_bytes(&self) -> usize {
+        self.account.n_bytes()
+    }
+
     pub(super) const fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }

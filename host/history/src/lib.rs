@@ -21,6 +21,7 @@ mod aggregate;
 mod aggregate_batch;
 mod change;
 mod distinct;
+mod estimate;
 mod exact;
 mod filter;
 mod forgotten;
@@ -61,6 +62,7 @@ use tollgate_model::transaction::Transaction;
 
 use activation::{Activation, FillSource};
 use admission::Admission;
+use estimate::SampleCache;
 use past::NoPast;
 use spill::Spill;
 
@@ -68,6 +70,7 @@ pub use activation::SERIES_MAX;
 pub use aggregate::AggregateQuery;
 pub use aggregate_batch::AggregateBatch;
 pub use change::StatusChange;
+pub use estimate::QueryEstimate;
 pub use exact::{AggregateValue, ExactValue};
 pub use filter::FilterError;
 pub use lookup_budget::{CostedAnswer, LookupDeadline, LookupLimits};
@@ -75,6 +78,7 @@ pub use lookup_error::LookupError;
 pub use past::{Past, PastError, PastItem, PastSummary};
 pub use previous::PreviousQuery;
 pub use restoration::{RestorationObserver, Restored};
+pub use series::SeriesUse;
 pub use snapshot::{
     SNAPSHOT_FILE, SnapshotError, SnapshotMark, WrittenSnapshot, recognise as recognise_snapshot,
 };
@@ -90,11 +94,15 @@ pub struct History {
     spill: Arc<Spill>,
     /// Zone data for all queries.
     zones: Arc<ZoneData>,
+    /// Whether a query is refused when its series does not fit into the memory limit.
+    refuses_excess: bool,
     /// Held by everyone who fills a series, and alone by a restoration while it takes stock.
     building: RwLock<()>,
     // Lock order: building, the filling of a series, activation, admission, a series.
     activation: Mutex<Activation>,
     admission: Mutex<Admission>,
+    /// The last sample of the stored transactions, for estimates. Locked before all others.
+    sampled: Mutex<SampleCache>,
 }
 
 /// The reason a query cannot be activated.
@@ -112,6 +120,13 @@ pub enum HistoryError {
         /// Key fields of the query.
         fields: Vec<FieldPath>,
     },
+    /// The series of the query does not fit into the memory limit, even with all that can leave memory in the spill
+    /// file.
+    #[error(
+        "the history that the rule asks about does not fit into the memory limit; use fewer different fields in its filters, or have \
+         SERVICE_MEMORY_LIMIT raised"
+    )]
+    OverLimit,
     /// The series of the query cannot be filled from the store.
     #[error(transparent)]
     Past(#[from] PastError),
@@ -131,9 +146,11 @@ impl History {
             past: None,
             spill: Arc::default(),
             zones: ZoneData::built_in(),
+            refuses_excess: false,
             building: RwLock::default(),
             activation: Mutex::default(),
             admission: Mutex::default(),
+            sampled: Mutex::default(),
         }
     }
 
@@ -162,6 +179,18 @@ impl History {
     /// When the spill file cannot be created.
     pub fn bounded(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
         Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
+    }
+
+    /// Returns this history such that it refuses a query whose series does not fit into the memory limit.
+    #[must_use]
+    pub fn refusing_excess(self) -> Self {
+        Self { refuses_excess: true, ..self }
+    }
+
+    /// Returns the number of bytes by which keys and precomputed sums, which cannot leave memory, exceed the limit.
+    #[must_use]
+    pub fn kept_excess(&self) -> usize {
+        self.spill.kept_excess()
     }
 
     /// Returns whether memory use is at most a fifth above the limit; spills first if necessary. `false` means that the
@@ -302,9 +331,9 @@ impl History {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn remember(&self, before: i64) -> Result<(), PastError> {
+    pub fn remember(&self, before: i64) -> Result<(), HistoryError> {
         let _building = self.building.read();
-        activation::remember(&self.activation, before, self.source())
+        activation::remember(&self.activation, before, FillSource { must_fit: false, ..self.source() })
     }
 
     /// Returns the highest sequence number taken; 0 when there is none.
@@ -337,6 +366,7 @@ impl History {
             past: self.past.as_deref().unwrap_or(&NoPast),
             spill: &self.spill,
             zones: &self.zones,
+            must_fit: self.refuses_excess,
         }
     }
 

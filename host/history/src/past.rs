@@ -52,6 +52,30 @@ pub trait Past: fmt::Debug + Send + Sync {
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError>;
 
+    /// Passes the transactions with these numbers to `show`, as they were accepted, with their stored size in bytes,
+    /// until it returns `false`. Numbers of other steps are skipped.
+    ///
+    /// # Errors
+    /// When a transaction cannot be read.
+    fn each_of(
+        &self,
+        numbers: &[Sequence],
+        show: &mut dyn FnMut(Sequence, &Transaction, usize) -> bool,
+    ) -> Result<(), PastError> {
+        for number in numbers {
+            let mut goes_on = true;
+            self.each_after(Sequence(number.0.saturating_sub(1)), *number, &mut |item| {
+                if let PastItem::Accepted { sequence, transaction } = item {
+                    goes_on = show(sequence, transaction, 0);
+                }
+            })?;
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns a summary of the store up to a number. It stays the same while nothing up to there changes, and almost
     /// certainly differs otherwise. Returns `None` when the store has no reliable summary.
     ///

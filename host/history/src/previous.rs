@@ -10,6 +10,7 @@ use crate::filter::FilterError;
 use crate::lookup_budget::{CostedAnswer, LookupBudget, LookupDeadline, LookupLimits, RowPrices};
 use crate::lookup_error::LookupError;
 use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
+use crate::series::SeriesUse;
 use crate::spill::{SpillMiss, until_read};
 use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, Run, TimelineVisitor};
 
@@ -37,6 +38,16 @@ impl PreviousQuery {
 
     pub(super) const fn new(scope: Scope) -> Self {
         Self { scope }
+    }
+
+    /// Returns the series that the query needs.
+    #[must_use]
+    pub fn series_use(&self) -> SeriesUse {
+        self.scope.series_use()
+    }
+
+    pub(super) const fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// Returns whether some transaction accepted before `as_of` satisfies every pair. Its event time must lie in the

@@ -26,7 +26,7 @@ use crate::layout::SeriesSpec;
 use crate::lookup_budget::{LookupBudget, RowPrices, SHARES_PER_UNIT};
 use crate::lookup_error::LookupError;
 use crate::row::{Columns, Row, RowField};
-use crate::series::Series;
+use crate::series::{Series, SeriesUse};
 use crate::spill::{Extent, SpillMiss};
 use crate::timeline::{ChunkBytes, OpenRun, RestingRun, Run, TimeRange, TimelineVisitor};
 
@@ -150,6 +150,10 @@ impl Drop for Scope {
 }
 
 impl Scope {
+    pub(super) fn series_use(&self) -> SeriesUse {
+        SeriesUse { series: Arc::as_ptr(&self.series).addr(), n_bytes: self.series.n_bytes() }
+    }
+
     pub(super) const fn series(&self) -> &Arc<Series> {
         &self.series
     }

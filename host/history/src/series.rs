@@ -44,6 +44,15 @@ pub(super) struct Series {
     is_attached: AtomicBool,
 }
 
+/// The series that a query needs, and its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeriesUse {
+    /// Identifies the series while it exists.
+    pub series: usize,
+    /// Memory, in bytes, without what the allocator leaves unused.
+    pub n_bytes: usize,
+}
+
 /// Slots from which entries are discarded at a time; insertions wait meanwhile.
 const FORGOTTEN_SLOTS: usize = 1_024;
 
@@ -84,6 +93,15 @@ impl Series {
         // Every map key is a string and every number is finite, so serialization cannot fail.
         let spec = serde_json::to_string(&self.spec).unwrap_or_default();
         format!("{spec} {:?}", self.columns().fields())
+    }
+
+    /// Returns its memory, in bytes, without what the allocator leaves unused.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.key_table.read().n_bytes()
+    }
+
+    pub(super) fn layout(&self) -> Arc<Layout> {
+        Arc::clone(self.key_table.read().layout())
     }
 
     pub(super) fn columns(&self) -> Columns {

@@ -39,6 +39,8 @@ const MISSES_MAX: usize = 64;
 const FRAGMENTS_SHARE: usize = 3;
 /// Spare capacity of a piece that is read in order to be changed, in bytes.
 const ROOM_BYTES: usize = 48;
+/// The limit divided by this is spared when a series is added.
+const ROOM_FOR_GROWTH_SHARE: usize = 16;
 /// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
 
@@ -61,6 +63,8 @@ pub(super) struct SpillMiss<E = SpillError> {
 #[derive(Debug, Default)]
 pub(super) struct Spill {
     resident_bytes: AtomicUsize,
+    /// The part of `resident_bytes` that can leave memory.
+    entry_bytes: AtomicUsize,
     /// `None` when everything stays in memory.
     bound: Option<SpillLimit>,
 }
@@ -104,6 +108,26 @@ impl Spill {
         let map = self.bound.as_ref().map_or(0, |bound| bound.file.n_heap_bytes());
         let allocated = self.resident_bytes.load(Ordering::Relaxed) + map;
         allocated + allocated / FRAGMENTS_SHARE
+    }
+
+    /// Returns the part of [`Spill::resident_bytes`] that cannot leave memory: keys and precomputed sums.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let entries = self.entry_bytes.load(Ordering::Relaxed);
+        self.resident_bytes().saturating_sub(entries + entries / FRAGMENTS_SHARE)
+    }
+
+    /// Returns the number of bytes by which what cannot leave memory exceeds the limit; 0 without a limit.
+    pub(super) fn kept_excess(&self) -> usize {
+        self.bound.as_ref().map_or(0, |bound| self.kept_bytes().saturating_sub(bound.limit_bytes))
+    }
+
+    /// Returns whether further series with so much that cannot leave memory fit, with a sixteenth of the limit to spare
+    /// for the growth of those that are there.
+    pub(super) fn fits(&self, kept_bytes: usize) -> bool {
+        self.bound.as_ref().is_none_or(|bound| {
+            let room = bound.limit_bytes - bound.limit_bytes / ROOM_FOR_GROWTH_SHARE;
+            self.kept_bytes().saturating_add(kept_bytes) <= room
+        })
     }
 
     pub(super) fn spilled_bytes(&self) -> u64 {

@@ -188,12 +188,12 @@ impl Timeline {
                 let before = run::tables_bytes(&more.tables);
                 more.tables.resize_with(entry.cells.len(), ValueTable::default);
                 run::insert(rows, &mut more.tables, entry);
-                account.exchange(before, run::tables_bytes(&more.tables));
+                account.exchange_entries(before, run::tables_bytes(&more.tables));
             }
             Some(_) | None => run::insert(rows, &mut [], entry),
         }
         if rows.capacity() != capacity {
-            account.exchange(heap_bytes(capacity), heap_bytes(rows.capacity()));
+            account.exchange_entries(heap_bytes(capacity), heap_bytes(rows.capacity()));
         }
         if Rows::of(rows).len() >= RUN_ENTRIES_MAX {
             self.seal(slot, account);
@@ -303,17 +303,18 @@ impl Timeline {
         let before = heap_bytes(rows.capacity()) + run::tables_bytes(&more.tables);
         let sealed = Chunk::of(rows, &more.tables, slot, account);
         (*rows, more.tables) = (Vec::new(), Vec::new());
-        account.release(before);
+        account.exchange_entries(before, 0);
         sealed.into_iter().for_each(|chunk| more.put(chunk, account));
     }
 
     /// Releases the memory of an empty timeline.
     pub(super) fn release(self, account: &mut SeriesAccount) {
         if let LatestRun::Here(rows) = &self.latest {
-            account.release(heap_bytes(rows.capacity()));
+            account.exchange_entries(heap_bytes(rows.capacity()), 0);
         }
         if let Some(more) = &self.more {
-            account.release(heap_bytes(size_of::<TimelineExtras>()) + run::tables_bytes(&more.tables));
+            account.release(heap_bytes(size_of::<TimelineExtras>()));
+            account.exchange_entries(run::tables_bytes(&more.tables), 0);
         }
     }
 

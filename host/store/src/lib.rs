@@ -358,6 +358,15 @@ impl Store {
         transactions::bodies(&self.inner.readers, after, through).await
     }
 
+    /// Returns the bodies of the transactions with these numbers, as far as there are any. The caller must bound their
+    /// number.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn bodies_of(&self, numbers: &[Sequence]) -> Result<Vec<(Sequence, String)>, StoreError> {
+        transactions::bodies_of(&self.inner.readers, numbers).await
+    }
+
     /// Returns a summary of the store up to a number.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ use super::{StatusUpdateRecord, Store, StoreError};
 
 /// Number of sequence numbers read at once.
 const BATCH: u64 = 4_096;
+/// Number of single transactions read at once.
+const SINGLE_BATCH: usize = 256;
 
 /// A store that is read by blocking threads. Must not be used on a thread of the async runtime.
 #[derive(Debug)]
@@ -45,6 +47,23 @@ impl Past for StoredPast {
             // The next batch is read while this one is shown.
             reading = self.read(seen, through);
             batch.each(show)?;
+        }
+        Ok(())
+    }
+
+    fn each_of(
+        &self,
+        numbers: &[Sequence],
+        show: &mut dyn FnMut(Sequence, &Transaction, usize) -> bool,
+    ) -> Result<(), PastError> {
+        for some in numbers.chunks(SINGLE_BATCH) {
+            let (store, some) = (self.store.clone(), some.to_vec());
+            let bodies = self.executor.block_on(async move { store.bodies_of(&some).await });
+            for (sequence, body) in bodies.map_err(|error| unreadable(&error))? {
+                if !show(sequence, &parse(sequence, &body)?, body.len()) {
+                    return Ok(());
+                }
+            }
         }
         Ok(())
     }

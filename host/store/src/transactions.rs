@@ -141,6 +141,21 @@ pub(super) async fn bodies(
     rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
 }
 
+/// Returns the bodies of the transactions with these numbers, as far as there are any, in sequence order.
+pub(super) async fn bodies_of(
+    readers: &SqlitePool,
+    numbers: &[Sequence],
+) -> Result<Vec<(Sequence, String)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT sequence, body FROM transactions WHERE sequence IN (SELECT value FROM json_each(?1)) \
+         ORDER BY sequence",
+    )
+    .bind(format!("[{}]", numbers.iter().map(|number| number.0.to_string()).collect::<Vec<_>>().join(",")))
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
+}
+
 pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
     let last: Option<i64> = sqlx::query_scalar(
         "SELECT max(coalesce((SELECT max(sequence) FROM transactions), 0), \

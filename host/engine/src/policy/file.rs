@@ -5,7 +5,10 @@ use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
-use tollgate_guest_abi::limits::{FUEL_GRANTED_MAX, HOST_CALLS_MAX, MEMORY_PAGES_GRANTED_MAX};
+use tollgate_guest_abi::limits::{
+    FUEL_GRANTED_MAX, FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_GRANTED_MAX, SUSTAINED_FUEL,
+    UNTRUSTED_HISTORY_BYTES,
+};
 use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
 
 use super::denial::PREVIOUS_TRANSACTION;
@@ -38,6 +41,8 @@ struct GrantEntry {
     fuel: Option<u64>,
     host_calls: Option<u32>,
     memory_pages: Option<u64>,
+    scans: Option<u64>,
+    history_bytes: Option<u64>,
 }
 
 pub(super) fn text_of(path: &Path) -> io::Result<String> {
@@ -69,6 +74,7 @@ impl GrantEntry {
                 None => default.memory_bytes,
             },
         };
+        let is_untrusted = self.profile == OwnerProfile::Untrusted;
         let grant = RuleGrant {
             fields: names(self.fields, is_field, "field")?.each(canonical),
             lists: names(self.lists, |name| !name.contains('*'), "list")?,
@@ -78,6 +84,8 @@ impl GrantEntry {
             severest_verdict: self.severest_verdict.map(Verdict::severity),
             budget,
             is_budget_set: self.fuel.is_some() || self.host_calls.is_some(),
+            scans: self.scans.unwrap_or(if is_untrusted { SUSTAINED_FUEL } else { FUEL_PER_RUN }),
+            history_bytes: self.history_bytes.or(is_untrusted.then_some(UNTRUSTED_HISTORY_BYTES)),
         };
         let (kind, path, profile) = (self.source, self.path, self.profile);
         Ok(SourceGrant { kind, path, rules_max: self.rules, profile, grant })

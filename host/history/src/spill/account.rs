@@ -12,6 +12,8 @@ use crate::timeline::EntryPosition;
 pub(crate) struct SeriesAccount {
     spill: Arc<Spill>,
     n_bytes: usize,
+    /// The part of `n_bytes` that can leave memory.
+    n_entry_bytes: usize,
     /// Chunks in memory, by the slot of their key and the place of their last entry, oldest first. Chunks that no
     /// longer exist are skipped.
     chunks: VecDeque<(u32, EntryPosition)>,
@@ -30,7 +32,7 @@ pub(crate) const fn heap_bytes(n_bytes: usize) -> usize {
 
 impl SeriesAccount {
     pub(crate) fn of(spill: &Arc<Spill>) -> Self {
-        Self { spill: Arc::clone(spill), n_bytes: 0, chunks: VecDeque::new() }
+        Self { spill: Arc::clone(spill), n_bytes: 0, n_entry_bytes: 0, chunks: VecDeque::new() }
     }
 
     pub(crate) const fn spill(&self) -> &Arc<Spill> {
@@ -52,6 +54,19 @@ impl SeriesAccount {
             self.take(taken);
             self.release(released);
         }
+    }
+
+    /// Same as [`SeriesAccount::exchange`], for entries, which can leave memory.
+    pub(crate) fn exchange_entries(&mut self, released: usize, taken: usize) {
+        self.exchange(released, taken);
+        self.n_entry_bytes = (self.n_entry_bytes + taken).saturating_sub(released);
+        self.spill.entry_bytes.fetch_add(taken, Ordering::Relaxed);
+        self.spill.entry_bytes.fetch_sub(released, Ordering::Relaxed);
+    }
+
+    /// Returns the memory of the series, in bytes.
+    pub(crate) const fn n_bytes(&self) -> usize {
+        self.n_bytes
     }
 
     /// Queues a chunk that is now in memory.
@@ -101,6 +116,7 @@ impl SeriesAccount {
 impl Drop for SeriesAccount {
     fn drop(&mut self) {
         self.spill.resident_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
+        self.spill.entry_bytes.fetch_sub(self.n_entry_bytes, Ordering::Relaxed);
     }
 }
 

@@ -65,7 +65,8 @@ impl Chunk {
     ) -> Option<Self> {
         let figures = RunFigures::of(OpenRun::of(rows, tables))?;
         let bytes = OpenRun::at_rest(rows, tables);
-        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.take(figures.n_heap_bytes());
+        account.exchange_entries(0, shared_bytes(bytes.len()));
         account.remember(slot, figures.last);
         Some(Self { figures, body: ChunkBytes::Here(bytes) })
     }
@@ -76,7 +77,8 @@ impl Chunk {
             return None;
         }
         let figures = RunFigures::of(OpenRun::of(bytes, &[]))?;
-        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.take(figures.n_heap_bytes());
+        account.exchange_entries(0, shared_bytes(bytes.len()));
         account.remember(slot, figures.last);
         Some(Self { figures, body: ChunkBytes::Here(bytes.into()) })
     }
@@ -142,7 +144,7 @@ impl Chunk {
     pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut SeriesAccount) -> bool {
         match &self.body {
             ChunkBytes::Here(own) if Arc::ptr_eq(own, bytes) => {
-                account.release(shared_bytes(own.len()));
+                account.exchange_entries(shared_bytes(own.len()), 0);
                 self.body = ChunkBytes::Away(extent);
                 true
             }
@@ -153,7 +155,7 @@ impl Chunk {
     pub(super) fn discard(self, account: &mut SeriesAccount) {
         account.release(self.figures.n_heap_bytes());
         match self.body {
-            ChunkBytes::Here(bytes) => account.release(shared_bytes(bytes.len())),
+            ChunkBytes::Here(bytes) => account.exchange_entries(shared_bytes(bytes.len()), 0),
             ChunkBytes::Away(extent) => account.free(extent),
         }
     }

@@ -109,10 +109,10 @@ impl Timeline {
                 let is_as_it_was = self.is_latest(bytes);
                 let LatestRun::Here(rows) = &self.latest else { return false };
                 if is_as_it_was {
-                    account.release(heap_bytes(rows.capacity()));
+                    account.exchange_entries(heap_bytes(rows.capacity()), 0);
                     self.latest = LatestRun::Away(extent);
                     if let Some(more) = &mut self.more {
-                        account.release(tables_bytes(&more.tables));
+                        account.exchange_entries(tables_bytes(&more.tables), 0);
                         more.tables = Vec::new();
                     }
                 }
@@ -236,11 +236,11 @@ impl Timeline {
             self.make_more(account);
         }
         if let Some(more) = &mut self.more {
-            account.exchange(tables_bytes(&more.tables), run::tables_bytes(&run.tables));
+            account.exchange_entries(tables_bytes(&more.tables), run::tables_bytes(&run.tables));
             more.tables = run.tables;
         }
         if let LatestRun::Here(rows) = &mut self.latest {
-            account.exchange(heap_bytes(rows.capacity()), heap_bytes(run.rows.capacity()));
+            account.exchange_entries(heap_bytes(rows.capacity()), heap_bytes(run.rows.capacity()));
             *rows = run.rows;
         }
     }
