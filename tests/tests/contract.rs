@@ -5,7 +5,13 @@ use tollgate_tests::schemathesis::{Schemathesis, Verdict};
 use tollgate_tests::{Home, Service, proof, sample};
 
 /// Operations whose bodies contain a script, a module or an address. A schema cannot express which are valid.
-const OF_ANOTHER_LANGUAGE: [&str; 3] = ["/compile-and-save-instruction", "/instructions/wasm", "/git/clone"];
+const OF_ANOTHER_LANGUAGE: [&str; 5] = [
+    "/compile-and-save-instruction",
+    "/instructions/wasm",
+    "/instructions/{id}",
+    "/instructions/{id}/module",
+    "/git/clone",
+];
 /// Cases per operation, in addition to those derived from the schema.
 const CASES: (usize, usize) = (6, 1_000);
 /// Minimum number of cases in full mode.

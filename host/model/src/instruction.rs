@@ -85,13 +85,19 @@ pub enum InstructionStatus {
     Activating,
     /// It is not run; every transaction is held for review instead.
     Quarantined,
+    /// As quarantined, because the history has no memory for what it asks.
+    Suspended,
 }
 
 impl InstructionStatus {
     /// Returns the status of an instruction in force.
     #[must_use]
     pub const fn of(record: &InstructionRecord) -> Self {
-        if record.quarantine.is_some() { Self::Quarantined } else { Self::Active }
+        match &record.quarantine {
+            None => Self::Active,
+            Some(Quarantine { cause: QuarantineCause::Memory, .. }) => Self::Suspended,
+            Some(_) => Self::Quarantined,
+        }
     }
 
     /// Returns the name used on the wire.
@@ -101,6 +107,7 @@ impl InstructionStatus {
             Self::Active => "active",
             Self::Activating => "activating",
             Self::Quarantined => "quarantined",
+            Self::Suspended => "suspended",
         }
     }
 }
@@ -263,6 +270,8 @@ pub enum QuarantineCause {
     /// The rules of its owner kept taking too long while other transactions waited.
     #[serde(rename = "sustained_cost")]
     SustainedCost,
+    /// The history has no memory for what the rule asks.
+    Memory,
 }
 
 impl QuarantineCause {

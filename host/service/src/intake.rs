@@ -13,6 +13,7 @@ mod activating;
 mod admitting;
 mod change;
 mod draft;
+mod estimating;
 mod following;
 mod granting;
 mod installing;
@@ -26,6 +27,7 @@ mod rule_files;
 mod sink;
 mod source;
 mod start;
+mod suspending;
 mod taking;
 mod tree;
 mod warnings;
@@ -39,14 +41,14 @@ use std::sync::Arc;
 use tollgate_compiler::Diagnostic;
 use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::evaluation::Breakers;
-use tollgate_engine::policy::{Denial, Policy};
+use tollgate_engine::policy::{Denial, Policy, TooExpensive};
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
 use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox, manifest_of};
 use tollgate_guest_abi::{Cost, Manifest};
-use tollgate_history::History;
+use tollgate_history::{History, QueryEstimate};
 use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
-use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionSource};
 use tollgate_store::Store;
 
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
@@ -54,12 +56,14 @@ use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::VersionContents;
 use installing::{FILLS_MAX, ReservedInstruction, check_name};
+
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
 
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::{Following, Recheck};
+pub use installing::InstructionChange;
 pub use list_guard::{HoldBack, ListGuard};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
@@ -134,6 +138,24 @@ struct IntakeState {
     set_aside: BTreeMap<TreeKind, RemovedFiles>,
 }
 
+/// Content of an instruction as its author sent it.
+#[derive(Debug)]
+pub enum NewContent {
+    /// A script.
+    Script(String),
+    /// A module from another compiler. It contains its manifest, or the separate one is added to it.
+    Module(Vec<u8>, Option<Box<Manifest>>),
+}
+
+/// When [`Intake::put`] returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PutUntil {
+    /// When transactions are judged by the instruction.
+    InForce,
+    /// When it has its id and name, and is activating.
+    Reserved,
+}
+
 /// Reason why a change did not take effect. With each of these, nothing changes.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
@@ -164,6 +186,16 @@ pub enum IntakeError {
     /// The policy does not grant what the rule needs.
     #[error(transparent)]
     NotGranted(#[from] Denial),
+    /// The estimated cost of the rule exceeds what its author may use.
+    #[error(transparent)]
+    TooExpensive(#[from] TooExpensive),
+    /// The history that the rule asks about does not fit into memory, by estimate or when it was tried.
+    #[error(
+        "the history that the rule asks about{} does not fit into the memory limit; compare fewer fields for equality, remove rules that \
+         ask about other fields, or have SERVICE_MEMORY_LIMIT raised",
+        .0.map(|estimate| format!(", about {} bytes that cannot leave memory,", estimate.kept_bytes)).unwrap_or_default()
+    )]
+    NoRoom(Option<QueryEstimate>),
     /// The change of files would leave fewer rules than the operator requires.
     #[error("it would leave {n_rules} rules in force, and SERVICE_RULES_REQUIRED asks for {n_required}")]
     TooFewRules {
@@ -181,6 +213,17 @@ pub enum IntakeError {
     /// The instruction was removed before it was in force.
     #[error("instruction {0} was removed before it was in force")]
     Removed(InstructionId),
+    /// The instruction already gets other content.
+    #[error("instruction {0} is being changed; try again when that is done, or remove it")]
+    Changing(InstructionId),
+    /// The instruction does not come from this interface.
+    #[error("instruction {id} comes from {source_of_rule} and cannot be replaced here")]
+    NotReplaceable {
+        /// The instruction.
+        id: InstructionId,
+        /// Its source.
+        source_of_rule: InstructionSource,
+    },
     /// The module exceeds a limit, or the history accepts no more queries.
     #[error("{0}")]
     OverLimit(String),
@@ -222,63 +265,29 @@ impl IntakeError {
 }
 
 impl Intake {
-    /// Compiles a script and brings it into force. When this returns, transactions are judged by it.
+    /// Compiles a script or admits a module, and brings it into force, as a new instruction or in the place of another.
     ///
     /// # Errors
     /// See [`IntakeError`].
-    pub async fn save(&self, script: &str) -> Result<Arc<Instruction>, IntakeError> {
-        let pipeline = Arc::clone(&self.pipeline);
-        let script = script.to_owned();
-        // A separate task: a change completes even if its caller is cancelled.
-        carry_through(async move {
-            let reserved = pipeline.take_script(script).await?;
-            pipeline.activate(reserved).await
-        })
-        .await
-    }
-
-    /// Compiles a script, and brings it into force after this returns. The instruction is activating until then.
-    ///
-    /// # Errors
-    /// See [`IntakeError`].
-    pub async fn begin_save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
-        let (pipeline, script) = (Arc::clone(&self.pipeline), script.to_owned());
-        carry_through(
-            async move { pipeline.take_script(script).await.map(|one| pipeline.activate_later(one)) },
-        )
-        .await
-    }
-
-    /// Like [`Intake::begin_save`], for a module from another compiler; see [`Intake::upload`].
-    ///
-    /// # Errors
-    /// See [`IntakeError`].
-    pub async fn begin_upload(
+    pub async fn put(
         &self,
-        module: Vec<u8>,
-        manifest: Option<Manifest>,
+        content: NewContent,
+        change: InstructionChange,
+        until: PutUntil,
     ) -> Result<ListedInstruction, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
+        // A separate task: a change completes even if its caller is cancelled.
         carry_through(async move {
-            pipeline.take_module(module, manifest).await.map(|one| pipeline.activate_later(one))
-        })
-        .await
-    }
-
-    /// Admits a module from another compiler and brings it into force. When this returns, transactions are judged by
-    /// it. The module contains its manifest, or `manifest` is added to it.
-    ///
-    /// # Errors
-    /// See [`IntakeError`].
-    pub async fn upload(
-        &self,
-        module: Vec<u8>,
-        manifest: Option<Manifest>,
-    ) -> Result<Arc<Instruction>, IntakeError> {
-        let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move {
-            let reserved = pipeline.take_module(module, manifest).await?;
-            pipeline.activate(reserved).await
+            let reserved = match content {
+                NewContent::Script(script) => pipeline.take_script(script, change).await?,
+                NewContent::Module(module, manifest) => {
+                    pipeline.take_module(module, manifest.map(|manifest| *manifest), change).await?
+                }
+            };
+            match until {
+                PutUntil::InForce => pipeline.activate(reserved).await,
+                PutUntil::Reserved => Ok(pipeline.activate_later(reserved)),
+            }
         })
         .await
     }
@@ -352,7 +361,11 @@ impl RulePipeline {
     }
 
     /// Compiles a script and reserves its id and name.
-    async fn take_script(self: &Arc<Self>, script: String) -> Result<ReservedInstruction, IntakeError> {
+    async fn take_script(
+        self: &Arc<Self>,
+        script: String,
+        change: InstructionChange,
+    ) -> Result<ReservedInstruction, IntakeError> {
         // Compiling holds the lock too, so only one script compiles at a time.
         let state = self.state.lock().await;
         let pipeline = Arc::clone(self);
@@ -361,7 +374,12 @@ impl RulePipeline {
             Draft::compile(&pipeline.deps.sandbox, &current.lists, pipeline.deps.history.zones(), script)
         })
         .await?;
-        self.reserve(state, draft, InstructionSource::Api)
+        if !draft.asks_the_history() {
+            return self.reserve(state, draft, InstructionSource::Api, change);
+        }
+        drop(state);
+        let draft = self.estimated(draft, InstructionSource::Api).await?;
+        self.reserve(self.state.lock().await, draft, InstructionSource::Api, change)
     }
 
     /// Admits a module and reserves its id and name.
@@ -369,6 +387,7 @@ impl RulePipeline {
         self: &Arc<Self>,
         module: Vec<u8>,
         manifest: Option<Manifest>,
+        change: InstructionChange,
     ) -> Result<ReservedInstruction, IntakeError> {
         let draft = {
             let _one_at_a_time = self.admitting.lock().await;
@@ -376,22 +395,30 @@ impl RulePipeline {
             off_the_executor(move || {
                 let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
-                pipeline.precheck(&module)?;
+                pipeline.precheck(&module, change)?;
                 admitting::check_zones(&module, pipeline.deps.history.zones())?;
                 pipeline.deps.artifacts.forget_refusal(&module);
                 Draft::upload(&pipeline.deps.artifacts, module, grant)
             })
             .await?
         };
+        let draft = self.estimated(draft, InstructionSource::Upload).await?;
         let state = self.state.lock().await;
-        self.reserve(state, draft, InstructionSource::Upload)
+        self.reserve(state, draft, InstructionSource::Upload, change)
     }
 
     /// Checks a module before it is compiled. All checks are repeated on the compiled module.
-    fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
-        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+    fn precheck(&self, module: &[u8], change: InstructionChange) -> Result<(), IntakeError> {
         let current = self.deps.registry.current();
-        manifest.rules.iter().try_for_each(|rule| check_name(&current, &rule.name, &self.activating))?;
+        let replaced = match change {
+            InstructionChange::Add => None,
+            InstructionChange::Replace(id) => {
+                Some(self.replaceable(&current, id, &InstructionSource::Upload)?.record.id)
+            }
+        };
+        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+        let mut names = manifest.rules.iter().map(|rule| &rule.name);
+        names.try_for_each(|name| check_name(&current, name, &self.activating, replaced))?;
         // The cost that a module claims does not count.
         manifest.cost = Cost::default();
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
@@ -404,7 +431,10 @@ impl RulePipeline {
                 rule.name = instruction.entry.name,
                 "instruction removed before it was in force"
             );
-            return Ok(());
+            let current = self.deps.registry.current();
+            if current.rules.iter().all(|in_force| in_force.rule.instruction.record.id != id) {
+                return Ok(());
+            }
         }
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();

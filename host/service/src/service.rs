@@ -71,7 +71,8 @@ pub struct Service {
 /// Background tasks, which run until this value is dropped.
 struct BackgroundTasks {
     retention: JoinHandle<()>,
-    quarantine: JoinHandle<()>,
+    /// Quarantine and suspension of rules.
+    rules: [JoinHandle<()>; 2],
     _polling: Polling,
     following: Following,
     payments: JoinHandle<()>,
@@ -81,7 +82,7 @@ struct BackgroundTasks {
 impl Drop for BackgroundTasks {
     fn drop(&mut self) {
         self.retention.abort();
-        self.quarantine.abort();
+        self.rules.iter().for_each(JoinHandle::abort);
         self.payments.abort();
         self.surroundings.abort();
     }
@@ -186,7 +187,7 @@ impl Service {
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
         let background = BackgroundTasks {
             retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
-            quarantine: intake.heed(failing),
+            rules: [intake.heed(failing), intake.guard_memory()],
             _polling: polling,
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after()),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use tollgate_compiler::{Diagnostic, headline};
 use tollgate_engine::sandbox::AdmissionFinding;
 use tollgate_git::git::GitError;
+use tollgate_history::QueryEstimate;
 use tollgate_links::signature::SignatureError;
 use tollgate_model::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
 use tollgate_store::StoreError;
@@ -15,6 +16,7 @@ use utoipa::ToSchema;
 
 use super::error_code::ErrorCode;
 use crate::alerting::ReplayError;
+use crate::api::instructions::view::EstimateView;
 use crate::audit::{AuditError, SingleError};
 use crate::git_sync::GitSyncError;
 use crate::intake::IntakeError;
@@ -44,6 +46,7 @@ enum ErrorDetail {
     Diagnostics(Vec<Diagnostic>),
     Checks(Vec<AdmissionFinding>),
     Missing(Vec<String>),
+    Estimate(QueryEstimate),
 }
 
 /// The body of every error response.
@@ -71,6 +74,10 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     missing: &'a [String],
+    /// The estimated cost of the rule; only with `too_expensive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimate: Option<EstimateView>,
 }
 
 /// A check that a module failed.
@@ -131,6 +138,12 @@ impl ApiError {
         Self { detail: ErrorDetail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
     }
 
+    /// Creates an error for a rule that costs too much.
+    fn too_expensive(message: String, estimate: Option<QueryEstimate>) -> Self {
+        let detail = estimate.map_or(ErrorDetail::Nothing, ErrorDetail::Estimate);
+        Self { detail, ..Self::new(ErrorCode::TooExpensive, message) }
+    }
+
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
         Self { detail: ErrorDetail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
@@ -139,12 +152,13 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
+        let (mut diagnostics, mut checks, mut missing, mut estimate) = (&[][..], &[][..], &[][..], None);
         match &self.detail {
             ErrorDetail::Nothing => {}
             ErrorDetail::Diagnostics(listed) => diagnostics = listed,
             ErrorDetail::Checks(listed) => checks = listed,
             ErrorDetail::Missing(listed) => missing = listed,
+            ErrorDetail::Estimate(of_rule) => estimate = Some(EstimateView::from(*of_rule)),
         }
         let body = ErrorBody {
             error: &self.message,
@@ -153,6 +167,7 @@ impl IntoResponse for ApiError {
             diagnostics,
             checks: checks.iter().map(FailedCheck::from).collect(),
             missing,
+            estimate,
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
@@ -308,6 +323,10 @@ impl From<IntakeError> for ApiError {
             IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
             IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
+            IntakeError::TooExpensive(error) => Self::too_expensive(message, Some(error.estimate)),
+            IntakeError::NoRoom(estimate) => Self::too_expensive(message, estimate),
+            IntakeError::Changing(_) => Self::new(ErrorCode::InstructionChanging, message),
+            IntakeError::NotReplaceable { .. } => Self::new(ErrorCode::InstructionTaken, message),
             IntakeError::NotFound(_) | IntakeError::Removed(_) => {
                 Self::new(ErrorCode::InstructionNotFound, message)
             }

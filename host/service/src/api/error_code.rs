@@ -114,6 +114,9 @@ catalogue! {
     /// The service may not connect to this remote; nothing was sent to it.
     GitRemoteNotAllowed: FORBIDDEN, "git_remote_not_allowed",
         "Use a repository at a public address over HTTPS, or have its scheme, host or private address configured.";
+    /// The rule would cost more than its author may use, by an estimate against what is stored; nothing is saved.
+    TooExpensive: FORBIDDEN, "too_expensive",
+        "Write the rule as the message says, or have `scans` or `history_bytes` granted in the policy file.";
     /// Nothing is served under this path.
     NotFound: NOT_FOUND, "not_found",
         "Look up the path in `/openapi.json`.";
@@ -147,6 +150,12 @@ catalogue! {
     /// An instruction in force has this name; nothing is saved.
     NameTaken: CONFLICT, "name_taken",
         "Choose another name for the rule, or remove the instruction that the message names.";
+    /// The instruction is being changed; nothing is saved.
+    InstructionChanging: CONFLICT, "instruction_changing",
+        "Send the request again when `GET /instructions/{id}` shows the change, or remove the instruction.";
+    /// The instruction does not come from where the request would replace it, such as one from a file; nothing is saved.
+    InstructionTaken: CONFLICT, "instruction_taken",
+        "Change the source that the message names: a file, or a script or module of the API with its own path.";
     /// The maximum number of rules is in force; nothing is saved.
     TooManyRules: CONFLICT, "too_many_rules",
         "Remove instructions that are no longer needed.";

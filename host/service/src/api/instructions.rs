@@ -7,6 +7,7 @@ pub(super) mod module;
 mod parameters;
 pub(super) mod release;
 pub(super) mod remove;
+pub(super) mod replace;
 mod respond_async;
 pub(super) mod upload;
 pub(super) mod view;

@@ -39,6 +39,8 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         instructions::list::list_instructions,
         instructions::get::get_instruction,
         instructions::module::get_module,
+        instructions::replace::replace_script,
+        instructions::replace::replace_module,
         instructions::release::release,
         instructions::remove::remove_instruction,
         lists::list::list_lists,

@@ -8,7 +8,9 @@ use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::error_code::ErrorCode;
-use super::instructions::{compile_and_save, get as get_instruction, list, module, release, remove, upload};
+use super::instructions::{
+    compile_and_save, get as get_instruction, list, module, release, remove, replace, upload,
+};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject, replay as replay_transaction};
 use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
@@ -38,7 +40,12 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/instructions/wasm", upload::upload_module, upload::ERRORS).with_bytes(),
         Route::get("/instructions", list::list_instructions, list::ERRORS),
         Route::get("/instructions/{id}", get_instruction::get_instruction, get_instruction::ERRORS),
+        Route::put("/instructions/{id}", replace::replace_script, compile_and_save::ERRORS)
+            .also(replace::ERRORS),
         Route::get("/instructions/{id}/module", module::get_module, module::ERRORS),
+        Route::put("/instructions/{id}/module", replace::replace_module, upload::ERRORS)
+            .with_bytes()
+            .also(replace::ERRORS),
         Route::post("/instructions/{id}/release", release::release, release::ERRORS),
         Route::delete("/instructions/{id}", remove::remove_instruction, remove::ERRORS),
         // Lists.
@@ -77,7 +84,7 @@ pub(super) struct Route {
     handler: MethodRouter<ApiState>,
     own_errors: &'static [ErrorCode],
     body_errors: &'static [ErrorCode],
-    remote_errors: &'static [ErrorCode],
+    more_errors: &'static [ErrorCode],
 }
 
 impl Route {
@@ -120,7 +127,7 @@ impl Route {
         own_errors: &'static [ErrorCode],
         body_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method, path, handler, own_errors, body_errors, remote_errors: &[] }
+        Self { method, path, handler, own_errors, body_errors, more_errors: &[] }
     }
 
     /// Returns the route with a body that is not JSON.
@@ -130,14 +137,19 @@ impl Route {
 
     /// Returns the route with the errors of remote operations.
     fn with_remote(self) -> Self {
-        Self { remote_errors: git::ERRORS_OF_REMOTES, ..self }
+        self.also(git::ERRORS_OF_REMOTES)
+    }
+
+    /// Returns the route with further errors.
+    fn also(self, more_errors: &'static [ErrorCode]) -> Self {
+        Self { more_errors, ..self }
     }
 
     /// Returns every error the route can return, including those of the steps before it, each once.
     pub(super) fn errors(&self) -> BTreeSet<ErrorCode> {
         let of_changes = if guard::changes_state(&self.method) { guard::ERRORS_OF_CHANGES } else { &[] };
         let of_work = if health::PATHS.contains(&self.path) { &[] } else { guard::ERRORS_OF_WORK };
-        let own = [self.own_errors, self.remote_errors];
+        let own = [self.own_errors, self.more_errors];
         [self.body_errors, of_changes, of_work, guard::ERRORS, &[ErrorCode::InternalError]]
             .into_iter()
             .chain(own)

@@ -88,8 +88,8 @@ fn answerable<T>(version: u64, asked: Result<T, HistoryError>) -> Result<Option<
     match asked {
         Ok(question) => Ok(Some(question)),
         Err(HistoryError::Filter(_)) => Ok(None),
-        Err(source @ (HistoryError::TooManySeries { .. } | HistoryError::Past(_))) => {
-            Err(AuditError::Questions { version, source })
-        }
+        Err(
+            source @ (HistoryError::TooManySeries { .. } | HistoryError::OverLimit | HistoryError::Past(_)),
+        ) => Err(AuditError::Questions { version, source }),
     }
 }

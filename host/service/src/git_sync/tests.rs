@@ -206,7 +206,7 @@ async fn a_refused_file_has_its_turn_when_another_rule_leaves_its_name() {
     let saved = fixture.intake.save(&rule("a", "amount > 1")).await.unwrap();
     commit(&fixture.upstream, &[("a.ws", &rule("a", "amount > 2")), ("b.ws", &other)]);
     fixture.until("it is refused", async |status: &GitStatus| status.failed.len() == 1).await;
-    fixture.intake.remove(saved.record.id).await.unwrap();
+    fixture.intake.remove(saved.instruction.record.id).await.unwrap();
     fixture.until("a poll takes it", async |status: &GitStatus| status.failed.is_empty()).await;
     assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
 }

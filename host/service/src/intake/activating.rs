@@ -74,6 +74,11 @@ impl Activating {
         ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
     }
 
+    /// Returns whether an instruction with this id waits, or content for it.
+    pub(super) fn has(&self, id: InstructionId) -> bool {
+        self.waiting.lock().contains_key(&id)
+    }
+
     /// Returns the number of instructions that wait, with those that were removed and have not ended.
     pub(super) fn n_waiting(&self) -> usize {
         self.waiting.lock().len()

@@ -11,7 +11,7 @@ use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::registry::{BindError, BoundRule, Lists};
 use tollgate_engine::sandbox::{AdmittedModule, Sandbox, manifest_of};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
-use tollgate_history::{History, HistoryError};
+use tollgate_history::{History, HistoryError, QueryEstimate};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{
     ContentDigest, Grant, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine,
@@ -32,6 +32,8 @@ pub struct Draft {
     module: AdmittedModule,
     cost: Cost,
     warnings: Vec<Diagnostic>,
+    /// Cost of what it asks the history, if it was estimated.
+    estimate: Option<QueryEstimate>,
 }
 
 /// A draft with an identity; only the data from the history is missing.
@@ -41,6 +43,8 @@ pub struct NamedDraft {
     pub instruction: Arc<Instruction>,
     module: AdmittedModule,
     checked: Option<Arc<CheckedRule>>,
+    /// Cost of what it asks the history, if it was estimated.
+    pub estimate: Option<QueryEstimate>,
 }
 
 /// Properties of an instruction that remain when its content changes.
@@ -79,7 +83,8 @@ impl Draft {
         })?;
         let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let (script, entry, cost) = (Some(script), rule.entry.clone(), module.manifest.cost);
-        Ok(Self { script, entry, checked: Some(Arc::new(rule)), bytes, module, cost, warnings: diagnostics })
+        let (checked, warnings) = (Some(Arc::new(rule)), diagnostics);
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate: None })
     }
 
     /// Admits a module from another compiler with this grant.
@@ -98,7 +103,7 @@ impl Draft {
         let entry = admitting::only_rule(&module.manifest)?;
         let cost = module.manifest.cost;
         let (script, checked, warnings) = (None, None, Vec::new());
-        Ok(Self { script, entry, checked, bytes, module, cost, warnings })
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate: None })
     }
 
     /// Creates a draft of the content from this source.
@@ -136,6 +141,7 @@ impl Draft {
             cost: module.manifest.cost,
             module,
             warnings: Vec::new(),
+            estimate: None,
         })
     }
 
@@ -166,7 +172,8 @@ impl Draft {
             .stand_in(manifest, ContentDigest::of(&record.module))
             .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let (script, checked, bytes) = (record.script.clone(), None, record.module.clone());
-        Ok(Self { script, entry, checked, bytes, module, cost: Cost::default(), warnings: Vec::new() })
+        let (cost, warnings, estimate) = (Cost::default(), Vec::new(), None);
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate })
     }
 
     /// Returns the name of the rule.
@@ -179,6 +186,19 @@ impl Draft {
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.module.manifest
+    }
+
+    /// Returns whether the rule asks the history anything.
+    #[must_use]
+    pub fn asks_the_history(&self) -> bool {
+        let Needs { aggregates, previous, .. } = &self.module.manifest.needs;
+        !aggregates.is_empty() || !previous.is_empty()
+    }
+
+    /// Returns the draft with an estimate.
+    #[must_use]
+    pub fn costing(self, estimate: QueryEstimate) -> Self {
+        Self { estimate: Some(estimate), ..self }
     }
 
     /// Assigns an identity.
@@ -206,7 +226,8 @@ impl Draft {
             warnings: self.warnings,
             entry: self.entry,
         };
-        NamedDraft { instruction: Arc::new(instruction), module: self.module, checked: self.checked }
+        let (module, checked, estimate) = (self.module, self.checked, self.estimate);
+        NamedDraft { instruction: Arc::new(instruction), module, checked, estimate }
     }
 
     /// Combines [`Draft::under`] and [`NamedDraft::bind`].
@@ -242,13 +263,20 @@ impl NamedDraft {
         let bound = BoundRule::bind(self.instruction, self.module, history);
         let rule = bound.map(|rule| rule.made_of(self.checked));
         rule.map_err(|error| match error {
-            BindError::History(HistoryError::Past(error)) => {
-                tracing::error!(error = %error, "the history of a new rule cannot be read from the store");
-                IntakeError::Unavailable
-            }
-            BindError::History(error) => IntakeError::OverLimit(error.to_string()),
+            BindError::History(error) => of_history(error),
             error => IntakeError::Refused(error.to_string()),
         })
+    }
+}
+
+pub(super) fn of_history(error: HistoryError) -> IntakeError {
+    match error {
+        HistoryError::Past(error) => {
+            tracing::error!(error = %error, "the history of a new rule cannot be read from the store");
+            IntakeError::Unavailable
+        }
+        HistoryError::OverLimit => IntakeError::NoRoom(None),
+        error => IntakeError::OverLimit(error.to_string()),
     }
 }
 

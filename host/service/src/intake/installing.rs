@@ -14,6 +14,15 @@ use crate::intake::{
     off_the_executor,
 };
 
+/// What becomes of the instructions in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstructionChange {
+    /// An instruction is added.
+    Add,
+    /// The instruction with this id gets other content, and keeps its id.
+    Replace(InstructionId),
+}
+
 /// Rules for which the history is filled at a time. A rule whose lookups are known already does not wait for them.
 pub(super) const FILLS_MAX: usize = 2;
 
@@ -22,44 +31,78 @@ pub(super) const FILLS_MAX: usize = 2;
 pub(super) struct ReservedInstruction {
     pub(super) instruction: Arc<Instruction>,
     draft: NamedDraft,
+    change: InstructionChange,
     /// Until the instruction is in force or refused.
     shown: ActivationGuard,
 }
 
 impl RulePipeline {
-    /// Checks a new instruction, and reserves its id and name.
+    /// Checks a new instruction or new content, and reserves its id and name.
     pub(super) fn reserve(
         &self,
         mut state: MutexGuard<'_, IntakeState>,
         draft: Draft,
         source: InstructionSource,
+        change: InstructionChange,
     ) -> Result<ReservedInstruction, IntakeError> {
         granting::check(&self.deps, &source, draft.manifest())?;
         let current = self.deps.registry.current();
-        check_name(&current, draft.name(), &self.activating)?;
+        let identity = match change {
+            InstructionChange::Add => {
+                check_name(&current, draft.name(), &self.activating, None)?;
+                self.check_count(&current, &source)?;
+                state.last_id = InstructionId(state.last_id.0 + 1);
+                Identity::new(state.last_id, source, self.deps.clock.now())
+            }
+            InstructionChange::Replace(id) => {
+                let replaced = self.replaceable(&current, id, &source)?;
+                check_name(&current, draft.name(), &self.activating, Some(id))?;
+                let created_at = replaced.record.created_at;
+                Identity { created_at, ..Identity::new(id, source, self.deps.clock.now()) }
+            }
+        };
+        let id = identity.id;
+        let draft = draft.under(identity);
+        let instruction = Arc::clone(&draft.instruction);
+        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
+        let shown = self.activating.reserve(&instruction, &self.deps.metrics);
+        Ok(ReservedInstruction { instruction, draft, change, shown })
+    }
+
+    fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
         let waiting = self.activating.all();
         if current.rules.len() + self.activating.n_waiting() >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
         let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
         let others = others.chain(waiting.iter().map(|instruction| &instruction.record.source));
-        self.deps.policy.check_count(&source, others)?;
-        let id = InstructionId(state.last_id.0 + 1);
-        let draft = draft.under(Identity::new(id, source, self.deps.clock.now()));
-        state.last_id = id;
-        let instruction = Arc::clone(&draft.instruction);
-        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        let shown = self.activating.reserve(&instruction, &self.deps.metrics);
-        Ok(ReservedInstruction { instruction, draft, shown })
+        Ok(self.deps.policy.check_count(source, others)?)
+    }
+
+    /// Returns the instruction in force that gets other content from this source.
+    pub(super) fn replaceable(
+        &self,
+        current: &RuleSet,
+        id: InstructionId,
+        source: &InstructionSource,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        if self.activating.has(id) {
+            return Err(IntakeError::Changing(id));
+        }
+        let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+        let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
+        if known.record.source != *source {
+            return Err(IntakeError::NotReplaceable { id, source_of_rule: known.record.source.clone() });
+        }
+        Ok(Arc::clone(known))
     }
 
     /// Brings a reserved instruction into force in a task of its own.
     pub(super) fn activate_later(self: &Arc<Self>, reserved: ReservedInstruction) -> ListedInstruction {
+        let instruction = Arc::clone(&reserved.instruction);
         let listed = ListedInstruction {
-            instruction: Arc::clone(&reserved.instruction),
-            status: InstructionStatus::Activating,
-            refused_change: None,
-            mismatches: Vec::new(),
+            estimate: reserved.draft.estimate,
+            ..ListedInstruction::with(instruction, InstructionStatus::Activating)
         };
         let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
         tokio::spawn(async move {
@@ -74,9 +117,9 @@ impl RulePipeline {
     pub(super) async fn activate(
         self: Arc<Self>,
         reserved: ReservedInstruction,
-    ) -> Result<Arc<Instruction>, IntakeError> {
-        let ReservedInstruction { instruction, draft, shown } = reserved;
-        let id = instruction.record.id;
+    ) -> Result<ListedInstruction, IntakeError> {
+        let ReservedInstruction { instruction, draft, change, shown } = reserved;
+        let (id, estimate) = (instruction.record.id, draft.estimate);
         // Never closed.
         let _fills =
             if draft.needs_a_fill(&self.deps.history) { self.fills.acquire().await.ok() } else { None };
@@ -90,34 +133,57 @@ impl RulePipeline {
             return Err(IntakeError::Removed(id));
         }
         let current = self.deps.registry.current();
-        // A file may have taken the name meanwhile.
-        check_name_in_force(&current, &instruction.entry.name)?;
-        if current.rules.len() >= RULES_MAX {
-            return Err(IntakeError::TooMany);
-        }
         let mut contents = VersionContents::of(&current);
-        contents.rules.push(rule);
+        // A file may have taken the name meanwhile.
+        let replaced = match change {
+            InstructionChange::Add => {
+                check_name_in_force(&current, &instruction.entry.name, None)?;
+                if current.rules.len() >= RULES_MAX {
+                    return Err(IntakeError::TooMany);
+                }
+                contents.rules.push(rule);
+                None
+            }
+            InstructionChange::Replace(id) => {
+                check_name_in_force(&current, &instruction.entry.name, Some(id))?;
+                let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == id);
+                Some(std::mem::replace(known.ok_or(IntakeError::Removed(id))?, rule))
+            }
+        };
         change::bring_into_force(&self.deps, current.version, contents).await?;
         tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
         if let Some(sink) = &self.deps.sink {
+            if let Some(replaced) = replaced {
+                sink.removed(&replaced.instruction.record);
+            }
             sink.saved(&instruction.record);
         }
-        Ok(instruction)
+        Ok(ListedInstruction { estimate, ..ListedInstruction::with(instruction, InstructionStatus::Active) })
     }
 }
 
-/// Refuses a name that an instruction in force, or one that is activating, has.
-pub(super) fn check_name(current: &RuleSet, name: &str, activating: &Activating) -> Result<(), IntakeError> {
-    check_name_in_force(current, name)?;
+/// Refuses a name that an instruction in force, or one that is activating, has, other than the one to be replaced.
+pub(super) fn check_name(
+    current: &RuleSet,
+    name: &str,
+    activating: &Activating,
+    replaced: Option<InstructionId>,
+) -> Result<(), IntakeError> {
+    check_name_in_force(current, name, replaced)?;
     match activating.all().iter().find(|instruction| instruction.record.name == name) {
         Some(instruction) => Err(name_taken(instruction)),
         None => Ok(()),
     }
 }
 
-fn check_name_in_force(current: &RuleSet, name: &str) -> Result<(), IntakeError> {
-    let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
-    match instructions.find(|instruction| instruction.record.name == name) {
+fn check_name_in_force(
+    current: &RuleSet,
+    name: &str,
+    replaced: Option<InstructionId>,
+) -> Result<(), IntakeError> {
+    let instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+    let mut others = instructions.filter(|instruction| Some(instruction.record.id) != replaced);
+    match others.find(|instruction| instruction.record.name == name) {
         Some(instruction) => Err(name_taken(instruction)),
         None => Ok(()),
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tollgate_engine::registry::{CountedMismatch, Lists};
+use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
 
 use crate::intake::tree::TreeKind;
@@ -20,6 +21,15 @@ pub struct ListedInstruction {
     pub refused_change: Option<FailedScript>,
     /// Counted comparisons of values with incompatible types.
     pub mismatches: Vec<CountedMismatch>,
+    /// Estimated cost of what it asks the history; only when it was just saved.
+    pub estimate: Option<QueryEstimate>,
+}
+
+impl ListedInstruction {
+    /// Returns an instruction with this status and nothing else to say about it.
+    pub(super) const fn with(instruction: Arc<Instruction>, status: InstructionStatus) -> Self {
+        Self { instruction, status, refused_change: None, mismatches: Vec::new(), estimate: None }
+    }
 }
 
 impl Intake {
@@ -42,17 +52,14 @@ impl Intake {
                 refused_change: refused_change(&in_force.rule.instruction),
                 instruction: Arc::clone(&in_force.rule.instruction),
                 mismatches: in_force.rule.counted_mismatches(),
+                estimate: None,
             })
             .collect();
         for instruction in activating {
             let id = instruction.record.id;
             // The previous version of a changed rule stays active until the new one is.
             if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
-                let status = InstructionStatus::Activating;
-                listed.insert(
-                    place,
-                    ListedInstruction { instruction, status, refused_change: None, mismatches: Vec::new() },
-                );
+                listed.insert(place, ListedInstruction::with(instruction, InstructionStatus::Activating));
             }
         }
         listed

@@ -79,12 +79,14 @@ impl RulePipeline {
     }
 
     async fn release(self: Arc<Self>, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
-        let _state = self.state.lock().await;
+        let state = self.state.lock().await;
         let known = self.deps.registry.current();
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
         if rule.bound.module.is_stand_in() {
+            // Other changes go on while the history gathers what the rule asks.
+            drop(state);
             return self.revive(&instruction.record).await;
         }
         if instruction.record.quarantine.is_some() {
@@ -100,20 +102,24 @@ impl RulePipeline {
 
     /// Replaces a placeholder by the rule, whose module is admitted again.
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
-        let current = self.deps.registry.current();
-        let (deps, lists) = (Arc::clone(&self.deps), current.lists.clone());
+        let (deps, lists) = (Arc::clone(&self.deps), self.deps.registry.current().lists.clone());
         let stored =
             KnownInstruction::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
         self.deps.artifacts.forget_refusal(&record.module);
         let rule = off_the_executor(move || stored.rule(&deps, &lists)).await?;
         if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {
             let message = format!("{reason}; remove the instruction, or save another");
-            return Err(IntakeError::ModuleRefused(AdmissionRefusal::of_compilation(&message)));
+            return Err(match record.quarantine.as_ref().map(|before| before.cause) {
+                Some(QuarantineCause::Memory) => IntakeError::NoRoom(None),
+                _ => IntakeError::ModuleRefused(AdmissionRefusal::of_compilation(&message)),
+            });
         }
         let instruction = Arc::clone(&rule.instruction);
+        let _state = self.state.lock().await;
+        let current = self.deps.registry.current();
         let mut contents = VersionContents::of(&current);
-        contents.rules.retain(|known| known.instruction.record.id != record.id);
-        contents.rules.push(rule);
+        let known = contents.rules.iter_mut().find(|known| *known.instruction.record == *record);
+        *known.ok_or(IntakeError::NotFound(record.id))? = rule;
         change::bring_into_force(&self.deps, current.version, contents).await?;
         tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
         Ok(instruction)

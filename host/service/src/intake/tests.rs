@@ -11,10 +11,33 @@ use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_history::Past;
 use tollgate_model::clock::SystemClock;
-use tollgate_model::instruction::{InstructionRecord, QuarantineCause, RuleContent};
+use tollgate_model::instruction::{Instruction, InstructionRecord, QuarantineCause, RuleContent};
 use tollgate_store::{ListRecord, StoredPast};
 
 use super::*;
+
+impl Intake {
+    pub(crate) async fn save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
+        self.put(NewContent::Script(script.to_owned()), InstructionChange::Add, PutUntil::InForce).await
+    }
+
+    async fn begin_save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
+        self.put(NewContent::Script(script.to_owned()), InstructionChange::Add, PutUntil::Reserved).await
+    }
+
+    async fn upload(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<ListedInstruction, IntakeError> {
+        self.put(
+            NewContent::Module(module, manifest.map(Box::new)),
+            InstructionChange::Add,
+            PutUntil::InForce,
+        )
+        .await
+    }
+}
 
 pub(super) struct Fixture {
     pub(super) intake: Intake,

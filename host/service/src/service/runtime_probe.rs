@@ -11,6 +11,7 @@ use tollgate_engine::registry::Registry;
 use tollgate_git::confinement::HistoryMemory;
 use tollgate_git::tls;
 use tollgate_history::History;
+use tollgate_model::instruction::InstructionStatus;
 use tollgate_store::DiskSpace;
 
 use crate::config::{authorities_named, proxies_set, unknown_settings};
@@ -121,22 +122,27 @@ impl RuntimeProbe {
 
     fn report_quarantine(&self, check: &ReadinessCheck) {
         let rule_set = self.registry.current();
-        let quarantined: Vec<&str> = rule_set
-            .rules
-            .iter()
-            .filter(|in_force| in_force.is_quarantined)
-            .map(|in_force| in_force.rule.instruction.record.name.as_str())
-            .collect();
-        if quarantined.is_empty() {
+        let with = |status| {
+            let records = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record);
+            let names = records.filter(|record| InstructionStatus::of(record) == status);
+            names.map(|record| record.name.as_str()).collect::<Vec<_>>()
+        };
+        let of = |status, words: &str| {
+            let names = with(status);
+            let named = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+            let others = if names.len() > NAMES_MAX { ", …" } else { "" };
+            (!names.is_empty()).then(|| format!("{} rules are {words} ({named}{others})", names.len()))
+        };
+        let stopped = [
+            of(InstructionStatus::Quarantined, "in quarantine"),
+            of(InstructionStatus::Suspended, "suspended for lack of memory"),
+        ];
+        let stopped: Vec<String> = stopped.into_iter().flatten().collect();
+        if stopped.is_empty() {
             check.ok();
             return;
         }
-        let named = quarantined.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
-        let others = if quarantined.len() > NAMES_MAX { ", …" } else { "" };
-        check.degraded(format!(
-            "{} rules are in quarantine ({named}{others}): transactions are held for review instead",
-            quarantined.len()
-        ));
+        check.degraded(format!("{}: transactions are held for review instead", stopped.join("; ")));
     }
 
     /// After a failed commit, `/readyz` fails for a while, so that a load balancer sends no transactions. Then the

@@ -57,7 +57,8 @@ impl SharedParts {
         let history = history.in_zones(Arc::clone(&zones));
         let memory = HistoryMemory::of(settings.memory_limit_bytes);
         let history = history
-            .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?;
+            .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?
+            .refusing_excess();
         let (breakers, failing) = Breakers::new();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let metrics = Arc::new(Metrics::new());

@@ -1,25 +1,26 @@
 //! `POST /compile-and-save-instruction`
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use tollgate_model::transaction::{Json as Value, JsonLimits};
 use utoipa::ToSchema;
 
-use super::respond_async::{RespondAsync, begun};
+use super::respond_async::{RespondAsync, answer};
 use super::view::InstructionView;
 use crate::api::ApiState;
 use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::intake::{InstructionChange, NewContent};
 
 /// Maximum size of the body, in bytes: the longest script, plus space for JSON escapes.
-const SCRIPT_BODY_BYTES_MAX: usize = 128 * 1024;
+pub(super) const SCRIPT_BODY_BYTES_MAX: usize = 128 * 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::CompileError,
     ErrorCode::PolicyDenied,
+    ErrorCode::TooExpensive,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::InstructionNotFound,
@@ -28,7 +29,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 
 /// A rule to compile.
 #[derive(ToSchema)]
-struct InstructionScript {
+pub(super) struct InstructionScript {
     /// The rule script, at most 65,536 bytes.
     #[schema(
         value_type = String,
@@ -37,8 +38,14 @@ struct InstructionScript {
     script: Box<str>,
 }
 
+impl From<InstructionScript> for NewContent {
+    fn from(sent: InstructionScript) -> Self {
+        Self::Script(sent.script.into())
+    }
+}
+
 impl InstructionScript {
-    fn read(body: &[u8]) -> Result<Self, ApiError> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, ApiError> {
         let Value::Object(members) = Value::parse(body, JsonLimits::REQUEST)? else {
             return Err(ApiError::new(ErrorCode::NotAnObject, "the body must be an object with a `script`"));
         };
@@ -62,13 +69,10 @@ impl InstructionScript {
 )]
 pub(in crate::api) async fn compile_and_save_instruction(
     State(api): State<ApiState>,
-    RespondAsync(is_async): RespondAsync,
+    RespondAsync(until): RespondAsync,
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let InstructionScript { script } = InstructionScript::read(&body.0)?;
-    if is_async {
-        return Ok(begun(&api.intake.begin_save(&script).await?));
-    }
-    let instruction = api.intake.save(&script).await?;
-    Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
+    let content = InstructionScript::read(&body.0)?.into();
+    let saved = api.intake.put(content, InstructionChange::Add, until).await?;
+    Ok(answer(StatusCode::CREATED, &saved, until))
 }

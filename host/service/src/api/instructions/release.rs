@@ -19,6 +19,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::InstructionNotFound,
     ErrorCode::ModuleRefused,
     ErrorCode::PolicyDenied,
+    ErrorCode::TooExpensive,
     ErrorCode::Unavailable,
 ];
 

@@ -9,14 +9,14 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::view::InstructionView;
-use crate::intake::ListedInstruction;
+use crate::intake::{ListedInstruction, PutUntil};
 
 const PREFER: &str = "prefer";
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 const RESPOND_ASYNC: &str = "respond-async";
 
-/// Whether the client prefers an answer before the rule is in force.
-pub(in crate::api) struct RespondAsync(pub(super) bool);
+/// When the client prefers its answer.
+pub(in crate::api) struct RespondAsync(pub(super) PutUntil);
 
 impl<S: Sync> FromRequestParts<S> for RespondAsync {
     type Rejection = Infallible;
@@ -28,12 +28,17 @@ impl<S: Sync> FromRequestParts<S> for RespondAsync {
             let name = preference.split(';').next().unwrap_or_default();
             name.trim().eq_ignore_ascii_case(RESPOND_ASYNC)
         };
-        Ok(Self(preferences.any(is_meant)))
+        Ok(Self(if preferences.any(is_meant) { PutUntil::Reserved } else { PutUntil::InForce }))
     }
 }
 
-/// The answer before the rule is in force.
-pub(super) fn begun(instruction: &ListedInstruction) -> Response {
-    let applied = [(PREFERENCE_APPLIED, HeaderValue::from_static(RESPOND_ASYNC))];
-    (StatusCode::CREATED, applied, Json(InstructionView::from(instruction))).into_response()
+/// Returns the answer to a change of an instruction.
+pub(super) fn answer(status: StatusCode, instruction: &ListedInstruction, until: PutUntil) -> Response {
+    let body = Json(InstructionView::from(instruction));
+    match until {
+        PutUntil::InForce => (status, body).into_response(),
+        PutUntil::Reserved => {
+            (status, [(PREFERENCE_APPLIED, HeaderValue::from_static(RESPOND_ASYNC))], body).into_response()
+        }
+    }
 }

@@ -1,25 +1,25 @@
 //! `POST /instructions/wasm`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use tollgate_engine::sandbox::AdmissionRefusal;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
 use super::parameters::{self, ModuleParameters};
-use super::respond_async::{RespondAsync, begun};
+use super::respond_async::{RespondAsync, answer};
 use super::view::InstructionView;
 use crate::api::ApiState;
 use crate::api::body::WasmBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::openapi::schema;
-use crate::intake::IntakeError;
+use crate::intake::{InstructionChange, IntakeError, NewContent};
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ModuleRefused,
     ErrorCode::PolicyDenied,
+    ErrorCode::TooExpensive,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::CompileError,
@@ -41,14 +41,17 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 pub(in crate::api) async fn upload_module(
     State(api): State<ApiState>,
     RawQuery(query): RawQuery,
-    RespondAsync(is_async): RespondAsync,
+    RespondAsync(until): RespondAsync,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let manifest = parameters::manifest_of(query.as_deref().unwrap_or_default())
+    let content = content_of(module, query.as_deref())?;
+    let saved = api.intake.put(content, InstructionChange::Add, until).await?;
+    Ok(answer(StatusCode::CREATED, &saved, until))
+}
+
+/// Returns a module with the manifest of the query parameters.
+pub(super) fn content_of(module: Vec<u8>, query: Option<&str>) -> Result<NewContent, ApiError> {
+    let manifest = parameters::manifest_of(query.unwrap_or_default())
         .map_err(|findings| IntakeError::ModuleRefused(AdmissionRefusal { findings }))?;
-    if is_async {
-        return Ok(begun(&api.intake.begin_upload(module, manifest).await?));
-    }
-    let instruction = api.intake.upload(module, manifest).await?;
-    Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
+    Ok(NewContent::Module(module, manifest.map(Box::new)))
 }

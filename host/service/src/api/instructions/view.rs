@@ -5,6 +5,7 @@ use serde::Serialize;
 use tollgate_compiler::Diagnostic;
 use tollgate_engine::registry::{CountedMismatch, Mismatch};
 use tollgate_guest_abi::{Cost, Verdict};
+use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{
     Instruction, InstructionSource, InstructionStatus, Quarantine, QuarantineCause,
 };
@@ -41,7 +42,8 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Origin of the instruction.
     source: &'a InstructionSource,
     /// `active`: the rule is in force. `activating`: the rule waits until the history covers its windows.
-    /// `quarantined`: the rule does not run, and every transaction is held for review instead.
+    /// `quarantined`: the rule does not run, and every transaction is held for review instead. `suspended`: the same,
+    /// because the history has no memory for what the rule asks.
     #[schema(example = "active")]
     status: &'static str,
     /// Why the rule is in quarantine; null if it is not.
@@ -53,6 +55,9 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Tests of the rule that received a value they cannot compare, since the rule came into force or the service
     /// started. Always empty for a module; tests on past transactions are not counted.
     incomparable: Vec<IncomparableView<'a>>,
+    /// What its questions about the history cost, by estimate; null except in the answer to a save, and if it asks none.
+    #[schema(required = true)]
+    estimate: Option<EstimateView>,
     /// Warnings of the compiler; always empty for a module.
     warnings: &'a [Diagnostic],
     /// Time at which the instruction was first saved.
@@ -61,6 +66,27 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Time at which its script or module last changed.
     #[schema(value_type = DateTime<Utc>)]
     updated_at: String,
+}
+
+/// What the questions of a rule about the history cost, estimated from a sample of the stored transactions.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[schema(as = Estimate)]
+pub(in crate::api) struct EstimateView {
+    /// Number of transactions stored.
+    transactions: u64,
+    /// Fuel that reading the history takes, on average of the latest transactions.
+    fuel: u64,
+    /// Memory of what the history has to add for the rule, in bytes, while none of it is in the spill file.
+    history_bytes: u64,
+    /// The part of `history_bytes` that cannot leave memory.
+    kept_bytes: u64,
+}
+
+impl From<QueryEstimate> for EstimateView {
+    fn from(estimate: QueryEstimate) -> Self {
+        let QueryEstimate { n_stored, fuel, bytes, kept_bytes } = estimate;
+        Self { transactions: n_stored, fuel, history_bytes: bytes, kept_bytes }
+    }
 }
 
 /// The quarantine of a rule.
@@ -72,7 +98,8 @@ pub(in crate::api) struct QuarantineView<'a> {
     since: String,
     /// `failures`: the rule failed repeatedly and an operator has to act. `policy`: the rule is no longer granted what
     /// it needs. `module`: its module no longer passes admission. These two are checked again at every start.
-    /// `sustained_cost`: the rules of its owner kept taking too long while other transactions waited.
+    /// `sustained_cost`: the rules of its owner kept taking too long while other transactions waited. `memory`: the
+    /// history has no memory for what the rule asks.
     cause: QuarantineCause,
     /// Message for people.
     reason: &'a str,
@@ -157,6 +184,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             quarantine: record.quarantine.as_ref().map(QuarantineView::from),
             refused_change: None,
             incomparable: Vec::new(),
+            estimate: None,
             warnings,
             created_at: written(record.created_at),
             updated_at: written(record.updated_at),
@@ -170,6 +198,7 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
             status: listed.status.as_str(),
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
             incomparable: listed.mismatches.iter().map(IncomparableView::from).collect(),
+            estimate: listed.estimate.map(EstimateView::from),
             ..Self::from(&*listed.instruction)
         }
     }

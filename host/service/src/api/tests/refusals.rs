@@ -78,7 +78,7 @@ fn methods_a_path_is_not_served_for_are_named_with_those_it_is() {
         ("BREW", "/inject", "POST"),
         ("POST", "/transactions/t", "GET,HEAD"),
         ("POST", "/instructions", "GET,HEAD"),
-        ("PATCH", "/instructions/1", "GET,HEAD,DELETE"),
+        ("PATCH", "/instructions/1", "GET,HEAD,PUT,DELETE"),
         ("DELETE", "/healthz", "GET,HEAD"),
         ("GET", "/compile-and-save-instruction", "POST"),
         ("GET", "/ledgerwebhook", "POST"),

@@ -44,7 +44,7 @@ fn of_modules(origin: TreeOrigin, files: &[(&str, &[u8])]) -> RuleTree {
 }
 
 #[track_caller]
-fn check_refused(outcome: Result<Arc<Instruction>, IntakeError>, words: &str) {
+fn check_refused(outcome: Result<ListedInstruction, IntakeError>, words: &str) {
     let Err(IntakeError::ModuleRefused(refusal)) = outcome else { panic!("{outcome:?}") };
     assert!(refusal.to_string().contains(words), "{refusal}");
 }
@@ -53,7 +53,7 @@ fn check_refused(outcome: Result<Arc<Instruction>, IntakeError>, words: &str) {
 async fn an_upload_is_in_force_and_its_worst_case_is_what_it_is_granted() {
     let fixture = Fixture::new().await;
     let bytes = module("above", 100);
-    let instruction = fixture.intake.upload(bytes.clone(), None).await.unwrap();
+    let instruction = fixture.intake.upload(bytes.clone(), None).await.unwrap().instruction;
     assert_eq!((&instruction.record.script, &instruction.record.source), (&None, &InstructionSource::Upload));
     assert_eq!((&instruction.record.module, &instruction.rule), (&bytes, &serde_json::Value::Null));
     let cost = instruction.cost;
@@ -69,7 +69,7 @@ async fn an_upload_is_in_force_and_its_worst_case_is_what_it_is_granted() {
 async fn a_manifest_beside_a_module_becomes_part_of_it() {
     let fixture = Fixture::new().await;
     let manifest = manifest(&["beside"]);
-    let instruction = fixture.intake.upload(bare(7), Some(manifest.clone())).await.unwrap();
+    let instruction = fixture.intake.upload(bare(7), Some(manifest.clone())).await.unwrap().instruction;
     let whole = with_manifest(&bare(7), &manifest);
     assert_eq!(instruction.record.module, whole);
     assert_eq!(instruction.digest, ContentDigest::of(&whole));
@@ -144,7 +144,7 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
 async fn an_upload_that_comes_back_from_the_repository_is_the_repositorys() {
     let fixture = Fixture::new().await;
     let bytes = module("a", 1);
-    let id = fixture.intake.upload(bytes.clone(), None).await.unwrap().record.id;
+    let id = fixture.intake.upload(bytes.clone(), None).await.unwrap().instruction.record.id;
     let report = fixture.intake.take_tree(of_modules(git("c1"), &[("a.wasm", &bytes)])).await.unwrap();
     assert_eq!((report.failed, fixture.id("a")), (Vec::new(), id.0));
     assert_eq!(fixture.rule("a").instruction.record.source.path(), Some("a.wasm"));
@@ -175,7 +175,9 @@ async fn a_stored_module_that_is_not_let_in_any_more_is_held_until_somebody_acts
             (held.script.as_deref(), fixture.rule("b").instruction.record.quarantine.clone()),
             (script, None)
         );
-        check_refused(fixture.intake.release(held.id).await, &quarantine.reason);
+        let released = fixture.intake.release(held.id).await;
+        assert!(matches!(released, Err(IntakeError::ModuleRefused(_))), "{released:?}");
+        assert!(released.unwrap_err().to_string().contains(&quarantine.reason));
         // A restart produces the same state.
         let n_versions = fixture.n_versions();
         let fixture = fixture.again().await;

@@ -86,11 +86,11 @@ async fn what_was_saved_and_pushed_becomes_the_repositorys() {
     assert_eq!((report.changed.len(), report.failed.len()), (2, 0), "{report:?}");
     let now = fixture.rule("shared");
     let now = &now.instruction.record;
-    assert_eq!((now.id, now.created_at), (saved.record.id, saved.record.created_at));
+    assert_eq!((now.id, now.created_at), (saved.instruction.record.id, saved.instruction.record.created_at));
     assert_eq!(now.source.path(), Some("shared.ws"));
     // From here on, it changes and disappears with its file.
     fixture.take(git("c2"), &[("shared.ws", &rule("shared", "amount > 2"))]).await;
-    assert_eq!(fixture.id("shared"), saved.record.id.0);
+    assert_eq!(fixture.id("shared"), saved.instruction.record.id.0);
     fixture.take(git("c3"), &[]).await;
     assert_eq!(fixture.names(), [""; 0]);
 }
@@ -125,6 +125,6 @@ async fn the_sink_hears_what_is_changed_over_the_api_and_that_alone() {
     fixture.intake.set_list("l", "1".to_owned()).await.unwrap();
     fixture.take_directory(&[("f.ws", &rule("file", "amount > 1"))]).await;
     fixture.intake.remove_list("l").await.unwrap();
-    fixture.intake.remove(saved.record.id).await.unwrap();
+    fixture.intake.remove(saved.instruction.record.id).await.unwrap();
     assert_eq!(*ears.0.lock(), ["saved a", "list l = 1", "list l removed", "removed a"]);
 }

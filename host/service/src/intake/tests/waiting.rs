@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tollgate_history::{PastError, PastItem};
 use tollgate_model::instruction::InstructionStatus;
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use super::*;
 
@@ -29,6 +30,15 @@ impl Past for SlowPast {
     ) -> Result<(), PastError> {
         self.asked.lock().send(()).unwrap();
         self.go_on.lock().recv_timeout(PATIENCE).unwrap();
+        Ok(())
+    }
+
+    // An estimate does not wait.
+    fn each_of(
+        &self,
+        _: &[Sequence],
+        _: &mut dyn FnMut(Sequence, &Transaction, usize) -> bool,
+    ) -> Result<(), PastError> {
         Ok(())
     }
 }
@@ -111,7 +121,10 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
 
     go_on.send(()).unwrap();
     let saved = saving.await.unwrap().unwrap();
-    assert_eq!(fixture.intake.instruction(saved.record.id).unwrap().status, InstructionStatus::Active);
+    assert_eq!(
+        fixture.intake.instruction(saved.instruction.record.id).unwrap().status,
+        InstructionStatus::Active
+    );
     assert_eq!(statuses(), [(plain, InstructionStatus::Active), (asking, InstructionStatus::Active)]);
     assert!(fixture.metrics.encode().unwrap().contains("tollgate_rules_activating 0\n"));
 }
@@ -137,7 +150,7 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
     tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
     // Another save, a removal and a refusal do not wait.
     fixture.intake.save(&rule("quick", "amount > 2")).await.unwrap();
-    fixture.intake.remove(plain.record.id).await.unwrap();
+    fixture.intake.remove(plain.instruction.record.id).await.unwrap();
     let taken = fixture.intake.save(&rule("asking", "amount > 3")).await;
     let holder = begun.instruction.record.id;
     assert!(

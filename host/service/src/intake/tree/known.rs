@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tollgate_engine::registry::{BoundRule, Lists};
 use tollgate_engine::sandbox::CheckedModule;
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
-use tollgate_model::instruction::{Grant, InstructionId, InstructionRecord, PAGE_BYTES, QuarantineCause};
+use tollgate_model::instruction::{
+    Grant, InstructionId, InstructionRecord, InstructionStatus, PAGE_BYTES, QuarantineCause,
+};
 
 use crate::intake::granting::{self, GrantRefusal};
 use crate::intake::tree::compiling::CompileThreads;
@@ -83,6 +85,9 @@ impl KnownInstruction {
             let quarantine = granting::quarantine(deps, record, draft.manifest(), obstacle);
             draft.bind(&deps.history, Identity { quarantine, ..Identity::of(record) })
         };
+        if InstructionStatus::of(record) == InstructionStatus::Suspended {
+            return bind(Draft::stand_in(&deps.sandbox, record)?, None).map(Arc::new);
+        }
         let made = match &record.script {
             Some(script) => stored_script(deps, lists, record, script).map(|draft| (draft, None)),
             None => stored_module(deps, record),

@@ -1,0 +1,67 @@
+//! `PUT /instructions/{id}` and `PUT /instructions/{id}/module`
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+
+use super::compile_and_save::{InstructionScript, SCRIPT_BODY_BYTES_MAX};
+use super::id_of;
+use super::parameters::ModuleParameters;
+use super::respond_async::{RespondAsync, answer};
+use super::upload;
+use super::view::InstructionView;
+use crate::api::ApiState;
+use crate::api::body::{JsonBody, WasmBody};
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::openapi::schema;
+use crate::intake::InstructionChange;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::InstructionChanging, ErrorCode::InstructionTaken];
+
+/// Replaces the script of an instruction, which keeps its id.
+///
+/// The earlier script judges transactions until the new one is in force; there is no transaction that neither judges.
+/// The rule may get another name. A quarantine ends. Only an instruction that was saved as a script over the API can be
+/// replaced.
+#[utoipa::path(
+    put, path = "/instructions/{id}", tag = "Instructions", request_body = InstructionScript,
+    params(("id" = i64, Path, description = "The instruction's id")),
+    responses((status = 200, description = "The script is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
+)]
+pub(in crate::api) async fn replace_script(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+    RespondAsync(until): RespondAsync,
+    body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let id = id_of(id)?;
+    let content = InstructionScript::read(&body.0)?.into();
+    let saved = api.intake.put(content, InstructionChange::Replace(id), until).await?;
+    Ok(answer(StatusCode::OK, &saved, until))
+}
+
+/// Replaces the module of an instruction, which keeps its id.
+///
+/// As for a script; the query parameters are those of an upload. Only an uploaded instruction can be replaced.
+#[utoipa::path(
+    put, path = "/instructions/{id}/module", tag = "Instructions",
+    params(("id" = i64, Path, description = "The instruction's id"), ModuleParameters),
+    request_body(content = schema::WasmModule, content_type = "application/wasm"),
+    responses((status = 200, description = "The module is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
+)]
+pub(in crate::api) async fn replace_module(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    RespondAsync(until): RespondAsync,
+    WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let id = id_of(id)?;
+    let content = upload::content_of(module, query.as_deref())?;
+    let saved = api.intake.put(content, InstructionChange::Replace(id), until).await?;
+    Ok(answer(StatusCode::OK, &saved, until))
+}
