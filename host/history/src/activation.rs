@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
+use tollgate_model::background::Pace;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 
@@ -249,11 +250,12 @@ impl FillSource<'_> {
         after: Sequence,
         through: Sequence,
     ) -> Result<(), HistoryError> {
-        let mut seen = after;
+        let (mut seen, mut pace) = (after, Pace::default());
         while seen < through {
             let end = Sequence(seen.0.saturating_add(ROWS_AFTER_MISFIT)).min(through);
             let mut fits = true;
             self.past.each_after(seen, end, &mut |item| {
+                pace.step();
                 fits = fits && self.fits();
                 if fits {
                     item.put_on(key_table);

@@ -4,7 +4,7 @@
 //!  host call
 //!     ├─ AggregateBatch::answer ─────────┐
 //!     └─ AggregateQuery::answer_within   │
-//!           ├─ of_text, a batch of one ──┴─ answer_plain   one lookup: the key is one text, everything is in memory
+//!           ├─ answer_from_sums ─────────┴─ answer_plain   one lookup: the key is one text, everything is in memory
 //!           └─ Scope::search ──┬─ count_of      `count`; precomputed sums suffice
 //!              (scope.rs)      ├─ of_amounts    other functions; precomputed sums suffice
 //!                              └─ of_rows       row by row, within a budget
@@ -12,7 +12,8 @@
 //!  Series ─▶ KeyTable ─▶ Timeline (timeline.rs) ─▶ TimelineVisitor ─▶ AmountTally ─▶ aggregate
 //! ```
 //!
-//! All paths give the same answer. The batch and `of_text` are fast paths that return nothing where they do not apply.
+//! All paths give the same answer. The batch and `answer_from_sums` are fast paths that return nothing where they do not
+//! apply.
 
 use smallvec::SmallVec;
 use tollgate_guest_abi::prices::{DISTINCT_VALUE, ROW_TEXT_BYTES};
@@ -122,7 +123,7 @@ impl AggregateQuery {
         lists: &dyn NamedLists,
         limits: LookupLimits<'_>,
     ) -> Result<CostedAnswer<AggregateValue>, LookupError> {
-        if let Some(value) = self.of_text(current, as_of) {
+        if let Some(value) = self.answer_from_sums(current, as_of) {
             return Ok(CostedAnswer { value, fuel: 0 });
         }
         self.tally(current, as_of, lists, limits, AmountTally::finish)
@@ -166,9 +167,11 @@ impl AggregateQuery {
             .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), fuel: 0 }))
     }
 
-    /// Fast path of most queries: precomputed sums suffice, the key is one text, and everything is in memory.
+    /// Fast path of most queries, whose answer costs nothing. Returns `None` unless precomputed sums suffice, the key is
+    /// one text, and everything is in memory.
     #[inline]
-    fn of_text(&self, current: &Transaction, as_of: Sequence) -> Option<AggregateValue> {
+    #[must_use]
+    pub fn answer_from_sums(&self, current: &Transaction, as_of: Sequence) -> Option<AggregateValue> {
         if !self.is_plain {
             return None;
         }

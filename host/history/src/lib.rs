@@ -273,6 +273,12 @@ impl History {
         self.admission.lock().resume_at(last);
     }
 
+    /// Marks so many transactions, with numbers up to `through`, as stored without reading them. For a history that only
+    /// [estimates](History::estimate).
+    pub fn assume_stored(&self, through: Sequence, n_transactions: usize) {
+        self.admission.lock().restored(through, n_transactions);
+    }
+
     /// Restores a transaction from the store; see [`History::restore_item`].
     ///
     /// # Panics

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
+use tollgate_model::background::drop_in_background;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -52,6 +53,9 @@ pub struct SeriesUse {
     /// Memory, in bytes, without what the allocator leaves unused.
     pub n_bytes: usize,
 }
+
+/// Memory that is freed by the thread that drops a series, in bytes.
+const FREED_AT_ONCE_BYTES: usize = 1 << 20;
 
 /// Slots from which entries are discarded at a time; insertions wait meanwhile.
 const FORGOTTEN_SLOTS: usize = 1_024;
@@ -335,6 +339,17 @@ impl OpenSeries<'_> {
 
     fn put(&mut self) {
         self.key_table.put_at(self.slot, &self.prepared.key, &self.prepared.entry);
+    }
+}
+
+impl Drop for Series {
+    /// Frees a large table in the background, because a thread that judges a transaction may drop the series.
+    fn drop(&mut self) {
+        let own = self.key_table.get_mut();
+        if own.n_bytes() > FREED_AT_ONCE_BYTES {
+            let empty = KeyTable::new(Arc::clone(own.layout()), &self.spill);
+            drop_in_background(std::mem::replace(own, empty));
+        }
     }
 }
 

@@ -21,14 +21,27 @@ const NICENESS: i32 = 10;
 pub async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (answer, answered) = oneshot::channel();
     let runtime = Handle::current();
-    thread::Builder::new().name("background".to_owned()).spawn(move || {
-        // On other systems `nice` affects the whole process. A failure is ignored: the work runs anyway.
-        #[cfg(target_os = "linux")]
-        rustix::process::nice(NICENESS).ok();
+    start(move || {
         let _runtime = runtime.enter();
         answer.send(work()).ok();
     })?;
     answered.await.map_err(|_| io::Error::other("a background thread ended unexpectedly"))
+}
+
+/// Drops a value on a separate thread of low priority, for one whose memory takes long to free.
+pub fn drop_in_background<T: Send + 'static>(value: T) {
+    // Without a thread it is dropped with the closure, on this one.
+    start(move || drop(value)).ok();
+}
+
+fn start(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("background".to_owned()).spawn(move || {
+        // On other systems `nice` affects the whole process. A failure is ignored: the work runs anyway.
+        #[cfg(target_os = "linux")]
+        rustix::process::nice(NICENESS).ok();
+        work();
+    })?;
+    Ok(())
 }
 
 /// Maximum time between two yields. Reading the clock takes less than a thousandth of it.
@@ -36,13 +49,30 @@ const STRETCH: Duration = Duration::from_micros(100);
 
 /// Returns the same items. Between items it yields the core whenever 100 µs have passed since the last yield.
 pub fn yielding<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
-    let mut since = Instant::now();
-    items.into_iter().inspect(move |_| {
-        if since.elapsed() >= STRETCH {
+    let mut pace = Pace::default();
+    items.into_iter().inspect(move |_| pace.step())
+}
+
+/// The pace of work that consists of short steps.
+#[derive(Debug)]
+pub struct Pace {
+    since: Instant,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { since: Instant::now() }
+    }
+}
+
+impl Pace {
+    /// Yields the core if 100 µs have passed since the last yield. Called between steps.
+    pub fn step(&mut self) {
+        if self.since.elapsed() >= STRETCH {
             thread::yield_now();
-            since = Instant::now();
+            self.since = Instant::now();
         }
-    })
+    }
 }
 
 #[cfg(test)]

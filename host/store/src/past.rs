@@ -1,15 +1,16 @@
 //! The stored transactions as the past of the history.
 
+use std::thread;
+
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use tollgate_history::{Past, PastError, PastItem, PastSummary};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use super::{StatusUpdateRecord, Store, StoreError};
 
-/// Number of sequence numbers read at once.
-const BATCH: u64 = 4_096;
+/// Number of sequence numbers read at once. Rows of a batch are decoded without a pause.
+const BATCH: u64 = 512;
 /// Number of single transactions read at once.
 const SINGLE_BATCH: usize = 256;
 
@@ -39,14 +40,11 @@ impl Past for StoredPast {
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
         let mut seen = after;
-        let mut reading = self.read(seen, through);
         while seen < through {
-            let batch = self.executor.block_on(reading).map_err(|error| unreadable(&error))?;
-            let batch = batch.map_err(|error| unreadable(&error))?;
-            seen = end_of_batch(seen, through);
-            // The next batch is read while this one is shown.
-            reading = self.read(seen, through);
-            batch.each(show)?;
+            let end = end_of_batch(seen, through);
+            self.read(seen, end)?.each(show)?;
+            seen = end;
+            thread::yield_now();
         }
         Ok(())
     }
@@ -76,16 +74,13 @@ impl Past for StoredPast {
 }
 
 impl StoredPast {
-    fn read(&self, after: Sequence, through: Sequence) -> JoinHandle<Result<LogBatch, StoreError>> {
-        let store = self.store.clone();
-        self.executor.spawn(async move {
-            if after >= through {
-                return Ok(LogBatch::default());
-            }
-            let end = end_of_batch(after, through);
-            let bodies = store.bodies(after, end).await?;
-            Ok(LogBatch { bodies, updates: store.status_updates(after, end).await? })
-        })
+    /// Reads a range. Its rows are decoded on the calling thread, at its priority, and not on a thread of the runtime.
+    fn read(&self, after: Sequence, through: Sequence) -> Result<LogBatch, PastError> {
+        let batch = self.executor.block_on(async {
+            let bodies = self.store.bodies(after, through).await?;
+            Ok(LogBatch { bodies, updates: self.store.status_updates(after, through).await? })
+        });
+        batch.map_err(|error: StoreError| unreadable(&error))
     }
 }
 
