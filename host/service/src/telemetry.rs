@@ -5,3 +5,4 @@
 
 pub(crate) mod logs;
 pub(crate) mod metrics;
+pub(crate) mod request_ids;

@@ -64,7 +64,7 @@ pub use records::{
     StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
-pub use space::{DiskSpace, spill_directory};
+pub use space::{DiskSpace, spill_directory, try_to_write};
 
 /// A handle to the process's only store; clones share it.
 ///
@@ -356,6 +356,14 @@ impl Store {
         through: Sequence,
     ) -> Result<Vec<(Sequence, String)>, StoreError> {
         transactions::bodies(&self.inner.readers, after, through).await
+    }
+
+    /// Returns the number of transactions and the highest of their sequence numbers.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn extent(&self) -> Result<(u64, Sequence), StoreError> {
+        transactions::extent(&mut *self.inner.readers.acquire().await?).await
     }
 
     /// Returns the bodies of the transactions with these numbers, as far as there are any. The caller must bound their

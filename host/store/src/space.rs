@@ -1,7 +1,7 @@
 //! Free disk space and the kind of the file system.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -33,6 +33,21 @@ impl DiskSpace {
         let free_bytes = room.f_bavail.saturating_mul(room.f_frsize);
         Ok(Self { free_bytes, is_remote: check_remote(path)? })
     }
+}
+
+/// Bytes that a trial writes: more than a file system keeps beside the name of a file.
+const TRIAL_BYTES: usize = 64 << 10;
+
+/// Writes to a directory and removes what was written, to learn whether the file system takes data.
+///
+/// # Errors
+/// When it does not, for example because it is full, over a quota or read-only.
+pub fn try_to_write(directory: &Path) -> io::Result<()> {
+    let path = directory.join(".write-trial");
+    let written = File::create(&path).and_then(|mut file| file.write_all(&[0; TRIAL_BYTES]));
+    // A file that cannot be removed is written over the next time.
+    std::fs::remove_file(&path).ok();
+    written
 }
 
 pub(super) fn check_writable(directory: &Path) -> io::Result<()> {

@@ -115,6 +115,9 @@ fn while_the_disk_is_full_writes_are_refused_and_reads_go_on_and_then_it_recover
         let unready = service.get("/readyz");
         assert_eq!(unready.status, 503, "{}", unready.text());
         assert!(unready.text().contains("\"commits\":\"failing: "), "{}", unready.text());
+        service.until("the disk is not ready", || {
+            service.get("/readyz").text().contains("\"disk\":\"failing: ")
+        });
         assert_eq!(service.transaction("t-0").status, 200, "reads go on");
         assert_eq!(service.get("/instructions").status, 200, "reads go on");
         fs::remove_file(&full).unwrap();

@@ -8,12 +8,18 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tower::Service as _;
 
 use super::{ApiState, finish, guard, health, routes};
 use crate::telemetry::metrics::RequestKind;
+use crate::telemetry::request_ids::RequestIds;
+
+/// The header with the id of a request and of its answer.
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The HTTP service. Cheap to clone; it is cloned for every request.
 #[derive(Debug, Clone)]
@@ -39,9 +45,13 @@ impl ApiService {
     pub(super) async fn answer(mut self, request: Request) -> Response {
         let (began, kind) = (Instant::now(), kind_of(&request));
         let has_body = !request.body().is_end_stream();
+        let ids = ids_of(&request);
+        let id = HeaderValue::from_str(&ids.request());
         // State that was in use during a panic is never used again.
-        let answer = AssertUnwindSafe(self.pass(request)).catch_unwind().await;
-        let answer = finish::finish(&self.state.metrics, has_body, answer.unwrap_or_else(finish::panicked));
+        let answer = ids.within(AssertUnwindSafe(self.pass(request)).catch_unwind()).await;
+        let answer = answer.unwrap_or_else(finish::panicked);
+        let mut answer = finish::finish(&self.state.metrics, has_body, answer);
+        answer.headers_mut().extend(id.map(|id| (X_REQUEST_ID, id)));
         self.state.metrics.answered(kind, began.elapsed());
         answer
     }
@@ -52,6 +62,11 @@ impl ApiService {
             Err(refusal) => refusal.into_response(),
         }
     }
+}
+
+fn ids_of(request: &Request) -> RequestIds {
+    let header = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    RequestIds::of(header(X_REQUEST_ID), header(TRACEPARENT))
 }
 
 fn kind_of(request: &Request) -> RequestKind {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tollgate_history::History;
@@ -25,6 +25,9 @@ use crate::telemetry::metrics::Metrics;
 /// Maximum number of transactions and updates in one commit; the rest waits for the next.
 const GROUP_MAX: usize = 512;
 
+/// Time between two log lines about commits that fail.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
 /// Receives the result when the committer ends.
 pub(crate) type Committing = oneshot::Receiver<Result<(), StoreError>>;
 
@@ -33,7 +36,7 @@ pub(super) struct Committer {
     history: Arc<History>,
     metrics: Arc<Metrics>,
     check: ReadinessCheck,
-    has_failed: bool,
+    failures: CommitFailures,
     alerting: Alerting,
     /// The lowest number that is neither committed nor taken back.
     next: Sequence,
@@ -48,7 +51,7 @@ impl Committer {
             history: Arc::clone(&deps.history),
             metrics: Arc::clone(&deps.metrics),
             check: deps.commits.clone(),
-            has_failed: false,
+            failures: CommitFailures::default(),
             alerting: deps.alerting.clone(),
             next: deps.history.last_sequence().next(),
             waiting: BTreeMap::new(),
@@ -148,7 +151,7 @@ impl Committer {
         match self.store.commit(&group::record_of(&group, self.alerting.keeps_alerts())).await {
             Ok(()) => {
                 self.history.settle(last);
-                if std::mem::take(&mut self.has_failed) {
+                if self.failures.end() {
                     self.check.ok();
                 }
                 self.metrics.committed(group.len(), started.elapsed());
@@ -170,12 +173,11 @@ impl Committer {
     /// Returns an error if the committer must end after this failure.
     fn judge_failure(&mut self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
         self.metrics.commit_failed();
-        self.has_failed = true;
         if matches!(error, StoreError::SyncFailed { .. }) {
             tracing::error!(error = %ErrorChain(&error), n_kept, "a commit was not confirmed; it may be stored");
             return Err(error);
         }
-        tracing::error!(error = %ErrorChain(&error), n_kept, "a commit failed; nothing of it was stored");
+        self.failures.note(&error, n_kept);
         self.check.failing(format!("the last commit failed: {}", ErrorChain(&error)));
         Ok(())
     }
@@ -185,5 +187,42 @@ impl Committer {
         self.next = self.history.retract_from(first);
         let kept = self.waiting.split_off(&self.next);
         std::mem::replace(&mut self.waiting, kept).into_values().for_each(CommitMessage::refuse);
+    }
+}
+
+/// Commits that failed in a row. The log tells of them once a second.
+#[derive(Debug, Default)]
+struct CommitFailures {
+    last_told: Option<Instant>,
+    n_commits: u64,
+    n_transactions: u64,
+}
+
+impl CommitFailures {
+    fn note(&mut self, error: &StoreError, n_transactions: usize) {
+        self.n_commits += 1;
+        self.n_transactions += n_transactions as u64;
+        if self.last_told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
+            tracing::error!(
+                error = %ErrorChain(error),
+                commits = self.n_commits,
+                transactions = self.n_transactions,
+                "commits failed since the last such line; nothing of them was stored"
+            );
+            *self = Self { last_told: Some(Instant::now()), ..Self::default() };
+        }
+    }
+
+    /// Returns whether there were any before this commit, which succeeded.
+    fn end(&mut self) -> bool {
+        let Self { last_told: Some(_), n_commits, n_transactions } = std::mem::take(self) else {
+            return false;
+        };
+        tracing::info!(
+            commits = n_commits,
+            transactions = n_transactions,
+            "commits succeed again; these failed since the last line about them"
+        );
+        true
     }
 }

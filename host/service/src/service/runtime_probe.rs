@@ -1,10 +1,11 @@
 //! Resources of the machine: checked at startup, and every second where they can change.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
@@ -12,7 +13,7 @@ use tollgate_git::confinement::HistoryMemory;
 use tollgate_git::tls;
 use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
-use tollgate_store::DiskSpace;
+use tollgate_store::{DiskSpace, try_to_write};
 
 use crate::config::{authorities_named, proxies_set, unknown_settings};
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
@@ -91,6 +92,7 @@ impl RuntimeProbe {
             loop {
                 pauses.tick().await;
                 self.report(&reports);
+                self.report_disk(&reports.disk).await;
                 self.let_one_try(&mut n_failing);
             }
         })
@@ -107,17 +109,24 @@ impl RuntimeProbe {
         } else {
             reports.memory.ok_with(self.memory.to_string());
         }
-        match DiskSpace::at(&self.data_dir) {
-            Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => reports.disk.degraded(format!(
+        self.report_quarantine(&reports.quarantine);
+    }
+
+    /// Writes to the disk, which may take long.
+    async fn report_disk(&self, check: &ReadinessCheck) {
+        let data_dir = self.data_dir.clone();
+        let looked = spawn_blocking(move || try_to_write(&data_dir).and_then(|()| DiskSpace::at(&data_dir)));
+        match looked.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => check.degraded(format!(
                 "{} MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused",
                 space.free_bytes >> 20
             )),
-            Ok(_) => reports.disk.ok(),
-            Err(error) => {
-                reports.disk.degraded(format!("the free space of the disk cannot be determined: {error}"))
-            }
+            Ok(_) => check.ok(),
+            Err(error) if takes_nothing(&error) => check.failing(format!(
+                "SERVICE_DATA_DIR cannot be written, so that every transaction is refused: {error}"
+            )),
+            Err(error) => check.degraded(format!("the disk of SERVICE_DATA_DIR cannot be tested: {error}")),
         }
-        self.report_quarantine(&reports.quarantine);
     }
 
     fn report_quarantine(&self, check: &ReadinessCheck) {
@@ -158,4 +167,9 @@ impl RuntimeProbe {
             self.commits.degraded("the last commit failed; the next payment tries again");
         }
     }
+}
+
+/// Returns whether the file system takes no data.
+fn takes_nothing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
 }

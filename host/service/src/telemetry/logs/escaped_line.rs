@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
+use crate::telemetry::request_ids::RequestIds;
+
 /// Maximum length of a line that is passed on unchanged, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Bytes kept of each text of a longer line.
@@ -28,11 +30,15 @@ impl<W: Write> Write for EscapedLine<W> {
     /// Writes the whole line at once, so that lines of several threads do not mix.
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let event = buffer.strip_suffix(b"\n").unwrap_or(buffer);
-        if event.len() <= LINE_BYTES_MAX && event.len() < buffer.len() && event.iter().all(is_plain) {
+        if RequestIds::are_known() {
+            let mut line = bounded(&String::from_utf8_lossy(event));
+            RequestIds::add_to(&mut line);
+            line.push('\n');
+            self.inner.write_all(line.as_bytes())?;
+        } else if event.len() <= LINE_BYTES_MAX && event.len() < buffer.len() && event.iter().all(is_plain) {
             self.inner.write_all(buffer)?;
         } else {
-            let event = String::from_utf8_lossy(event);
-            let mut line = if event.len() > LINE_BYTES_MAX { shortened(&event) } else { escaped(&event) };
+            let mut line = bounded(&String::from_utf8_lossy(event));
             line.push('\n');
             self.inner.write_all(line.as_bytes())?;
         }
@@ -47,6 +53,11 @@ impl<W: Write> Write for EscapedLine<W> {
 /// Returns whether a byte is printable ASCII, as in nearly all events.
 const fn is_plain(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~')
+}
+
+/// Returns an event with escapes, truncated if it is too long.
+fn bounded(event: &str) -> String {
+    if event.len() > LINE_BYTES_MAX { shortened(event) } else { escaped(event) }
 }
 
 fn escaped(event: &str) -> String {
