@@ -4,7 +4,7 @@
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Home, Service, sample};
+use tollgate_tests::{Client, Home, Service, repository, sample};
 
 /// Payments stored, half of them by one account.
 const N_STORED: usize = 4_000;
@@ -90,6 +90,26 @@ fn a_scan_is_refused_once_it_costs_too_much_and_only_then() {
 }
 
 #[test]
+fn check_shows_what_the_save_will_answer() {
+    let home = home(r#"{ "source": "api" }"#);
+    let service = Service::start(&home);
+    pay(&service, "p", N_STORED / 4);
+    let script = scan("scanning");
+    let saved = service.save(&script).expect(201)["estimate"].clone();
+    std::fs::write(home.at("scanning.ws"), script).unwrap();
+    let (data, file) = (home.data().display().to_string(), home.at("scanning.ws").display().to_string());
+    let checked = home.command(&["check", "--stored", &data, &file]).output().unwrap();
+    let told = String::from_utf8(checked.stderr).unwrap();
+    let expected = format!(
+        "estimate with {} stored transactions: {} units of fuel",
+        saved["transactions"], saved["fuel"]
+    );
+    assert!(checked.status.success() && told.contains(&expected), "{told}\n{expected}");
+    let missing = home.command(&["check", "--stored", "/nowhere", &file]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+#[test]
 fn the_operator_grants_scans_and_memory() {
     let home =
         home(r#"{ "source": "api", "profile": "untrusted", "scans": 900000, "history_bytes": 100000 }"#);
@@ -99,6 +119,19 @@ fn the_operator_grants_scans_and_memory() {
     assert!(saved["estimate"]["fuel"].as_u64().unwrap() > 100_000, "{saved}");
     let estimate = check_refused(&service, &many_series("large"), "`history_bytes`");
     assert!(estimate["history_bytes"].as_u64().unwrap() > 100_000, "{estimate}");
+}
+
+#[test]
+fn the_shipped_rules_need_no_grant() {
+    let service = Service::start(&home(r#"{ "source": "api" }"#));
+    pay(&service, "p", N_STORED);
+    let mut n_saved = 0;
+    for path in repository::files("rules", ".ws") {
+        let saved = service.save(&repository::read(&path));
+        assert_eq!(saved.status, 201, "{}: {}", repository::relative(&path), saved.text());
+        n_saved += 1;
+    }
+    assert!(n_saved > 60, "{n_saved}");
 }
 
 #[test]

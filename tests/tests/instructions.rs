@@ -1,9 +1,11 @@
 #![cfg(test)]
 //! Instructions over the API: saved, read, in force at once, conflicting, deleted, kept across restarts.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tollgate_tests::links::metric;
-use tollgate_tests::{Answer, Home, Service, sample};
+use tollgate_tests::{Answer, Home, Service, modules, sample};
 
 #[test]
 fn a_saved_rule_judges_the_next_transaction() {
@@ -162,6 +164,45 @@ fn instructions_of_the_api_survive_a_stop_and_a_kill() {
     assert_eq!(service.get("/instructions").expect(200), before, "after a kill");
     assert_eq!(service.inject(&sample::transaction("t")), answer, "a verdict once given stays");
     assert_eq!(service.inject(&sample::transaction("u")).triggered(), ["from_file", "kept", "late"]);
+}
+
+#[test]
+fn a_source_that_saves_too_often_waits_and_the_others_do_not() {
+    let mut home = Home::new();
+    home.set("SERVICE_SAVES_PER_MINUTE", "2");
+    let service = Service::start(&home);
+    for name in ["a", "b"] {
+        assert_eq!(service.save(&sample::rule(name, "amount > 1")).status, 201);
+    }
+    let refused = service.save(&sample::rule("c", "amount > 1"));
+    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_saves"), "{}", refused.text());
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=31).contains(&wait), "{wait}");
+    assert_eq!(service.upload("", &modules::rule("d", 1)).status, 201);
+    assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a", "b", "d"]);
+}
+
+#[test]
+fn the_id_of_a_request_is_in_its_answer_and_in_its_log_lines() {
+    let service = Service::start(&Home::new());
+    let send = |id: &str, script: &str| {
+        let body = json!({ "script": script }).to_string();
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let headers = [("content-type", "application/json"), ("x-request-id", id), ("traceparent", parent)];
+        let client = service.client();
+        client.send("POST", "/compile-and-save-instruction", &headers, body.as_bytes()).unwrap()
+    };
+    let saved = send("req-4711", &sample::rule("logged", "amount > 1"));
+    assert_eq!((saved.status, saved.header("x-request-id")), (201, Some("req-4711")));
+    let refused = send("req-4712", "rule");
+    assert_eq!((refused.status, refused.header("x-request-id")), (400, Some("req-4712")));
+    assert_ne!(send("no id", "rule").header("x-request-id"), Some("no id"));
+    let saves = |line: &str| line.contains("instruction saved").then(|| line.to_owned());
+    let line = service.log().wait_for(Duration::from_secs(10), saves).unwrap();
+    assert!(
+        line.contains(r#""request_id":"req-4711","trace_id":"0af7651916cd43dd8448eb211c80319c""#),
+        "{line}"
+    );
 }
 
 #[test]

@@ -39,6 +39,10 @@ enum Command {
         /// Warn about named lists that are not in this directory (`<name>.txt`, `<name>.csv`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
+        /// Data directory, to estimate what each rule would cost with the transactions stored there; a running service may
+        /// have it open
+        #[arg(long, value_name = "DIR")]
+        stored: Option<PathBuf>,
         /// Read the scripts as rules of Watch: mark differences in meaning, and print each rule that must be rewritten to
         /// standard output; see docs/from-watch.md
         #[arg(long)]
@@ -137,8 +141,8 @@ pub enum CliAction {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(Cli { command: Some(Command::Check { lists, from_watch, files }) }) => {
-            CliAction::Exit(check::check(lists.as_deref(), from_watch, &files))
+        Ok(Cli { command: Some(Command::Check { lists, stored, from_watch, files }) }) => {
+            CliAction::Exit(check::check(lists.as_deref(), stored.as_deref(), from_watch, &files))
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             CliAction::Exit(pack::pack(&module, &manifest, &output))

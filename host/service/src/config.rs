@@ -9,6 +9,7 @@ mod execution;
 mod git;
 mod ledger;
 mod links;
+mod owners;
 #[cfg(test)]
 mod page;
 mod reader;

@@ -15,6 +15,7 @@ mod change;
 mod draft;
 mod estimating;
 mod following;
+mod gathering;
 mod granting;
 mod installing;
 mod list_guard;
@@ -30,13 +31,16 @@ mod start;
 mod suspending;
 mod taking;
 mod tree;
+mod turns;
 mod warnings;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tollgate_compiler::Diagnostic;
 use tollgate_engine::artifacts::Artifacts;
@@ -53,12 +57,14 @@ use tollgate_store::Store;
 
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::request_ids::RequestIds;
 use activating::Activating;
 use change::VersionContents;
 use installing::{FILLS_MAX, ReservedInstruction, check_name};
 
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
+use turns::OwnerTurns;
 
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
@@ -104,6 +110,8 @@ pub struct IntakeDeps {
     pub artifacts: Artifacts,
     /// Readiness checks of the service.
     pub checks: ReadinessChecks,
+    /// Rules that each owner may save in a minute over the API.
+    pub saves_per_minute: NonZeroU32,
     /// Number of rules that the operator requires.
     pub required: RequiredRules,
     /// State of lists that are missing or held back.
@@ -118,6 +126,8 @@ struct RulePipeline {
     activating: Arc<Activating>,
     /// Held while the history is filled for a new instruction of the API.
     fills: tokio::sync::Semaphore,
+    /// Turns of the owners of such instructions.
+    turns: OwnerTurns,
     /// Held during a change.
     state: tokio::sync::Mutex<IntakeState>,
     /// Held while an uploaded module is admitted: one at a time, without blocking script changes.
@@ -145,6 +155,15 @@ pub enum NewContent {
     Script(String),
     /// A module from another compiler. It contains its manifest, or the separate one is added to it.
     Module(Vec<u8>, Option<Box<Manifest>>),
+}
+
+impl NewContent {
+    const fn source(&self) -> InstructionSource {
+        match self {
+            Self::Script(_) => InstructionSource::Api,
+            Self::Module(..) => InstructionSource::Upload,
+        }
+    }
 }
 
 /// When [`Intake::put`] returns.
@@ -213,6 +232,9 @@ pub enum IntakeError {
     /// The instruction was removed before it was in force.
     #[error("instruction {0} was removed before it was in force")]
     Removed(InstructionId),
+    /// The owner saves too often.
+    #[error("this source saves rules too often; try again in {} seconds", .0.as_secs() + 1)]
+    TooManySaves(Duration),
     /// The instruction already gets other content.
     #[error("instruction {0} is being changed; try again when that is done, or remove it")]
     Changing(InstructionId),
@@ -278,12 +300,16 @@ impl Intake {
         let pipeline = Arc::clone(&self.pipeline);
         // A separate task: a change completes even if its caller is cancelled.
         carry_through(async move {
+            let turns = pipeline.turns.of(&pipeline.deps.policy.owner_of(&content.source()).name);
+            turns.check_rate()?;
+            let turn = turns.save.lock().await;
             let reserved = match content {
                 NewContent::Script(script) => pipeline.take_script(script, change).await?,
                 NewContent::Module(module, manifest) => {
                     pipeline.take_module(module, manifest.map(|manifest| *manifest), change).await?
                 }
             };
+            drop(turn);
             match until {
                 PutUntil::InForce => pipeline.activate(reserved).await,
                 PutUntil::Reserved => Ok(pipeline.activate_later(reserved)),
@@ -335,7 +361,7 @@ impl Intake {
 async fn carry_through<T: Send + 'static>(
     change: impl Future<Output = Result<T, IntakeError>> + Send + 'static,
 ) -> Result<T, IntakeError> {
-    tokio::spawn(change).await.unwrap_or(Err(IntakeError::Unavailable))
+    tokio::spawn(RequestIds::carried(change)).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
 /// Runs long work outside the executor.
@@ -347,6 +373,7 @@ async fn off_the_executor<T: Send + 'static>(
 
 impl RulePipeline {
     fn new(deps: IntakeDeps, directory: &RulesDirectory) -> Self {
+        let saves_per_minute = deps.saves_per_minute;
         let state = IntakeState { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
             refused_files: deps.checks.add("rules"),
@@ -354,6 +381,7 @@ impl RulePipeline {
             deps: Arc::new(deps),
             activating: Arc::default(),
             fills: tokio::sync::Semaphore::new(FILLS_MAX),
+            turns: OwnerTurns::new(saves_per_minute),
             state: tokio::sync::Mutex::new(state),
             admitting: tokio::sync::Mutex::default(),
             failed: parking_lot::Mutex::default(),

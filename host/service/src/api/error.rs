@@ -1,6 +1,7 @@
 //! The error object, and the mapping of internal errors to error codes.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -47,6 +48,8 @@ enum ErrorDetail {
     Checks(Vec<AdmissionFinding>),
     Missing(Vec<String>),
     Estimate(QueryEstimate),
+    /// Time after which the request may succeed.
+    Wait(Duration),
 }
 
 /// The body of every error response.
@@ -154,7 +157,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (mut diagnostics, mut checks, mut missing, mut estimate) = (&[][..], &[][..], &[][..], None);
         match &self.detail {
-            ErrorDetail::Nothing => {}
+            ErrorDetail::Nothing | ErrorDetail::Wait(_) => {}
             ErrorDetail::Diagnostics(listed) => diagnostics = listed,
             ErrorDetail::Checks(listed) => checks = listed,
             ErrorDetail::Missing(listed) => missing = listed,
@@ -173,6 +176,9 @@ impl IntoResponse for ApiError {
         let mut response = (status, axum::Json(body)).into_response();
         if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        if let ErrorDetail::Wait(wait) = self.detail {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
         }
         if status == axum::http::StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, SIGNED);
@@ -325,6 +331,9 @@ impl From<IntakeError> for ApiError {
             IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
             IntakeError::TooExpensive(error) => Self::too_expensive(message, Some(error.estimate)),
             IntakeError::NoRoom(estimate) => Self::too_expensive(message, estimate),
+            IntakeError::TooManySaves(wait) => {
+                Self { detail: ErrorDetail::Wait(wait), ..Self::new(ErrorCode::TooManySaves, message) }
+            }
             IntakeError::Changing(_) => Self::new(ErrorCode::InstructionChanging, message),
             IntakeError::NotReplaceable { .. } => Self::new(ErrorCode::InstructionTaken, message),
             IntakeError::NotFound(_) | IntakeError::Removed(_) => {

@@ -215,6 +215,9 @@ catalogue! {
     /// The log before this verdict is too long to be read for one request.
     ReplayTooLong: UNPROCESSABLE_ENTITY, "replay_too_long",
         "Run `tollgate audit replay`, which reads it once for all verdicts.";
+    /// The source saves rules too often; nothing is saved.
+    TooManySaves: TOO_MANY_REQUESTS, "too_many_saves",
+        "Send the request again after the seconds that `Retry-After` names; `SERVICE_SAVES_PER_MINUTE` sets the limit.";
     /// The service failed, and the request is not at fault.
     InternalError: INTERNAL_SERVER_ERROR, "internal_error",
         "Report it with the time; the log says more.";

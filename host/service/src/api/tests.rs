@@ -120,9 +120,8 @@ fn as_router(api_service: ApiService) -> Router {
 }
 
 async fn state(directory: &Path) -> ApiState {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let (clock, sandbox): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Sandbox::new().unwrap());
     let store = Store::open(directory).await.unwrap();
-    let sandbox = Sandbox::new().unwrap();
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
     let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
     let metrics = Arc::new(Metrics::new());
@@ -138,6 +137,7 @@ async fn state(directory: &Path) -> ApiState {
         artifacts: Artifacts::open(directory, &sandbox, Compiler::in_this_process()),
         sandbox: sandbox.clone(),
         lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
+        saves_per_minute: std::num::NonZeroU32::MAX,
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),
         sink: None,

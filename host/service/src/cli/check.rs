@@ -2,6 +2,7 @@
 //! fails. Directories are traversed in the same way as the rules directory of the service.
 
 mod directory;
+mod stored;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,12 +21,20 @@ use tollgate_model::named_list::format::ContentPointer;
 use crate::cli::{from_watch, say};
 use crate::config::{load_dotenv, process_environment, zone_data_dir};
 use crate::intake::MANIFEST_CHECK;
+use crate::telemetry::logs::ErrorChain;
+
+use stored::StoredTransactions;
 
 /// Returns the exit code: 1 if a script does not compile, a module is not admitted, or the directory of lists is
 /// unreadable.
 ///
 /// With `is_from_watch`, the scripts are rules of Watch, and their meaning in this service is printed too.
-pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]) -> u8 {
+pub(super) fn check(
+    lists: Option<&Path>,
+    stored: Option<&Path>,
+    is_from_watch: bool,
+    files: &[PathBuf],
+) -> u8 {
     let named_lists = match lists.map(names_in).transpose() {
         Ok(names) => names,
         Err(error) => {
@@ -41,8 +50,15 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
         }
     };
     say(&format!("time zone data {}", zones.describe()));
+    let stored = match stored.map(|directory| StoredTransactions::open(directory, &zones)).transpose() {
+        Ok(stored) => stored,
+        Err(error) => {
+            say(&format!("error: cannot read the stored transactions: {}", ErrorChain(&error)));
+            return 1;
+        }
+    };
     let options = CompileOptions { named_lists: named_lists.as_ref(), zones: Some(zones.names()) };
-    let known = CheckContext { options, zones: &zones, is_from_watch };
+    let known = CheckContext { options, zones: &zones, stored: stored.as_ref(), is_from_watch };
     let (mut n_bad, mut n_files) = (0, 0);
     for file in files {
         let CheckCounts { n_files: n, n_bad: bad } = if file.is_dir() {
@@ -101,6 +117,8 @@ fn is_module(file: &Path) -> bool {
 struct CheckContext<'a> {
     options: CompileOptions<'a>,
     zones: &'a ZoneData,
+    /// Transactions against which costs are estimated.
+    stored: Option<&'a StoredTransactions>,
     is_from_watch: bool,
 }
 
@@ -112,11 +130,11 @@ fn zones() -> anyhow::Result<Arc<ZoneData>> {
 }
 
 fn check_file(file: &Path, known: &CheckContext<'_>) -> bool {
-    if is_module(file) { check_module_file(file, known.zones) } else { check_script(file, known) }
+    if is_module(file) { check_module_file(file, known) } else { check_script(file, known) }
 }
 
 /// Returns whether the module would be admitted.
-fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
+fn check_module_file(file: &Path, known: &CheckContext<'_>) -> bool {
     let shown = file.display().to_string();
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
@@ -125,17 +143,17 @@ fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
             return false;
         }
     };
-    check_module(&shown, &bytes, zones)
+    check_module(&shown, &bytes, known)
 }
 
-fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
+fn check_module(shown: &str, bytes: &[u8], known: &CheckContext<'_>) -> bool {
     if is_pointer(shown, bytes) {
         return false;
     }
     match CheckedModule::check(bytes, Grant::default()) {
-        Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
+        Ok(upload) => match unknown_zone(&upload.manifest.needs, known.zones) {
             None => {
-                describe(shown, &upload.manifest);
+                describe(shown, &upload.manifest, known);
                 true
             }
             Some(unknown) => {
@@ -163,10 +181,10 @@ fn is_pointer(shown: &str, content: &[u8]) -> bool {
 }
 
 /// Prints the description of a module and its worst case, which is its granted limit.
-fn describe(shown: &str, manifest: &Manifest) {
+fn describe(shown: &str, manifest: &Manifest, known: &CheckContext<'_>) {
     say_what_it_is(shown, manifest);
     say(&format!("  needs {}", printable(&serde_json::to_string(&manifest.needs).unwrap_or_default())));
-    say_what_it_costs(manifest.cost);
+    say_what_it_costs(manifest, known);
 }
 
 fn say_what_it_is(shown: &str, manifest: &Manifest) {
@@ -175,11 +193,14 @@ fn say_what_it_is(shown: &str, manifest: &Manifest) {
     }
 }
 
-fn say_what_it_costs(cost: Cost) {
+fn say_what_it_costs(manifest: &Manifest, known: &CheckContext<'_>) {
+    let Cost { instructions, host_calls, history_lookups } = manifest.cost;
     say(&format!(
-        "  worst case: {} instructions, {} host calls, {} history queries",
-        cost.instructions, cost.host_calls, cost.history_lookups
+        "  worst case: {instructions} instructions, {host_calls} host calls, {history_lookups} history queries"
     ));
+    if let Some(stored) = known.stored {
+        say(&stored.estimate(manifest));
+    }
 }
 
 /// Returns untrusted text in a form safe for terminals.
@@ -216,7 +237,7 @@ fn check_script_text(shown: &str, script: &str, known: &CheckContext<'_>) -> boo
     match emit(std::slice::from_ref(&rule)) {
         Ok(EmittedModule { manifest, .. }) => {
             say_what_it_is(shown, &manifest);
-            say_what_it_costs(manifest.cost);
+            say_what_it_costs(&manifest, known);
             if known.is_from_watch {
                 from_watch::tell(script, shown, &known.options);
             }

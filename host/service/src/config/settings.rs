@@ -1,12 +1,11 @@
 //! All settings: variable, default and allowed values.
 
 use std::net::IpAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_guest_abi::Window;
-use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_RUN};
 
 use tollgate_engine::sandbox::Execution;
 use tollgate_links::ledger::LedgerSettings;
@@ -17,6 +16,7 @@ use super::execution;
 use super::git::{self, GitSettings};
 use super::ledger;
 use super::links::{self, LinkSettings};
+use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 use super::requests;
 
@@ -57,6 +57,8 @@ pub struct Settings {
     pub rule_policy: Option<PathBuf>,
     /// Fuel that all rules of an owner who is trusted may use on one transaction.
     pub fuel_per_owner: u64,
+    /// Rules that each owner may save in a minute.
+    pub saves_per_minute: NonZeroU32,
     /// Retention of the history beyond the longest window of the rules.
     pub history_margin: Window,
     /// Interval between snapshots while transactions arrive; `None`: only at shutdown.
@@ -162,13 +164,6 @@ const POLICY: Variable = variable(
     "JSON file that states what rules may use, by their source.",
 )
 .explained_in("untrusted-rules.md");
-const OWNER_FUEL: Variable = variable(
-    "SERVICE_FUEL_PER_OWNER",
-    "a number from 1000000 to 100000000",
-    "5000000",
-    "Fuel that all rules of one source may use together on one transaction; the rules beyond it fail. One unit is at most 2 ns.",
-)
-.explained_in("untrusted-rules.md");
 const MARGIN: Variable = variable(
     "SERVICE_HISTORY_MARGIN",
     "a duration from PT1S to P400D, such as PT12H",
@@ -205,7 +200,16 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
     ("Service", &[HOST, PORT, DATA_DIR]),
     (
         "Rules and lists",
-        &[RULES_DIR, RULES_DIR_NOTICES, SOURCES_OPTIONAL, RULES_REQUIRED, LISTS_SHRINK, POLICY, OWNER_FUEL],
+        &[
+            RULES_DIR,
+            RULES_DIR_NOTICES,
+            SOURCES_OPTIONAL,
+            RULES_REQUIRED,
+            LISTS_SHRINK,
+            POLICY,
+            owners::FUEL,
+            owners::SAVES,
+        ],
     ),
     (
         "Rules in Git",
@@ -310,7 +314,8 @@ impl Settings {
             walls_are_needed: read.walls_are_needed()?,
             execution: execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
-            fuel_per_owner: read.fuel_per_owner()?,
+            fuel_per_owner: owners::fuel(&read)?,
+            saves_per_minute: owners::saves_per_minute(&read)?,
             spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
             history_margin: read.window(MARGIN)?,
@@ -351,20 +356,9 @@ pub(crate) fn data_dir(
 
 /// Maximum number of rules that can be in force.
 const RULES_REQUIRED_MAX: usize = 10_000;
-/// Most fuel that an owner can be given on one transaction.
-const FUEL_PER_OWNER_MAX: u64 = 100_000_000;
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<E> {
-    fn fuel_per_owner(&self) -> Result<u64, ConfigError> {
-        let Some(fuel) = self.parsed::<u64>(OWNER_FUEL)? else { return Ok(FUEL_PER_OWNER) };
-        if (FUEL_PER_RUN..=FUEL_PER_OWNER_MAX).contains(&fuel) {
-            Ok(fuel)
-        } else {
-            Err(OWNER_FUEL.refuse(&fuel.to_string()))
-        }
-    }
-
     fn origins(&self) -> Result<Vec<String>, ConfigError> {
         let origins = self.names(ORIGINS)?;
         let is_origin = |origin: &&String| origin.starts_with("http://") || origin.starts_with("https://");

@@ -120,14 +120,17 @@ impl RulePipeline {
     ) -> Result<ListedInstruction, IntakeError> {
         let ReservedInstruction { instruction, draft, change, shown } = reserved;
         let (id, estimate) = (instruction.record.id, draft.estimate);
+        let needs_a_fill = draft.needs_a_fill(&self.deps.history);
+        let turns = self.turns.of(&self.deps.policy.owner_of(&instruction.record.source).name);
+        let turn = if needs_a_fill { Some(turns.fill.lock().await) } else { None };
         // Never closed.
-        let _fills =
-            if draft.needs_a_fill(&self.deps.history) { self.fills.acquire().await.ok() } else { None };
+        let fill = if needs_a_fill { self.fills.acquire().await.ok() } else { None };
         if shown.is_cancelled() {
             return Err(IntakeError::Removed(id));
         }
         let pipeline = Arc::clone(&self);
         let rule = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new)).await?;
+        drop((fill, turn));
         let _state = self.state.lock().await;
         if !shown.commit() {
             return Err(IntakeError::Removed(id));

@@ -12,8 +12,8 @@ use crate::intake::tree::{
     TreeOrigin, assemble,
 };
 use crate::intake::{
-    HoldBack, IntakeDeps, IntakeError, RuleFileCounts, RulePipeline, RuleTree, TreeReport, granting,
-    off_the_executor,
+    HoldBack, IntakeDeps, IntakeError, RuleFileCounts, RulePipeline, RuleTree, TreeReport, gathering,
+    granting, off_the_executor,
 };
 
 impl RulePipeline {
@@ -23,9 +23,10 @@ impl RulePipeline {
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
         let pipeline = Arc::clone(&self);
-        let tree = off_the_executor(move || {
+        let (tree, _gathered) = off_the_executor(move || {
             compile_ahead(&pipeline.deps, &tree);
-            Ok(tree)
+            let gathered = gathering::gather(&pipeline.deps, &tree);
+            Ok((tree, gathered))
         })
         .await?;
         let mut state = self.state.lock().await;

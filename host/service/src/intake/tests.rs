@@ -82,6 +82,7 @@ impl Fixture {
             policy: tollgate_engine::policy::Policy::default(),
             artifacts: Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process()),
             sandbox,
+            saves_per_minute: NonZeroU32::MAX,
             required: RequiredRules::new(&checks, 0),
             lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),
             checks,

@@ -21,6 +21,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::CompileError,
     ErrorCode::PolicyDenied,
     ErrorCode::TooExpensive,
+    ErrorCode::TooManySaves,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::InstructionNotFound,

@@ -20,6 +20,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ModuleRefused,
     ErrorCode::PolicyDenied,
     ErrorCode::TooExpensive,
+    ErrorCode::TooManySaves,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::CompileError,

@@ -37,7 +37,7 @@ pub(super) fn check(
         let path = directory.join(&file.path).display().to_string();
         let is_good = match content {
             RuleContent::Script(text) => check_script_text(&path, text, &known),
-            RuleContent::Module(bytes) => check_module(&path, bytes, known.zones),
+            RuleContent::Module(bytes) => check_module(&path, bytes, &known),
         };
         let is_taken = is_good && is_name_taken(&path, file, &mut names);
         tally.n_files += 1;

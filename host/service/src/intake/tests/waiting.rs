@@ -43,6 +43,19 @@ impl Past for SlowPast {
     }
 }
 
+/// Returns an intake over a slow past, a signal of each read, and a sender that lets a read end.
+async fn slow() -> (Fixture, Receiver<()>, Sender<()>) {
+    let (asked, is_asked) = channel();
+    let (go_on, is_to_go_on) = channel();
+    let past = SlowPast { asked: Mutex::new(asked), go_on: Mutex::new(is_to_go_on) };
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).await.unwrap();
+    let history = Arc::new(History::over(Arc::new(past)));
+    history.resume_at(Sequence(5));
+    history.settle(Sequence(5));
+    (Fixture::over(directory, store, history, None).await, is_asked, go_on)
+}
+
 /// A past that is unreadable until the test allows reads.
 #[derive(Debug, Default)]
 struct LockedPast {
@@ -93,15 +106,7 @@ async fn a_tree_with_a_rule_whose_past_cannot_be_read_changes_nothing_at_all() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
-    let (asked, is_asked) = channel();
-    let (go_on, is_to_go_on) = channel();
-    let past = SlowPast { asked: Mutex::new(asked), go_on: Mutex::new(is_to_go_on) };
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path()).await.unwrap();
-    let history = Arc::new(History::over(Arc::new(past)));
-    history.resume_at(Sequence(5));
-    history.settle(Sequence(5));
-    let fixture = Fixture::over(directory, store, Arc::clone(&history), None).await;
+    let (fixture, is_asked, go_on) = slow().await;
     fixture.intake.save(&rule("plain", "amount > 1")).await.unwrap();
 
     let asking = rule("asking", "count(when source == $current.source, \"PT1H\") > 1");
@@ -131,15 +136,7 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
-    let (asked, is_asked) = channel();
-    let (go_on, is_to_go_on) = channel();
-    let past = SlowPast { asked: Mutex::new(asked), go_on: Mutex::new(is_to_go_on) };
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path()).await.unwrap();
-    let history = Arc::new(History::over(Arc::new(past)));
-    history.resume_at(Sequence(5));
-    history.settle(Sequence(5));
-    let fixture = Fixture::over(directory, store, Arc::clone(&history), None).await;
+    let (fixture, is_asked, go_on) = slow().await;
     let plain = fixture.intake.save(&rule("plain", "amount > 1")).await.unwrap();
     let asking = |name: &str, field: &str| {
         rule(name, &format!("count(when {field} == $current.{field}, \"PT1H\") > 1"))
@@ -161,16 +158,12 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
     // It can be removed before it is in force.
     let intake = fixture.intake.clone();
     let script = asking("other", "destination");
-    let saving = tokio::spawn(async move { intake.save(&script).await });
-    tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
-    let other = fixture.intake.instructions().pop().unwrap().instruction;
-    assert_eq!(other.record.name, "other");
+    let begun = intake.begin_save(&script).await.unwrap();
+    let other = begun.instruction;
+    assert_eq!(fixture.intake.instruction(other.record.id).unwrap().status, InstructionStatus::Activating);
     fixture.intake.remove(other.record.id).await.unwrap();
     assert!(fixture.intake.instruction(other.record.id).is_none());
     go_on.send(()).unwrap();
-    go_on.send(()).unwrap();
-    let removed = saving.await.unwrap();
-    assert!(matches!(&removed, Err(IntakeError::Removed(id)) if *id == other.record.id), "{removed:?}");
     let is_in_force = || fixture.names() == ["asking", "quick"];
     let deadline = std::time::Instant::now() + PATIENCE;
     while !is_in_force() {
@@ -178,4 +171,19 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
         tokio::task::yield_now().await;
     }
     assert_eq!(fixture.intake.instruction(holder).unwrap().status, InstructionStatus::Active);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_changes_go_on_while_the_history_gathers_what_a_tree_asks() {
+    let (fixture, is_asked, go_on) = slow().await;
+    let asking = rule("asking", "count(when source == $current.source, \"PT1H\") > 1");
+    let (intake, files) = (fixture.intake.clone(), tree(git("c1"), &[("a.ws", &asking)]));
+    let taking = tokio::spawn(async move { intake.take_tree(files).await });
+    tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
+    let quick = fixture.intake.save(&rule("quick", "amount > 2")).await.unwrap();
+    fixture.intake.remove(quick.instruction.record.id).await.unwrap();
+    assert!(fixture.names().is_empty());
+    go_on.send(()).unwrap();
+    assert_eq!(taking.await.unwrap().unwrap().loaded, ["a.ws"]);
+    assert_eq!(fixture.names(), ["asking"]);
 }
