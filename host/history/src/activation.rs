@@ -28,7 +28,7 @@ const SELECTED_SERIES_MAX: usize = 256;
 /// Lag, in sequence numbers, at which the last catch-up round begins. New steps are retained for the series from then
 /// on.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
-/// Sequence numbers read at most after a series turned out not to fit.
+/// At most so many sequence numbers are read after a series turned out not to fit.
 const ROWS_AFTER_MISFIT: u64 = 16_384;
 /// Rounds after which the last one begins whatever the lag.
 const CATCH_UP_ROUNDS_MAX: usize = 16;
@@ -46,6 +46,8 @@ pub(super) struct FillSource<'h> {
     pub(super) zones: &'h ZoneData,
     /// Whether a series that does not fit into the memory limit is given up.
     pub(super) must_fit: bool,
+    /// Whether conditions on rows alone may select the rows of a series.
+    pub(super) may_select: bool,
 }
 
 /// Active queries and series. Holds weak references only, so unused ones are dropped.
@@ -70,8 +72,11 @@ pub(super) fn aggregate(
     if let Some(known) = activation.lock().aggregates.get(&identity).and_then(Weak::upgrade) {
         return Ok(known);
     }
-    let selecting =
-        if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
+    let selecting = match (source.may_select, semantics.has_prices()) {
+        (false, _) => SelectionKind::RowByRow,
+        (true, true) => SelectionKind::CheapInSeries,
+        (true, false) => SelectionKind::InSeries,
+    };
     let semantics = semantics.of_values();
     let (mut plan, mut value) = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
     if !activation.lock().reserve_room_for(&plan.spec) {
@@ -193,7 +198,7 @@ impl Activation {
     }
 
     /// Returns whether this series exists or another one of its kind is allowed.
-    fn reserve_room_for(&mut self, spec: &SeriesSpec) -> bool {
+    pub(super) fn reserve_room_for(&mut self, spec: &SeriesSpec) -> bool {
         self.series.retain(|series| series.strong_count() > 0);
         let live = self.series.iter().filter_map(Weak::upgrade);
         let alike: Vec<Arc<Series>> =
@@ -216,6 +221,7 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 /// When the store cannot be read, or the series does not fit. The series stays as it was.
 fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), HistoryError> {
     let admission = source.admission;
+    let _replaced = source.spill.replacing(series.n_kept_bytes());
     let mut key_table = series.empty_key_table(columns);
     let mut seen = Sequence::default();
     for round in 1.. {

@@ -31,6 +31,12 @@ pub(super) use sample::SampleCache;
 
 /// Transactions of the sample for which each query is asked: the latest, whose windows are full.
 const ASKED_MAX: usize = 512;
+/// Transactions for which it is asked in any case.
+const ASKED_MIN: u64 = 4;
+/// Distance between transactions for which a query is asked one after the other; a prime, so that all have their turn.
+const STRIDE: usize = 317;
+/// Fuel after which the queries of a rule are asked for no more transactions.
+const FUEL_OF_AN_ESTIMATE: u64 = 10_000_000;
 
 /// What the queries of a rule cost against the stored transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,18 +75,25 @@ impl History {
             return Ok(QueryEstimate::default());
         }
         let empty = Self::new().in_zones(Arc::clone(self.zones()));
+        let may_select = aggregates
+            .iter()
+            .map(|spec| self.has_room_to_select(spec, semantics))
+            .collect::<Result<Vec<_>, _>>()?;
         let of = |history: &Self| -> Result<Vec<Query>, HistoryError> {
-            let aggregates =
-                aggregates.iter().map(|spec| history.aggregate(spec, semantics).map(Query::Aggregate));
+            let aggregates = aggregates.iter().zip(&may_select).map(|(spec, may_select)| {
+                history.aggregate_for_estimate(spec, semantics, *may_select).map(Query::Aggregate)
+            });
             let previous = previous.iter().map(|spec| history.previous(spec, semantics).map(Query::Previous));
             aggregates.chain(previous).collect()
         };
         let (queries, of_half, unfilled) = (of(&sample.history)?, of(&sample.half)?, of(&empty)?);
+        let fuel_max = FUEL_OF_AN_ESTIMATE / queries.len().max(1) as u64;
         let mut estimate = QueryEstimate { n_stored: sample.n_stored, ..QueryEstimate::default() };
         for ((query, of_half), unfilled) in queries.iter().zip(&of_half).zip(&unfilled) {
-            let least = mean_fuel(unfilled, &sample, HistoryPart::Whole, semantics, lists);
-            let whole = mean_fuel(query, &sample, HistoryPart::Whole, semantics, lists) - least;
-            let half = mean_fuel(of_half, &sample, HistoryPart::Half, semantics, lists) - least;
+            let mean = |query, part| mean_fuel(query, &sample, part, fuel_max, (semantics, lists));
+            let least = mean(unfilled, HistoryPart::Whole);
+            let whole = (mean(query, HistoryPart::Whole) - least).max(0.0);
+            let half = mean(of_half, HistoryPart::Half) - least;
             let fuel = least + whole * sample.scale().powf(growth(half, whole));
             estimate.fuel = estimate.fuel.saturating_add(fuel.ceil() as u64);
         }
@@ -150,24 +163,31 @@ enum HistoryPart {
     Half,
 }
 
-/// Returns the fuel of a query on average of the latest transactions.
+/// Returns the fuel of a query on average of the latest transactions, or of as many of them as `fuel_max` suffices for.
 fn mean_fuel(
     query: &Query,
     sample: &StoredSample,
     part: HistoryPart,
-    semantics: Semantics,
-    lists: &dyn NamedLists,
+    fuel_max: u64,
+    (semantics, lists): (Semantics, &dyn NamedLists),
 ) -> f64 {
     let asked = sample.latest(ASKED_MAX);
-    let total = asked.iter().fold(0_u64, |total, (sequence, current)| {
+    let (mut total, mut n_asked) = (0_u64, 0_u64);
+    // Spread over all of them, because it may end early.
+    for n in 0..asked.len() {
+        let Some((sequence, current)) = asked.get(n.wrapping_mul(STRIDE) % asked.len()) else { break };
         let as_of = match part {
             HistoryPart::Whole => *sequence,
             HistoryPart::Half => StoredSample::in_half(*sequence),
         };
         // A query that fails costs no more than one that succeeds.
-        total.saturating_add(query.fuel(current, as_of, semantics, lists).unwrap_or(0))
-    });
-    total as f64 / asked.len().max(1) as f64
+        total = total.saturating_add(query.fuel(current, as_of, semantics, lists).unwrap_or(0));
+        n_asked += 1;
+        if total > fuel_max && n_asked >= ASKED_MIN {
+            break;
+        }
+    }
+    total as f64 / n_asked.max(1) as f64
 }
 
 /// Returns the power of the number of transactions with which a cost grows: 1 for a scan, 0 for a cost that is the same

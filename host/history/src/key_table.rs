@@ -117,6 +117,10 @@ impl KeyTable {
         self.account.n_bytes()
     }
 
+    pub(super) const fn n_kept_bytes(&self) -> usize {
+        self.account.n_kept_bytes()
+    }
+
     pub(super) const fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
@@ -474,6 +478,8 @@ impl KeyTable {
 
 impl Drop for KeyTable {
     fn drop(&mut self) {
+        // First: freeing extents takes long, and nothing should take this memory for missing meanwhile.
+        self.account.release_all();
         if self.account.spill().is_bounded() {
             self.buckets.iter().for_each(|bucket| bucket.timeline.free_extents(&self.account));
         }

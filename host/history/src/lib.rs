@@ -64,6 +64,7 @@ use activation::{Activation, FillSource};
 use admission::Admission;
 use estimate::SampleCache;
 use past::NoPast;
+use scope::SelectionKind;
 use spill::Spill;
 
 pub use activation::SERIES_MAX;
@@ -348,6 +349,12 @@ impl History {
         self.admission.lock().last()
     }
 
+    /// Returns whether anything durable is known, which is not so before a restoration has ended.
+    #[must_use]
+    pub fn knows_stored(&self) -> bool {
+        self.admission.lock().settled() > Sequence::default()
+    }
+
     /// Returns the number of transactions accepted and not retracted.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -373,6 +380,7 @@ impl History {
             spill: &self.spill,
             zones: &self.zones,
             must_fit: self.refuses_excess,
+            may_select: true,
         }
     }
 
@@ -406,6 +414,26 @@ impl History {
     ) -> Result<Arc<AggregateQuery>, HistoryError> {
         let _building = self.building.read();
         activation::aggregate(&self.activation, spec, semantics, self.source())
+    }
+
+    /// Same as [`History::aggregate`], but may be told to test all conditions on rows one by one.
+    fn aggregate_for_estimate(
+        &self,
+        spec: &AggregateSpec,
+        semantics: Semantics,
+        may_select: bool,
+    ) -> Result<Arc<AggregateQuery>, HistoryError> {
+        let _building = self.building.read();
+        let source = FillSource { may_select, ..self.source() };
+        activation::aggregate(&self.activation, spec, semantics, source)
+    }
+
+    /// Returns whether there is room for a series of the rows that this aggregate selects.
+    fn has_room_to_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
+        let selecting =
+            if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
+        let (plan, _) = AggregateQuery::plan(spec, semantics.of_values(), selecting, &self.zones)?;
+        Ok(self.activation.lock().reserve_room_for(&plan.spec))
     }
 
     /// Activates a lookup, as [`History::aggregate`] does.

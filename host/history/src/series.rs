@@ -104,6 +104,11 @@ impl Series {
         self.key_table.read().n_bytes()
     }
 
+    /// Returns the part of its memory that cannot leave it, in bytes.
+    pub(super) fn n_kept_bytes(&self) -> usize {
+        self.key_table.read().n_kept_bytes()
+    }
+
     pub(super) fn layout(&self) -> Arc<Layout> {
         Arc::clone(self.key_table.read().layout())
     }

@@ -39,7 +39,7 @@ const MISSES_MAX: usize = 64;
 const FRAGMENTS_SHARE: usize = 3;
 /// Spare capacity of a piece that is read in order to be changed, in bytes.
 const ROOM_BYTES: usize = 48;
-/// The limit divided by this is spared when a series is added.
+/// The limit divided by this is kept free when a series is added.
 const ROOM_FOR_GROWTH_SHARE: usize = 16;
 /// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
@@ -65,6 +65,8 @@ pub(super) struct Spill {
     resident_bytes: AtomicUsize,
     /// The part of `resident_bytes` that can leave memory.
     entry_bytes: AtomicUsize,
+    /// The part of `resident_bytes` that cannot, and that is being replaced.
+    replaced_bytes: AtomicUsize,
     /// `None` when everything stays in memory.
     bound: Option<SpillLimit>,
 }
@@ -78,6 +80,19 @@ struct SpillLimit {
     in_vain_below: AtomicUsize,
     /// Owners of memory, in the order in which they spill.
     spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
+}
+
+/// Memory that is being replaced.
+#[derive(Debug)]
+pub(super) struct ReplacedBytes {
+    spill: Arc<Spill>,
+    n_bytes: usize,
+}
+
+impl Drop for ReplacedBytes {
+    fn drop(&mut self) {
+        self.spill.replaced_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
+    }
 }
 
 /// An owner of counted memory.
@@ -110,10 +125,16 @@ impl Spill {
         allocated + allocated / FRAGMENTS_SHARE
     }
 
+    /// Leaves this much out of what cannot leave memory until the returned value is dropped, because it is being replaced.
+    pub(super) fn replacing(self: &Arc<Self>, n_bytes: usize) -> ReplacedBytes {
+        self.replaced_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        ReplacedBytes { spill: Arc::clone(self), n_bytes }
+    }
+
     /// Returns the part of [`Spill::resident_bytes`] that cannot leave memory: keys and precomputed sums.
     pub(super) fn kept_bytes(&self) -> usize {
-        let entries = self.entry_bytes.load(Ordering::Relaxed);
-        self.resident_bytes().saturating_sub(entries + entries / FRAGMENTS_SHARE)
+        let others = self.entry_bytes.load(Ordering::Relaxed) + self.replaced_bytes.load(Ordering::Relaxed);
+        self.resident_bytes().saturating_sub(others + others / FRAGMENTS_SHARE)
     }
 
     /// Returns the number of bytes by which what cannot leave memory exceeds the limit; 0 without a limit.
@@ -245,8 +266,10 @@ impl Spill {
         }
         let bytes = bound.file.read(extent).map_err(|error| SpillMiss { extent: Some(extent), error })?;
         let (came, went) = bound.recent.put(extent, &bytes);
-        self.resident_bytes.fetch_add(came, Ordering::Relaxed);
-        self.resident_bytes.fetch_sub(went, Ordering::Relaxed);
+        for counted in [&self.resident_bytes, &self.entry_bytes] {
+            counted.fetch_add(came, Ordering::Relaxed);
+            counted.fetch_sub(went, Ordering::Relaxed);
+        }
         Ok(bytes)
     }
 

@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sqlx::SqlitePool;
+use sqlx::{ConnectOptions as _, SqliteConnection, SqlitePool};
 use tokio::task::JoinHandle;
 
 use directory::DataDirectory;
@@ -364,6 +364,14 @@ impl Store {
     /// When the file cannot be read.
     pub async fn extent(&self) -> Result<(u64, Sequence), StoreError> {
         transactions::extent(&mut *self.inner.readers.acquire().await?).await
+    }
+
+    /// Opens a further connection for reading, whose thread has the priority of the calling thread.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    async fn reading_connection(&self) -> Result<SqliteConnection, StoreError> {
+        Ok(connection::any(&self.inner.directory.database()).read_only(true).connect().await?)
     }
 
     /// Returns the bodies of the transactions with these numbers, as far as there are any. The caller must bound their

@@ -2,12 +2,13 @@
 
 use std::thread;
 
+use sqlx::SqliteConnection;
 use tokio::runtime::Handle;
 use tollgate_history::{Past, PastError, PastItem, PastSummary};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use super::{StatusUpdateRecord, Store, StoreError};
+use super::{StatusUpdateRecord, Store, StoreError, status_updates, transactions};
 
 /// Number of sequence numbers read at once. Rows of a batch are decoded without a pause.
 const BATCH: u64 = 512;
@@ -19,6 +20,8 @@ const SINGLE_BATCH: usize = 256;
 pub struct StoredPast {
     store: Store,
     executor: Handle,
+    /// Whether each range is read over a connection of its own, whose thread then has the priority of the caller.
+    is_in_background: bool,
 }
 
 impl StoredPast {
@@ -28,7 +31,16 @@ impl StoredPast {
     /// When called outside a tokio runtime.
     #[must_use]
     pub fn of(store: &Store) -> Self {
-        Self { store: store.clone(), executor: Handle::current() }
+        Self { store: store.clone(), executor: Handle::current(), is_in_background: false }
+    }
+
+    /// Same as [`StoredPast::of`], for threads of low priority beside those that judge transactions.
+    ///
+    /// # Panics
+    /// When called outside a tokio runtime.
+    #[must_use]
+    pub fn in_background(store: &Store) -> Self {
+        Self { is_in_background: true, ..Self::of(store) }
     }
 }
 
@@ -39,10 +51,15 @@ impl Past for StoredPast {
         through: Sequence,
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
+        // Without a connection of its own, for lack of file descriptors, it reads over those of the store.
+        let mut own = match self.is_in_background {
+            true => self.executor.block_on(self.store.reading_connection()).ok(),
+            false => None,
+        };
         let mut seen = after;
         while seen < through {
             let end = end_of_batch(seen, through);
-            self.read(seen, end)?.each(show)?;
+            self.read(own.as_mut(), seen, end)?.each(show)?;
             seen = end;
             thread::yield_now();
         }
@@ -75,10 +92,24 @@ impl Past for StoredPast {
 
 impl StoredPast {
     /// Reads a range. Its rows are decoded on the calling thread, at its priority, and not on a thread of the runtime.
-    fn read(&self, after: Sequence, through: Sequence) -> Result<LogBatch, PastError> {
+    fn read(
+        &self,
+        own: Option<&mut SqliteConnection>,
+        after: Sequence,
+        through: Sequence,
+    ) -> Result<LogBatch, PastError> {
         let batch = self.executor.block_on(async {
-            let bodies = self.store.bodies(after, through).await?;
-            Ok(LogBatch { bodies, updates: self.store.status_updates(after, through).await? })
+            let (bodies, updates) = match own {
+                Some(own) => {
+                    let bodies = transactions::bodies(&mut *own, after, through).await?;
+                    (bodies, status_updates::between(own, after, through).await?)
+                }
+                None => {
+                    let bodies = self.store.bodies(after, through).await?;
+                    (bodies, self.store.status_updates(after, through).await?)
+                }
+            };
+            Ok(LogBatch { bodies, updates })
         });
         batch.map_err(|error: StoreError| unreadable(&error))
     }

@@ -35,7 +35,7 @@ impl DiskSpace {
     }
 }
 
-/// Bytes that a trial writes: more than a file system keeps beside the name of a file.
+/// Bytes that a trial writes, too many to be stored in the inode.
 const TRIAL_BYTES: usize = 64 << 10;
 
 /// Writes to a directory and removes what was written, to learn whether the file system takes data.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sqlx::sqlite::SqliteRow;
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, SqliteExecutor, SqlitePool};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{DatedStatus, ReportedStatus};
 
@@ -122,7 +122,7 @@ fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ReportedStatus>, 
 
 /// Returns the updates in a range, each with the body of its transaction.
 pub(super) async fn between(
-    readers: &SqlitePool,
+    readers: impl SqliteExecutor<'_>,
     after: Sequence,
     through: Sequence,
 ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {

@@ -1,7 +1,7 @@
 //! SQL for the log of transactions.
 
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqliteExecutor, SqlitePool};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Fingerprint;
 
@@ -127,7 +127,7 @@ pub(super) async fn scan(
 }
 
 pub(super) async fn bodies(
-    readers: &SqlitePool,
+    readers: impl SqliteExecutor<'_>,
     after: Sequence,
     through: Sequence,
 ) -> Result<Vec<(Sequence, String)>, StoreError> {

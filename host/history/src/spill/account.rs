@@ -69,6 +69,17 @@ impl SeriesAccount {
         self.n_bytes
     }
 
+    /// Returns the part of the memory that cannot leave it, in bytes.
+    pub(crate) const fn n_kept_bytes(&self) -> usize {
+        self.n_bytes.saturating_sub(self.n_entry_bytes)
+    }
+
+    /// Releases everything, because the series is dropped.
+    pub(crate) fn release_all(&mut self) {
+        self.spill.resident_bytes.fetch_sub(std::mem::take(&mut self.n_bytes), Ordering::Relaxed);
+        self.spill.entry_bytes.fetch_sub(std::mem::take(&mut self.n_entry_bytes), Ordering::Relaxed);
+    }
+
     /// Queues a chunk that is now in memory.
     pub(crate) fn remember(&mut self, slot: u32, last: EntryPosition) {
         if self.spill.is_bounded() {
@@ -115,8 +126,7 @@ impl SeriesAccount {
 
 impl Drop for SeriesAccount {
     fn drop(&mut self) {
-        self.spill.resident_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
-        self.spill.entry_bytes.fetch_sub(self.n_entry_bytes, Ordering::Relaxed);
+        self.release_all();
     }
 }
 
