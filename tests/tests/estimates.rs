@@ -4,6 +4,7 @@
 use std::thread;
 
 use serde_json::{Value, json};
+use tollgate_tests::links::metric;
 use tollgate_tests::{Client, Home, Service, repository, sample};
 
 /// Payments stored, half of them by one account.
@@ -189,7 +190,10 @@ fn when_memory_runs_out_rules_of_the_api_are_suspended_and_no_payment_is_refused
     assert_eq!(held["quarantine"]["cause"], "memory");
     let judged = service.inject(&sample::transaction("after")).expect(200);
     assert_eq!(judged["verdict"], "review");
-    service.until("the memory is free", || service.get("/readyz").text().contains("suspended"));
+    service.until("the memory is free", || {
+        metric(&service, "tollgate_history_resident_bytes") < 8 << 20
+            && service.get("/readyz").text().contains("suspended")
+    });
     for id in [&json!(1), &small] {
         assert_eq!(status(id), "active");
     }

@@ -368,7 +368,7 @@ async fn carry_through<T: Send + 'static>(
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IntakeError> + Send + 'static,
 ) -> Result<T, IntakeError> {
-    in_background(work).await.unwrap_or(Err(IntakeError::Unavailable))
+    in_background(RequestIds::carried_along(work)).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
 impl RulePipeline {

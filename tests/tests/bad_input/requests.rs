@@ -89,7 +89,7 @@ fn a_wrong_method_is_told_the_right_one() {
         ("/compile-and-save-instruction", &["POST"]),
         ("/transactions/t", &["GET"]),
         ("/instructions", &["GET"]),
-        ("/instructions/1", &["GET", "DELETE"]),
+        ("/instructions/1", &["GET", "PUT", "DELETE"]),
         ("/healthz", &["GET"]),
         ("/readyz", &["GET"]),
         ("/metrics", &["GET"]),

@@ -84,7 +84,11 @@ impl GrantEntry {
             severest_verdict: self.severest_verdict.map(Verdict::severity),
             budget,
             is_budget_set: self.fuel.is_some() || self.host_calls.is_some(),
-            scans: self.scans.unwrap_or(if is_untrusted { SUSTAINED_FUEL } else { FUEL_PER_RUN }),
+            scans: self.scans.unwrap_or(if is_untrusted {
+                SUSTAINED_FUEL
+            } else {
+                FUEL_PER_RUN.max(budget.fuel)
+            }),
             history_bytes: self.history_bytes.or(is_untrusted.then_some(UNTRUSTED_HISTORY_BYTES)),
         };
         let (kind, path, profile) = (self.source, self.path, self.profile);

@@ -153,7 +153,7 @@ catalogue! {
     /// The instruction is being changed; nothing is saved.
     InstructionChanging: CONFLICT, "instruction_changing",
         "Send the request again when `GET /instructions/{id}` shows the change, or remove the instruction.";
-    /// The instruction does not come from where the request would replace it, such as one from a file; nothing is saved.
+    /// The instruction did not come over this endpoint, such as one from a file; nothing is saved.
     InstructionTaken: CONFLICT, "instruction_taken",
         "Change the source that the message names: a file, or a script or module of the API with its own path.";
     /// The maximum number of rules is in force; nothing is saved.

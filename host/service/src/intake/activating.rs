@@ -1,6 +1,6 @@
 //! New instructions that wait while the history gathers their data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -79,9 +79,10 @@ impl Activating {
         self.waiting.lock().contains_key(&id)
     }
 
-    /// Returns the number of instructions that wait, with those that were removed and have not ended.
-    pub(super) fn n_waiting(&self) -> usize {
-        self.waiting.lock().len()
+    /// Returns the number of instructions that wait besides those in force, with those that were removed and have not
+    /// ended.
+    pub(super) fn n_waiting_besides(&self, in_force: &BTreeSet<InstructionId>) -> usize {
+        self.waiting.lock().keys().filter(|id| !in_force.contains(id)).count()
     }
 
     /// Returns the instructions that wait and were not removed.

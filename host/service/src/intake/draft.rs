@@ -18,7 +18,7 @@ use tollgate_model::instruction::{
     RuleContent,
 };
 
-use crate::intake::{IntakeDeps, IntakeError, admitting, granting};
+use crate::intake::{IntakeDeps, IntakeError, admitting, estimating, granting};
 
 /// An instruction without an identity.
 #[derive(Debug)]
@@ -249,9 +249,7 @@ impl NamedDraft {
     /// Returns whether the history lacks something that the rule asks.
     #[must_use]
     pub fn needs_a_fill(&self, history: &History) -> bool {
-        let Manifest { needs, semantics, .. } = &self.module.manifest;
-        !needs.aggregates.iter().all(|spec| history.knows_aggregate(spec, *semantics))
-            || !needs.previous.iter().all(|spec| history.knows_previous(spec, *semantics))
+        estimating::needs_a_fill(&self.module.manifest, history)
     }
 
     /// Binds the rule to the history. This may take long, because the history back-fills missing data.

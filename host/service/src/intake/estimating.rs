@@ -6,9 +6,10 @@ use tollgate_guest_abi::Manifest;
 use tollgate_history::{History, QueryEstimate};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::named_list::NamedLists;
+use tollgate_model::sequence::Sequence;
 
 use crate::intake::draft::of_history;
-use crate::intake::{Draft, IntakeError, RulePipeline, granting, off_the_executor};
+use crate::intake::{Draft, IntakeDeps, IntakeError, RulePipeline, granting, off_the_executor};
 
 impl RulePipeline {
     /// Adds an estimate to a draft that asks the history. Takes no lock of the pipeline, because it reads the store.
@@ -24,6 +25,7 @@ impl RulePipeline {
         if !draft.asks_the_history() {
             return Ok(draft);
         }
+        self.check_restored().await?;
         let pipeline = Arc::clone(self);
         off_the_executor(move || {
             let deps = &pipeline.deps;
@@ -37,6 +39,35 @@ impl RulePipeline {
         })
         .await
     }
+
+    /// Fails while the history does not know yet what is stored.
+    async fn check_restored(&self) -> Result<(), IntakeError> {
+        let is_empty = self.deps.store.last_sequence().await.is_ok_and(|last| last == Sequence::default());
+        if is_empty || self.deps.history.knows_stored() { Ok(()) } else { Err(IntakeError::Unavailable) }
+    }
+}
+
+/// Checks whether the history has room for what a module asks and it does not know yet, by estimate.
+///
+/// # Errors
+/// [`IntakeError::NoRoom`], and those of [`Draft::bind`].
+pub(super) fn check_room(
+    deps: &IntakeDeps,
+    lists: &dyn NamedLists,
+    manifest: &Manifest,
+) -> Result<(), IntakeError> {
+    if !needs_a_fill(manifest, &deps.history) {
+        return Ok(());
+    }
+    let estimate = of_manifest(manifest, &deps.history, lists)?;
+    if deps.history.fits(&estimate) { Ok(()) } else { Err(IntakeError::NoRoom(Some(estimate))) }
+}
+
+/// Returns whether the history lacks something that a module asks.
+pub(super) fn needs_a_fill(manifest: &Manifest, history: &History) -> bool {
+    let Manifest { needs, semantics, .. } = manifest;
+    !needs.aggregates.iter().all(|spec| history.knows_aggregate(spec, *semantics))
+        || !needs.previous.iter().all(|spec| history.knows_previous(spec, *semantics))
 }
 
 /// Estimates the cost of what a module asks the history.

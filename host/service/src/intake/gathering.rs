@@ -10,7 +10,7 @@ use tollgate_guest_abi::Manifest;
 use tollgate_history::{AggregateQuery, PreviousQuery};
 use tollgate_model::instruction::{ContentDigest, RuleContent};
 
-use crate::intake::{IntakeDeps, RuleTree, granting};
+use crate::intake::{IntakeDeps, RuleTree, estimating, granting};
 
 /// Queries that the history answers while this is kept.
 #[derive(Debug, Default)]
@@ -21,7 +21,9 @@ pub(super) struct GatheredQueries {
 
 /// Activates the queries of the rules of a tree that are not in force. What fails here fails again, and is reported, when
 /// the tree is taken.
-pub(super) fn gather(deps: &IntakeDeps, tree: &RuleTree) -> GatheredQueries {
+///
+/// `refused` has the paths of files that are refused already. They are gathered when they are taken after all.
+pub(super) fn gather(deps: &IntakeDeps, tree: &RuleTree, refused: &HashSet<String>) -> GatheredQueries {
     let current = deps.registry.current();
     let in_force: HashSet<ContentDigest> = current
         .rules
@@ -31,11 +33,12 @@ pub(super) fn gather(deps: &IntakeDeps, tree: &RuleTree) -> GatheredQueries {
     let mut gathered = GatheredQueries::default();
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
-        if in_force.contains(&ContentDigest::of(content.bytes())) {
+        if refused.contains(&file.path) || in_force.contains(&ContentDigest::of(content.bytes())) {
             continue;
         }
         let Some(manifest) = manifest_in(content) else { continue };
-        if granting::check(deps, &tree.origin.source(&file.path), &manifest).is_err() {
+        let is_granted = granting::check(deps, &tree.origin.source(&file.path), &manifest).is_ok();
+        if !is_granted || estimating::check_room(deps, &current.lists, &manifest).is_err() {
             continue;
         }
         let Manifest { needs, semantics, .. } = &manifest;

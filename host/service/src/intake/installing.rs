@@ -1,6 +1,7 @@
 //! Brings new instructions of the API into force. An instruction reserves its id and name first. Then the history
 //! gathers what it asks, while other changes go on, and in the end it joins the rule set.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::MutexGuard;
@@ -13,6 +14,7 @@ use crate::intake::{
     Draft, Identity, IntakeError, IntakeState, ListedInstruction, NamedDraft, RulePipeline, granting,
     off_the_executor,
 };
+use crate::telemetry::request_ids::RequestIds;
 
 /// What becomes of the instructions in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +72,11 @@ impl RulePipeline {
     }
 
     fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
-        let waiting = self.activating.all();
-        if current.rules.len() + self.activating.n_waiting() >= RULES_MAX {
+        let in_force: BTreeSet<InstructionId> =
+            current.rules.iter().map(|in_force| in_force.rule.instruction.record.id).collect();
+        let mut waiting = self.activating.all();
+        waiting.retain(|instruction| !in_force.contains(&instruction.record.id));
+        if current.rules.len() + self.activating.n_waiting_besides(&in_force) >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
         let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
@@ -91,9 +96,7 @@ impl RulePipeline {
         }
         let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
         let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
-        if known.record.source != *source {
-            return Err(IntakeError::NotReplaceable { id, source_of_rule: known.record.source.clone() });
-        }
+        check_source(id, &known.record.source, source)?;
         Ok(Arc::clone(known))
     }
 
@@ -105,11 +108,11 @@ impl RulePipeline {
             ..ListedInstruction::with(instruction, InstructionStatus::Activating)
         };
         let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
-        tokio::spawn(async move {
+        tokio::spawn(RequestIds::carried(async move {
             if let Err(error) = pipeline.activate(reserved).await {
                 tracing::error!(instruction.id = id.0, error = %error, "an instruction did not come into force");
             }
-        });
+        }));
         listed
     }
 
@@ -150,7 +153,10 @@ impl RulePipeline {
             InstructionChange::Replace(id) => {
                 check_name_in_force(&current, &instruction.entry.name, Some(id))?;
                 let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == id);
-                Some(std::mem::replace(known.ok_or(IntakeError::Removed(id))?, rule))
+                let known = known.ok_or(IntakeError::Removed(id))?;
+                // It may have become part of the repository meanwhile.
+                check_source(id, &known.instruction.record.source, &rule.instruction.record.source)?;
+                Some(std::mem::replace(known, rule))
             }
         };
         change::bring_into_force(&self.deps, current.version, contents).await?;
@@ -163,6 +169,18 @@ impl RulePipeline {
         }
         Ok(ListedInstruction { estimate, ..ListedInstruction::with(instruction, InstructionStatus::Active) })
     }
+}
+
+/// Refuses to replace an instruction from another source.
+fn check_source(
+    id: InstructionId,
+    of_rule: &InstructionSource,
+    wanted: &InstructionSource,
+) -> Result<(), IntakeError> {
+    if of_rule == wanted {
+        return Ok(());
+    }
+    Err(IntakeError::NotReplaceable { id, source_of_rule: of_rule.clone() })
 }
 
 /// Refuses a name that an instruction in force, or one that is activating, has, other than the one to be replaced.

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 use tollgate_engine::evaluation::{FailingRule, RuleFault};
 use tollgate_engine::registry::BoundRule;
-use tollgate_engine::sandbox::AdmissionRefusal;
+use tollgate_engine::sandbox::{AdmissionRefusal, manifest_of};
 use tollgate_guest_abi::limits::SUSTAINED_FUEL;
 use tollgate_model::instruction::{
     Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
@@ -16,7 +16,9 @@ use tollgate_model::instruction::{
 
 use crate::intake::change::{self, VersionContents};
 use crate::intake::tree::KnownInstruction;
-use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, granting, off_the_executor};
+use crate::intake::{
+    Intake, IntakeError, RulePipeline, carry_through, estimating, granting, off_the_executor,
+};
 
 impl Intake {
     /// Quarantines every rule reported as failing, until the channel closes.
@@ -102,11 +104,21 @@ impl RulePipeline {
 
     /// Replaces a placeholder by the rule, whose module is admitted again.
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
+        let turns = self.turns.of(&self.deps.policy.owner_of(&record.source).name);
+        let _turn = turns.fill.lock().await;
+        // Never closed.
+        let _fill = self.fills.acquire().await.ok();
         let (deps, lists) = (Arc::clone(&self.deps), self.deps.registry.current().lists.clone());
-        let stored =
-            KnownInstruction::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
+        let revived = InstructionRecord { quarantine: None, ..record.clone() };
         self.deps.artifacts.forget_refusal(&record.module);
-        let rule = off_the_executor(move || stored.rule(&deps, &lists)).await?;
+        let rule = off_the_executor(move || {
+            if let Ok(Some(manifest)) = manifest_of(&revived.module) {
+                granting::check(&deps, &revived.source, &manifest)?;
+                estimating::check_room(&deps, &lists, &manifest)?;
+            }
+            KnownInstruction::Stored(Arc::new(revived)).rule(&deps, &lists)
+        });
+        let rule = rule.await?;
         if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {
             let message = format!("{reason}; remove the instruction, or save another");
             return Err(match record.quarantine.as_ref().map(|before| before.cause) {
@@ -118,8 +130,13 @@ impl RulePipeline {
         let _state = self.state.lock().await;
         let current = self.deps.registry.current();
         let mut contents = VersionContents::of(&current);
-        let known = contents.rules.iter_mut().find(|known| *known.instruction.record == *record);
-        *known.ok_or(IntakeError::NotFound(record.id))? = rule;
+        let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == record.id);
+        let known = known.ok_or(IntakeError::NotFound(record.id))?;
+        if *known.instruction.record != *record {
+            // Another release or change came first.
+            return Ok(Arc::clone(&known.instruction));
+        }
+        *known = rule;
         change::bring_into_force(&self.deps, current.version, contents).await?;
         tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
         Ok(instruction)

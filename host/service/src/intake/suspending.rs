@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tollgate_engine::registry::{BoundRule, RuleSet};
 use tollgate_model::instruction::{
     InstructionId, InstructionRecord, InstructionSource, Quarantine, QuarantineCause,
@@ -19,15 +20,17 @@ use crate::intake::{Draft, Identity, Intake, IntakeError, RulePipeline, carry_th
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Time after a suspension that failed until the next one.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Checks in a row for which the excess must not have become less: memory is freed for a while after a suspension.
-const CHECKS_BEFORE: u32 = 5;
+const CHECKS_BEFORE: u32 = 10;
 
 /// A series and the rules that need it.
 #[derive(Debug, Default)]
 struct NeededSeries {
     n_bytes: usize,
-    /// The rules, by id, with their owners.
-    rules: BTreeMap<InstructionId, Arc<str>>,
+    /// The rules, by age, with their owners.
+    rules: BTreeMap<(DateTime<Utc>, InstructionId), Arc<str>>,
     /// Whether a rule that must not be suspended needs it.
     is_protected: bool,
 }
@@ -54,6 +57,7 @@ impl Intake {
                 (least, n_checks) = (usize::MAX, 0);
                 if let Err(error) = carry_through(Arc::clone(&pipeline).suspend()).await {
                     tracing::error!(error = %error, "a rule could not be suspended");
+                    sleep(PAUSE_AFTER_FAILURE).await;
                 }
             }
         })
@@ -102,15 +106,17 @@ impl RulePipeline {
 /// them, nor is a series that one of them needs.
 fn last_of_largest(rule_set: &RuleSet) -> BTreeSet<InstructionId> {
     let mut needed: BTreeMap<usize, NeededSeries> = BTreeMap::new();
-    for in_force in rule_set.rules.iter().filter(|in_force| !in_force.is_quarantined) {
+    // A suspended rule asks nothing; one in quarantine for another cause keeps what it asks.
+    for in_force in &rule_set.rules {
         let rule = &in_force.rule;
         let aggregates = rule.bound.aggregates.iter().map(|query| query.series_use());
         let previous = rule.bound.previous.iter().map(|query| query.series_use());
         for used in aggregates.chain(previous) {
             let series = needed.entry(used.series).or_default();
             series.n_bytes = used.n_bytes;
-            series.rules.insert(rule.instruction.record.id, rule.owner().name);
-            series.is_protected |= !is_of_the_api(&rule.instruction.record.source);
+            let record = &rule.instruction.record;
+            series.rules.insert((record.updated_at, record.id), rule.owner().name);
+            series.is_protected |= !is_of_the_api(&record.source);
         }
     }
     let free: Vec<&NeededSeries> = needed.values().filter(|series| !series.is_protected).collect();
@@ -124,7 +130,7 @@ fn last_of_largest(rule_set: &RuleSet) -> BTreeSet<InstructionId> {
     let of_largest = free.iter().filter(|series| series.rules.values().any(|owner| Some(owner) == largest));
     // A series came with the oldest rule that needs it.
     let newest = of_largest.max_by_key(|series| series.rules.keys().next().copied());
-    newest.map(|series| series.rules.keys().copied().collect()).unwrap_or_default()
+    newest.map(|series| series.rules.keys().map(|(_, id)| *id).collect()).unwrap_or_default()
 }
 
 const fn is_of_the_api(source: &InstructionSource) -> bool {

@@ -23,9 +23,11 @@ impl RulePipeline {
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
         let pipeline = Arc::clone(&self);
+        let failed = self.failed.lock().get(&tree.origin.place()).cloned().unwrap_or_default();
+        let refused: HashSet<String> = failed.into_iter().map(|failed| failed.path).collect();
         let (tree, _gathered) = off_the_executor(move || {
             compile_ahead(&pipeline.deps, &tree);
-            let gathered = gathering::gather(&pipeline.deps, &tree);
+            let gathered = gathering::gather(&pipeline.deps, &tree, &refused);
             Ok((tree, gathered))
         })
         .await?;

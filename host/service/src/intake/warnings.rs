@@ -22,6 +22,10 @@ pub(super) fn anew(
     changed_lists: &[String],
 ) -> Arc<BoundRule> {
     let record = &rule.instruction.record;
+    // A placeholder stays one.
+    if rule.bound.module.is_stand_in() {
+        return Arc::clone(rule);
+    }
     // Modules have no warnings.
     let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);

@@ -193,6 +193,7 @@ impl Committer {
 /// Commits that failed in a row. The log tells of them once a second.
 #[derive(Debug, Default)]
 struct CommitFailures {
+    has_failed: bool,
     last_told: Option<Instant>,
     n_commits: u64,
     n_transactions: u64,
@@ -200,6 +201,7 @@ struct CommitFailures {
 
 impl CommitFailures {
     fn note(&mut self, error: &StoreError, n_transactions: usize) {
+        self.has_failed = true;
         self.n_commits += 1;
         self.n_transactions += n_transactions as u64;
         if self.last_told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
@@ -209,20 +211,12 @@ impl CommitFailures {
                 transactions = self.n_transactions,
                 "commits failed since the last such line; nothing of them was stored"
             );
-            *self = Self { last_told: Some(Instant::now()), ..Self::default() };
+            *self = Self { has_failed: true, last_told: Some(Instant::now()), ..Self::default() };
         }
     }
 
     /// Returns whether there were any before this commit, which succeeded.
-    fn end(&mut self) -> bool {
-        let Self { last_told: Some(_), n_commits, n_transactions } = std::mem::take(self) else {
-            return false;
-        };
-        tracing::info!(
-            commits = n_commits,
-            transactions = n_transactions,
-            "commits succeed again; these failed since the last line about them"
-        );
-        true
+    const fn end(&mut self) -> bool {
+        std::mem::replace(&mut self.has_failed, false)
     }
 }

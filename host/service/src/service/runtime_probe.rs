@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
 use tollgate_git::confinement::HistoryMemory;
@@ -20,6 +20,8 @@ use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Time after which a write counts as failed.
+const TRIAL_MAX: Duration = Duration::from_secs(5);
 /// Number of checks after a failed commit until `/readyz` no longer fails because of it.
 const LOOKS_BEFORE_RETRY: u32 = 5;
 /// Maximum number of quarantined rules that are named.
@@ -74,7 +76,6 @@ pub(super) struct RuntimeProbe {
 
 struct RuntimeChecks {
     memory: ReadinessCheck,
-    disk: ReadinessCheck,
     quarantine: ReadinessCheck,
 }
 
@@ -82,19 +83,20 @@ impl RuntimeProbe {
     /// Reports immediately, and then every second until the task is aborted.
     pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
-        let reports = RuntimeChecks { memory, disk, quarantine };
+        let reports = RuntimeChecks { memory, quarantine };
+        let disk = follow_disk(self.data_dir.clone(), disk);
         tracing::info!("{}", self.memory);
         self.report(&reports);
-        tokio::spawn(async move {
-            let mut pauses = interval(PAUSE);
-            pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let mut n_failing = 0;
+        let others = async move {
+            let (mut seconds, mut n_failing) = (each_second(), 0);
             loop {
-                pauses.tick().await;
+                seconds.tick().await;
                 self.report(&reports);
-                self.report_disk(&reports.disk).await;
                 self.let_one_try(&mut n_failing);
             }
+        };
+        tokio::spawn(async move {
+            tokio::join!(disk, others);
         })
     }
 
@@ -110,23 +112,6 @@ impl RuntimeProbe {
             reports.memory.ok_with(self.memory.to_string());
         }
         self.report_quarantine(&reports.quarantine);
-    }
-
-    /// Writes to the disk, which may take long.
-    async fn report_disk(&self, check: &ReadinessCheck) {
-        let data_dir = self.data_dir.clone();
-        let looked = spawn_blocking(move || try_to_write(&data_dir).and_then(|()| DiskSpace::at(&data_dir)));
-        match looked.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-            Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => check.degraded(format!(
-                "{} MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused",
-                space.free_bytes >> 20
-            )),
-            Ok(_) => check.ok(),
-            Err(error) if takes_nothing(&error) => check.failing(format!(
-                "SERVICE_DATA_DIR cannot be written, so that every transaction is refused: {error}"
-            )),
-            Err(error) => check.degraded(format!("the disk of SERVICE_DATA_DIR cannot be tested: {error}")),
-        }
     }
 
     fn report_quarantine(&self, check: &ReadinessCheck) {
@@ -166,6 +151,45 @@ impl RuntimeProbe {
             *n_failing = 0;
             self.commits.degraded("the last commit failed; the next payment tries again");
         }
+    }
+}
+
+fn each_second() -> Interval {
+    let mut pauses = interval(PAUSE);
+    pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pauses
+}
+
+/// Writes to the disk once a second, and waits for a write that takes longer.
+async fn follow_disk(data_dir: PathBuf, check: ReadinessCheck) {
+    let mut seconds = each_second();
+    loop {
+        seconds.tick().await;
+        let data_dir = data_dir.clone();
+        let mut trial =
+            spawn_blocking(move || try_to_write(&data_dir).and_then(|()| DiskSpace::at(&data_dir)));
+        let tried = match timeout(TRIAL_MAX, &mut trial).await {
+            Ok(tried) => tried,
+            Err(_) => {
+                check.failing("the disk of SERVICE_DATA_DIR does not answer");
+                trial.await
+            }
+        };
+        report_disk(&check, tried.unwrap_or_else(|error| Err(std::io::Error::other(error))));
+    }
+}
+
+fn report_disk(check: &ReadinessCheck, tried: std::io::Result<DiskSpace>) {
+    match tried {
+        Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => check.degraded(format!(
+            "{} MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused",
+            space.free_bytes >> 20
+        )),
+        Ok(_) => check.ok(),
+        Err(error) if takes_nothing(&error) => check.failing(format!(
+            "SERVICE_DATA_DIR cannot be written, so that every transaction is refused: {error}"
+        )),
+        Err(error) => check.degraded(format!("the disk of SERVICE_DATA_DIR cannot be tested: {error}")),
     }
 }
 

@@ -45,7 +45,7 @@ impl SharedParts {
         // Checked before anything is created: without a sandbox, no rule can run.
         let sandbox = Sandbox::executing(settings.execution)?;
         let store = Store::open(&settings.data_dir).await?;
-        let history = History::over(Arc::new(StoredPast::of(&store)));
+        let history = History::over(Arc::new(StoredPast::in_background(&store)));
         let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;
         tracing::info!(
             release = zones.name(),

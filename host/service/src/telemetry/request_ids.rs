@@ -47,11 +47,20 @@ impl RequestIds {
         }
     }
 
+    /// Same as [`RequestIds::carried`], for work on another thread.
+    pub(crate) fn carried_along<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+        let ids = CURRENT.try_with(Clone::clone).ok();
+        move || match ids {
+            Some(ids) => CURRENT.sync_scope(ids, work),
+            None => work(),
+        }
+    }
+
     /// Adds the ids of the current task to a formatted log line, which is a JSON object or text.
     pub(super) fn add_to(line: &mut String) {
         // Without a current request there is nothing to add.
         let _ = CURRENT.try_with(|ids| {
-            let is_json = line.ends_with('}');
+            let is_json = line.starts_with('{') && line.ends_with('}');
             if is_json {
                 line.pop();
             }

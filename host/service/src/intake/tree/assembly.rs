@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use tollgate_engine::registry::{BoundRule, Lists, RULES_MAX};
 use tollgate_model::background::yielding;
 use tollgate_model::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent,
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, QuarantineCause, RuleContent,
 };
 use tollgate_model::named_list::format::ContentPointer;
 
@@ -21,7 +21,7 @@ use crate::intake::tree::{
     RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
 use crate::intake::warnings::{anew, speaks_of};
-use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, granting};
+use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, estimating, granting};
 
 #[derive(Debug)]
 pub(in crate::intake) struct NextRuleSet {
@@ -359,9 +359,11 @@ impl RuleSetAssembly<'_> {
         // The name identifies an instruction within its source, so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (mut identity, is_changed) = self.identity(file, before.as_deref());
-        // Module admission and policy were just checked.
-        identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
+        // Module admission and policy were just checked, and rules of files are not suspended.
+        let lasts = |cause: QuarantineCause| !cause.is_found_anew() && cause != QuarantineCause::Memory;
+        identity.quarantine = identity.quarantine.filter(|known| lasts(known.cause));
         let id = identity.id;
+        estimating::check_room(self.deps, self.lists, draft.manifest()).map_err(FileError::Refused)?;
         let named = draft.under(identity);
         let shown = self.activating.show(&named.instruction, &self.deps.metrics);
         let rule = named.bind(&self.deps.history).map_err(FileError::Refused)?;
