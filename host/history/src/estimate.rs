@@ -75,10 +75,8 @@ impl History {
             return Ok(QueryEstimate::default());
         }
         let empty = Self::new().in_zones(Arc::clone(self.zones()));
-        let may_select = aggregates
-            .iter()
-            .map(|spec| self.has_room_to_select(spec, semantics))
-            .collect::<Result<Vec<_>, _>>()?;
+        let may_select =
+            aggregates.iter().map(|spec| self.may_select(spec, semantics)).collect::<Result<Vec<_>, _>>()?;
         let of = |history: &Self| -> Result<Vec<Query>, HistoryError> {
             let aggregates = aggregates.iter().zip(&may_select).map(|(spec, may_select)| {
                 history.aggregate_for_estimate(spec, semantics, *may_select).map(Query::Aggregate)

@@ -429,7 +429,7 @@ impl History {
     }
 
     /// Returns whether there is room for a series of the rows that this aggregate selects.
-    fn has_room_to_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
+    fn may_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
         let selecting =
             if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
         let (plan, _) = AggregateQuery::plan(spec, semantics.of_values(), selecting, &self.zones)?;
