@@ -33,6 +33,10 @@ fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
         streams(&service, |client| stream(client, (&numbers, &seen), &is_over, n_most / N_STREAMS, pace))
     };
     let alone = run(proof::rounds(400, 4_000), PACE);
+    // And once more, with transactions of which estimates take a sample.
+    for guest in guests.iter().step_by(10) {
+        arrive(&service, guest, &seen, "again");
+    }
     let (before, _) = process::resident_kib(service.pid());
     let mut beside = Vec::new();
     thread::scope(|scope| {
