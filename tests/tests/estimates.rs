@@ -1,5 +1,5 @@
 #![cfg(test)]
-//! What a rule would cost is known when it is saved, and a rule that costs too much never comes into force.
+//! The cost of a rule is estimated when it is saved, and a rule that costs too much never comes into force.
 
 use std::thread;
 

@@ -38,7 +38,7 @@ const STRIDE: usize = 317;
 /// Fuel after which the queries of a rule are asked for no more transactions.
 const FUEL_OF_AN_ESTIMATE: u64 = 10_000_000;
 
-/// What the queries of a rule cost against the stored transactions.
+/// The cost of the queries of a rule, estimated against the stored transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryEstimate {
     /// Number of transactions stored.

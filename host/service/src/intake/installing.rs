@@ -16,7 +16,7 @@ use crate::intake::{
 };
 use crate::telemetry::request_ids::RequestIds;
 
-/// What becomes of the instructions in force.
+/// A change of the instructions in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionChange {
     /// An instruction is added.

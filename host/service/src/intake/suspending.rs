@@ -1,7 +1,7 @@
 //! Suspension of rules whose history no longer fits into memory.
 //!
-//! What can leave memory goes to the spill file first. Keys and precomputed sums stay, and when they alone exceed the
-//! limit, rules of the API are suspended until the rest fits, before any transaction is refused.
+//! Entries of the history go to the spill file first. Keys and precomputed sums stay in memory. When they alone exceed
+//! the limit, rules of the API are suspended until the rest fits, before any transaction is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -55,7 +55,7 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Tests of the rule that received a value they cannot compare, since the rule came into force or the service
     /// started. Always empty for a module; tests on past transactions are not counted.
     incomparable: Vec<IncomparableView<'a>>,
-    /// What its questions about the history cost, by estimate; null except in the answer to a save, and if it asks none.
+    /// Estimated cost of its questions about the history; null except in the answer to a save, and if it asks none.
     #[schema(required = true)]
     estimate: Option<EstimateView>,
     /// Warnings of the compiler; always empty for a module.
@@ -68,7 +68,7 @@ pub(in crate::api) struct InstructionView<'a> {
     updated_at: String,
 }
 
-/// What the questions of a rule about the history cost, estimated from a sample of the stored transactions.
+/// Cost of the questions of a rule about the history, estimated from a sample of the stored transactions.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Estimate)]
 pub(in crate::api) struct EstimateView {
