@@ -139,6 +139,7 @@ impl Evaluator {
                 n_bodies_failed: 0,
                 n_bodies_spared: 0,
                 cost: OwnerCost::default(),
+                again: Vec::new(),
             };
             run.judge()?;
             n_failed += run.n_bodies_failed;

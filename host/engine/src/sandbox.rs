@@ -33,7 +33,7 @@ pub use artifact::Artifact;
 pub use execution::Execution;
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
-pub use runner::{CallCharges, ModuleAnswer, RunCost, RunTerms, Runner};
+pub use runner::{CallCharges, RunCost, RunTerms, Runner};
 
 use admission::MEMORY_EXPORT;
 use ticker::EpochTicker;

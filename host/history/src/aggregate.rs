@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  host call
-//!     ├─ AggregateBatch::answer ─────────┐
-//!     └─ AggregateQuery::answer_within   │
-//!           ├─ answer_from_sums ─────────┴─ answer_plain   one lookup: the key is one text, everything is in memory
+//!     ├─ AggregateBatch::answer ─────────────┐
+//!     ├─ AggregateQuery::answer_from_sums ───┴─ answer_plain   one lookup: the key is one text, everything is in memory
+//!     └─ AggregateQuery::answer_within
 //!           └─ Scope::search ──┬─ count_of      `count`; precomputed sums suffice
 //!              (scope.rs)      ├─ of_amounts    other functions; precomputed sums suffice
 //!                              └─ of_rows       row by row, within a budget
@@ -123,9 +123,6 @@ impl AggregateQuery {
         lists: &dyn NamedLists,
         limits: LookupLimits<'_>,
     ) -> Result<CostedAnswer<AggregateValue>, LookupError> {
-        if let Some(value) = self.answer_from_sums(current, as_of) {
-            return Ok(CostedAnswer { value, fuel: 0 });
-        }
         self.tally(current, as_of, lists, limits, AmountTally::finish)
     }
 
@@ -169,7 +166,6 @@ impl AggregateQuery {
 
     /// Fast path of most queries, whose answer costs nothing. Returns `None` unless precomputed sums suffice, the key is
     /// one text, and everything is in memory.
-    #[inline]
     #[must_use]
     pub fn answer_from_sums(&self, current: &Transaction, as_of: Sequence) -> Option<AggregateValue> {
         if !self.is_plain {

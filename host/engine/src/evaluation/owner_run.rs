@@ -15,7 +15,7 @@ use crate::evaluation::facts::{Facts, ModuleIndex};
 use crate::evaluation::outcomes::RuleOutcomes;
 use crate::fusion::FUEL_BESIDE_LOOKUPS;
 use crate::registry::{OwnerInForce, RuleSet};
-use crate::sandbox::{CallCharges, ModuleAnswer, RunCost, RunTerms, Runner, SandboxError};
+use crate::sandbox::{CallCharges, RunCost, RunTerms, Runner, SandboxError};
 
 /// A rule that costs less is never blamed for the costs of its owner.
 pub(super) const CHEAP_FUEL: u64 = 10_000;
@@ -30,6 +30,8 @@ pub(super) struct OwnerRun<'e> {
     pub(super) n_bodies_failed: usize,
     pub(super) n_bodies_spared: usize,
     pub(super) cost: OwnerCost,
+    /// Rules of bodies that failed, which must run alone.
+    pub(super) again: Vec<u32>,
 }
 
 impl OwnerRun<'_> {
@@ -44,10 +46,9 @@ impl OwnerRun<'_> {
         let threshold = self.owner.owner.sustained_fuel.unwrap_or(ceiling).min(ceiling);
         if !self.owner.bodies.is_empty() {
             let longest = self.runner.host()?.longest_reads().unwrap_or_default();
-            let least = self.owner.fused.fuel(longest);
-            let costliest = self.owner.costliest.fuel(longest);
-            if least <= threshold && costliest <= FUEL_BESIDE_LOOKUPS {
-                if self.judge_with_bodies(least, threshold)? {
+            let bounds = self.owner.bounds(longest, threshold);
+            if bounds.all <= threshold && bounds.costliest <= FUEL_BESIDE_LOOKUPS {
+                if self.judge_with_bodies(bounds.all, threshold)? {
                     return Ok(());
                 }
                 self.outcomes.take_back(&self.owner.order);
@@ -58,7 +59,8 @@ impl OwnerRun<'_> {
     }
 
     fn judge_without_ceiling(&mut self) -> Result<(), SandboxError> {
-        let mut each = self.run_bodies()?;
+        self.run_bodies()?;
+        let mut each = std::mem::take(&mut self.again);
         each.extend_from_slice(&self.owner.alone);
         let mut cost = RunCost::default();
         for &number in &each {
@@ -74,19 +76,19 @@ impl OwnerRun<'_> {
     fn judge_with_bodies(&mut self, least: u64, threshold: u64) -> Result<bool, SandboxError> {
         let for_lookups = threshold - least;
         self.runner.host()?.begin_bodies(self.number, for_lookups);
-        let mut each = self.run_bodies()?;
+        self.run_bodies()?;
         let fused = threshold - self.runner.host()?.end_bodies();
         self.cost.fuel = fused;
-        if each.is_empty() && self.owner.alone.is_empty() {
+        if self.again.is_empty() && self.owner.alone.is_empty() {
             return Ok(true);
         }
+        let mut each = std::mem::take(&mut self.again);
         each.extend_from_slice(&self.owner.alone);
         self.run_in_order(&each, threshold - fused)
     }
 
-    /// Runs the bodies. Returns the members of those that failed, which must run alone.
-    fn run_bodies(&mut self) -> Result<Vec<u32>, SandboxError> {
-        let mut each = Vec::new();
+    /// Runs the bodies.
+    fn run_bodies(&mut self) -> Result<(), SandboxError> {
         for &number in &self.owner.bodies {
             let Some(in_force) = self.rule_set.bodies.get(number) else { continue };
             let facts = self.runner.host()?;
@@ -98,20 +100,18 @@ impl OwnerRun<'_> {
             let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::Nothing };
             let place = self.rule_set.rules.len() + number;
             match self.runner.run(place, &in_force.asker.bound.module, terms, &mut RunCost::default()) {
-                Ok(ModuleAnswer { bits, .. }) => {
-                    self.outcomes.note_matches(bits & in_force.counted, &in_force.places);
-                }
+                Ok(bits) => self.outcomes.note_matches(bits & in_force.counted, &in_force.places),
                 Err(failure) => {
                     self.n_bodies_failed += 1;
                     tracing::debug!(
                         failure = failure.as_str(),
                         "a fused body failed; its rules are run one by one"
                     );
-                    each.extend_from_slice(&in_force.places);
+                    self.again.extend_from_slice(&in_force.places);
                 }
             }
         }
-        Ok(each)
+        Ok(())
     }
 
     /// Runs rules alone, one after the other, and adds their cost. Returns whether no rule failed for lack of fuel of the
@@ -168,9 +168,11 @@ impl OwnerRun<'_> {
         self.runner.host()?.turn_to(ModuleIndex::Rule(place));
         let module = &in_force.asker.bound.module;
         let outcome = match self.runner.run(place, module, terms, cost) {
-            Ok(ModuleAnswer { bits: 0, .. }) => RuleOutcome::NotMatched,
-            Ok(ModuleAnswer { said, .. }) if said == RuleStatement::default() => RuleOutcome::Matched,
-            Ok(ModuleAnswer { said, .. }) => RuleOutcome::MatchedSaying(Box::new(said)),
+            Ok(0) => RuleOutcome::NotMatched,
+            Ok(_) => match self.runner.take_statement() {
+                said if said == RuleStatement::default() => RuleOutcome::Matched,
+                said => RuleOutcome::MatchedSaying(Box::new(said)),
+            },
             Err(RuleFailure::Fuel) if terms.fuel_max < module.fuel() => {
                 RuleOutcome::Failed(RuleFailure::Budget)
             }

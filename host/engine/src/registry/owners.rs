@@ -9,6 +9,7 @@ use tollgate_model::instruction::RuleOwner;
 use tollgate_model::pattern::{NUMBER_BYTES_MAX, SCALAR_BYTES_MAX};
 use tollgate_model::transaction::LongestReads;
 
+use crate::fusion::FUEL_BESIDE_LOOKUPS;
 use crate::registry::membership::ELEMENT_BYTES;
 use crate::registry::{BodyInForce, BoundRule, RuleInForce, SlotBindings};
 
@@ -31,13 +32,27 @@ pub struct OwnerInForce {
     /// rule that is added displaces no rule that is as severe and older.
     pub order: Vec<u32>,
     /// Bound of the cost of the rules that are in a body, if each ran alone.
-    pub fused: CostBound,
+    fused: CostBound,
     /// Bound of the costliest of them.
-    pub costliest: CostBound,
+    costliest: CostBound,
+    /// Both for every transaction without arrays whose texts are of a usual length.
+    usual: FusedBounds,
     /// How often they ask each aggregate of the set, and each previous transaction, if each ran alone; by index.
     aggregate_uses: Vec<u64>,
     previous_uses: Vec<u64>,
 }
+
+/// Upper bounds of what the rules of an owner in bodies cost on a transaction without their lookups, in fuel.
+#[derive(Debug, Clone, Copy)]
+pub struct FusedBounds {
+    /// All of them.
+    pub all: u64,
+    /// The costliest.
+    pub costliest: u64,
+}
+
+/// The most that rules read of a usual transaction at once.
+const USUAL_READS: LongestReads = LongestReads { of_field: 128, n_elements: 0 };
 
 /// Upper bound of the cost of rules without what their lookups read, in fuel.
 #[derive(Debug, Clone, Copy, Default)]
@@ -150,6 +165,7 @@ impl OwnerInForce {
             }
         }
         for owner in &mut owners {
+            owner.usual = owner.bounds_of(USUAL_READS);
             // Stable: rules are sorted by id, and so by age.
             owner
                 .order
@@ -168,6 +184,7 @@ impl OwnerInForce {
             order: Vec::new(),
             fused: NOTHING,
             costliest: NOTHING,
+            usual: FusedBounds { all: 0, costliest: 0 },
             aggregate_uses: Vec::new(),
             previous_uses: Vec::new(),
         }
@@ -190,6 +207,24 @@ impl OwnerInForce {
                 }
             }
         }
+    }
+
+    /// Returns bounds for a transaction of which rules read at most this at once. Those of usual transactions are taken
+    /// where they leave most of `threshold` for lookups.
+    #[must_use]
+    #[inline]
+    pub fn bounds(&self, longest: LongestReads, threshold: u64) -> FusedBounds {
+        let is_usual =
+            longest.of_field <= USUAL_READS.of_field && longest.n_elements == USUAL_READS.n_elements;
+        if is_usual && self.usual.all <= threshold / 4 && self.usual.costliest <= FUEL_BESIDE_LOOKUPS {
+            return self.usual;
+        }
+        self.bounds_of(longest)
+    }
+
+    #[inline(never)]
+    fn bounds_of(&self, longest: LongestReads) -> FusedBounds {
+        FusedBounds { all: self.fused.fuel(longest), costliest: self.costliest.fuel(longest) }
     }
 
     /// Returns the least that a bound of all its rules in bodies can be, in fuel.

@@ -86,15 +86,6 @@ enum ModuleEntry<H: 'static> {
     Broken(RuleFailure),
 }
 
-/// The answer of a module.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModuleAnswer {
-    /// Bit `n` is set if rule `n` of its manifest matched.
-    pub bits: u64,
-    /// Score and reason set by the module.
-    pub said: RuleStatement,
-}
-
 impl<H: HostCalls> Runner<H> {
     /// Creates a runner for this number of modules. Each is instantiated on first use, since many may never run.
     ///
@@ -119,7 +110,8 @@ impl<H: HostCalls> Runner<H> {
         self.warm.data_mut().host().map_err(lost)
     }
 
-    /// Runs a module. `place` is its index, which must always be the same. Adds the fuel that it used to `cost`.
+    /// Runs a module. `place` is its index, which must always be the same. Adds the fuel that it used to `cost`. Bit `n`
+    /// of the answer is set if rule `n` of its manifest matched.
     ///
     /// # Errors
     /// The failure of the module. Other modules are not affected.
@@ -129,7 +121,7 @@ impl<H: HostCalls> Runner<H> {
         module: &AdmittedModule,
         run: RunTerms,
         cost: &mut RunCost,
-    ) -> Result<ModuleAnswer, RuleFailure> {
+    ) -> Result<u64, RuleFailure> {
         let Self { linker, warm, seats, .. } = self;
         let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
         let seat = seat.get_or_insert_with(|| Box::new(InstanceSlot::take(module, linker, warm)));
@@ -149,12 +141,18 @@ impl<H: HostCalls> Runner<H> {
                 let ran = call_fresh(&mut fresh, terms, instance);
                 cost.add(&fresh, terms);
                 self.warm.data_mut().host = fresh.data_mut().host.take();
+                self.warm.data_mut().said = std::mem::take(&mut fresh.data_mut().said);
                 ran
             }
         };
-        let answer = ran.map_err(failed)?;
-        let is_known = |bits: u64| terms.n_rules >= 64 || bits >> terms.n_rules == 0;
-        if is_known(answer.bits) { Ok(answer) } else { Err(RuleFailure::InvalidOutput) }
+        let bits = ran.map_err(failed)?;
+        let is_known = terms.n_rules >= 64 || bits >> terms.n_rules == 0;
+        if is_known { Ok(bits) } else { Err(RuleFailure::InvalidOutput) }
+    }
+
+    /// Returns the score and the reason that the module set in the last run.
+    pub fn take_statement(&mut self) -> RuleStatement {
+        std::mem::take(&mut self.warm.data_mut().said)
     }
 }
 
@@ -209,7 +207,7 @@ fn call_fresh<H: HostCalls>(
     store: &mut Store<GuestState<H>>,
     terms: RunLimits,
     instance: &InstancePre<GuestState<H>>,
-) -> wasmtime::Result<ModuleAnswer> {
+) -> wasmtime::Result<u64> {
     meter(store, terms.fuel)?;
     let instance = instance.instantiate(&mut *store)?;
     let memory = instance.get_memory(&mut *store, MEMORY_EXPORT);
@@ -222,7 +220,7 @@ fn call<H: HostCalls>(
     store: &mut Store<GuestState<H>>,
     terms: RunLimits,
     entry: &TypedFunc<(), i64>,
-) -> wasmtime::Result<ModuleAnswer> {
+) -> wasmtime::Result<u64> {
     meter(store, terms.fuel)?;
     let guests = store.data_mut();
     guests.calls_left = terms.grant.map(|grant| grant.host_calls);
@@ -230,8 +228,7 @@ fn call<H: HostCalls>(
     guests.n_rules = terms.n_rules;
     // Discard the output of a failed run.
     guests.said = RuleStatement::default();
-    let bits = entry.call(&mut *store, ())?.cast_unsigned();
-    Ok(ModuleAnswer { bits, said: std::mem::take(&mut store.data_mut().said) })
+    Ok(entry.call(&mut *store, ())?.cast_unsigned())
 }
 
 impl<H: HostCalls> std::fmt::Debug for Runner<H> {

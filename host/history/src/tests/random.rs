@@ -221,6 +221,8 @@ impl Story {
                     self.reference.aggregate(spec, &current, as_of),
                     "{spec:?} {as_of} {current:?}"
                 );
+                let from_sums = question.answer_from_sums(&current, as_of);
+                assert!(from_sums.is_none_or(|sums| sums.nearest == answer), "{spec:?} {as_of} {current:?}");
                 self.n_found += usize::from(answer != 0.0);
                 self.compare_batch(&current, as_of);
             }
