@@ -15,7 +15,8 @@ use crate::aggregate::AggregateQuery;
 use crate::layout::SeriesSpec;
 use crate::past::Past;
 use crate::previous::PreviousQuery;
-use crate::row::Columns;
+use crate::progress::FillProgress;
+use crate::row::{Columns, RowField};
 use crate::scope::{Scope, ScopePlan, SelectionKind};
 use crate::series::{KeyTable, Series};
 use crate::spill::Spill;
@@ -72,16 +73,7 @@ pub(super) fn aggregate(
     if let Some(known) = activation.lock().aggregates.get(&identity).and_then(Weak::upgrade) {
         return Ok(known);
     }
-    let selecting = match (source.may_select, semantics.has_prices()) {
-        (false, _) => SelectionKind::RowByRow,
-        (true, true) => SelectionKind::CheapInSeries,
-        (true, false) => SelectionKind::InSeries,
-    };
-    let semantics = semantics.of_values();
-    let (mut plan, mut value) = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
-    if !activation.lock().reserve_room_for(&plan.spec) {
-        (plan, value) = AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?;
-    }
+    let (plan, value) = planned(activation, spec, semantics, source)?;
     let scope = scope(activation, plan, source)?;
     let aggregate = Arc::new(AggregateQuery::new(spec.function, value, scope));
     let mut activation = activation.lock();
@@ -91,6 +83,30 @@ pub(super) fn aggregate(
     activation.aggregates.retain(|_, known| known.strong_count() > 0);
     activation.aggregates.insert(identity, Arc::downgrade(&aggregate));
     Ok(aggregate)
+}
+
+/// Returns the plan of an aggregate, under which it tests rows one by one if there is no room for a series of the rows
+/// that it selects.
+///
+/// # Errors
+/// When the filter is invalid.
+pub(super) fn planned(
+    activation: &Mutex<Activation>,
+    spec: &AggregateSpec,
+    semantics: Semantics,
+    source: FillSource<'_>,
+) -> Result<(ScopePlan, RowField), HistoryError> {
+    let selecting = match (source.may_select, semantics.has_prices()) {
+        (false, _) => SelectionKind::RowByRow,
+        (true, true) => SelectionKind::CheapInSeries,
+        (true, false) => SelectionKind::InSeries,
+    };
+    let semantics = semantics.of_values();
+    let planned = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
+    if activation.lock().reserve_room_for(&planned.0.spec) {
+        return Ok(planned);
+    }
+    Ok(AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?)
 }
 
 /// Returns the lookup for this spec; equal specs share one. Others can activate queries meanwhile.
@@ -188,7 +204,6 @@ impl Activation {
         Ok(series)
     }
 
-    #[cfg(test)]
     pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
         self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
     }
@@ -222,6 +237,8 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), HistoryError> {
     let admission = source.admission;
     let _replaced = source.spill.replacing(series.n_kept_bytes());
+    let progress = series.progress();
+    let _running = RunningFill(progress);
     let mut key_table = series.empty_key_table(columns);
     let mut seen = Sequence::default();
     for round in 1.. {
@@ -232,7 +249,8 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
             state.want_after(series, settled);
         }
         drop(state);
-        if let Err(error) = source.read_into(&mut key_table, seen, settled) {
+        progress.begin(settled);
+        if let Err(error) = source.read_into(&mut key_table, progress, seen, settled) {
             let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
@@ -248,11 +266,21 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
     Ok(())
 }
 
+/// Ends the progress of a fill when dropped.
+struct RunningFill<'s>(&'s FillProgress);
+
+impl Drop for RunningFill<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl FillSource<'_> {
     /// Reads the steps after a number, through another, into a key table that is not shared yet.
     fn read_into(
         &self,
         key_table: &mut KeyTable,
+        progress: &FillProgress,
         after: Sequence,
         through: Sequence,
     ) -> Result<(), HistoryError> {
@@ -262,6 +290,7 @@ impl FillSource<'_> {
             let mut fits = true;
             self.past.each_after(seen, end, &mut |item| {
                 pace.step();
+                progress.reach(item.sequence());
                 fits = fits && self.fits();
                 if fits {
                     item.put_on(key_table);

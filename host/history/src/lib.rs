@@ -33,6 +33,7 @@ mod lookup_error;
 mod owned_value;
 mod past;
 mod previous;
+mod progress;
 mod restoration;
 mod row;
 mod scope;
@@ -78,6 +79,7 @@ pub use lookup_budget::{CostedAnswer, LookupDeadline, LookupLimits};
 pub use lookup_error::LookupError;
 pub use past::{Past, PastError, PastItem, PastSummary};
 pub use previous::PreviousQuery;
+pub use progress::RunningFills;
 pub use restoration::{RestorationObserver, Restored};
 pub use series::SeriesUse;
 pub use snapshot::{

@@ -19,6 +19,7 @@ use crate::layout::{Layout, PreparedRow, SeriesSpec};
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::owned_value::StructureDigests;
+use crate::progress::FillProgress;
 use crate::row::Columns;
 use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
@@ -41,6 +42,7 @@ pub(super) struct Series {
     n_shelves: AtomicU64,
     /// Held while it is filled.
     filling: Mutex<()>,
+    progress: FillProgress,
     /// Whether it was filled, so that accepted transactions are inserted.
     is_attached: AtomicBool,
 }
@@ -80,6 +82,7 @@ impl Series {
             windows,
             n_shelves: AtomicU64::new(0),
             filling: Mutex::default(),
+            progress: FillProgress::default(),
             is_attached: AtomicBool::new(false),
         });
         let spill_source: Arc<dyn SpillSource> = Arc::<Self>::clone(&series);
@@ -130,6 +133,11 @@ impl Series {
     /// Returns the lock that is held while the series is filled.
     pub(super) const fn filling(&self) -> &Mutex<()> {
         &self.filling
+    }
+
+    /// Returns the progress of its fill.
+    pub(super) const fn progress(&self) -> &FillProgress {
+        &self.progress
     }
 
     /// Returns whether it was filled, so that accepted transactions are inserted.

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tollgate_guest_abi::Manifest;
+use tollgate_history::History;
 use tollgate_model::instruction::{Instruction, InstructionId};
 
+use crate::intake::draft::NamedDraft;
 use crate::telemetry::metrics::Metrics;
 
 /// Waiting instructions, by id.
@@ -17,6 +20,7 @@ pub(super) struct Activating {
 #[derive(Debug)]
 struct WaitingInstruction {
     instruction: Arc<Instruction>,
+    manifest: Manifest,
     stage: ActivationStage,
 }
 
@@ -43,32 +47,25 @@ pub(super) struct ActivationGuard {
 
 impl Activating {
     /// Shows an instruction of the API, which can be removed while it waits.
-    pub(super) fn reserve(
-        self: &Arc<Self>,
-        instruction: &Arc<Instruction>,
-        metrics: &Arc<Metrics>,
-    ) -> ActivationGuard {
-        self.add(instruction, metrics, ActivationStage::Waiting)
+    pub(super) fn reserve(self: &Arc<Self>, draft: &NamedDraft, metrics: &Arc<Metrics>) -> ActivationGuard {
+        self.add(draft, metrics, ActivationStage::Waiting)
     }
 
     /// Shows an instruction of a file.
-    pub(super) fn show(
-        self: &Arc<Self>,
-        instruction: &Arc<Instruction>,
-        metrics: &Arc<Metrics>,
-    ) -> ActivationGuard {
-        self.add(instruction, metrics, ActivationStage::OfFile)
+    pub(super) fn show(self: &Arc<Self>, draft: &NamedDraft, metrics: &Arc<Metrics>) -> ActivationGuard {
+        self.add(draft, metrics, ActivationStage::OfFile)
     }
 
     fn add(
         self: &Arc<Self>,
-        instruction: &Arc<Instruction>,
+        draft: &NamedDraft,
         metrics: &Arc<Metrics>,
         stage: ActivationStage,
     ) -> ActivationGuard {
-        let id = instruction.record.id;
+        let id = draft.instruction.record.id;
+        let (instruction, manifest) = (Arc::clone(&draft.instruction), draft.manifest().clone());
         let mut waiting = self.waiting.lock();
-        waiting.insert(id, WaitingInstruction { instruction: Arc::clone(instruction), stage });
+        waiting.insert(id, WaitingInstruction { instruction, manifest, stage });
         metrics.rules_activating(waiting.len());
         drop(waiting);
         ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
@@ -90,6 +87,13 @@ impl Activating {
         let waiting = self.waiting.lock();
         let stays = waiting.values().filter(|one| one.stage != ActivationStage::Cancelled);
         stays.map(|one| Arc::clone(&one.instruction)).collect()
+    }
+
+    /// Returns the share of what a waiting instruction asks that the history has gathered, from 0 to 1.
+    pub(super) fn progress_of(&self, id: InstructionId, history: &History) -> Option<f64> {
+        let manifest = self.waiting.lock().get(&id).map(|one| one.manifest.clone())?;
+        let Manifest { needs, semantics, .. } = &manifest;
+        Some(history.gathered_share(&needs.aggregates, &needs.previous, *semantics))
     }
 
     /// Removes an instruction that is not in force and is not becoming part of a version. Returns it.

@@ -252,6 +252,12 @@ impl NamedDraft {
         estimating::needs_a_fill(&self.module.manifest, history)
     }
 
+    /// Returns the manifest of its module.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.module.manifest
+    }
+
     /// Binds the rule to the history. This may take long, because the history back-fills missing data.
     ///
     /// # Errors

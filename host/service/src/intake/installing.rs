@@ -2,9 +2,12 @@
 //! gathers what it asks, while other changes go on, and in the end it joins the rule set.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::MutexGuard;
+use tokio::time::{Instant, interval_at};
 use tollgate_engine::registry::{RULES_MAX, RuleSet};
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
 
@@ -24,6 +27,9 @@ pub enum InstructionChange {
     /// The instruction with this id gets other content, and keeps its id.
     Replace(InstructionId),
 }
+
+/// Interval at which the progress of a fill is logged.
+const PROGRESS_PAUSE: Duration = Duration::from_secs(10);
 
 /// Rules for which the history is filled at a time. A rule whose lookups are known already does not wait for them.
 pub(super) const FILLS_MAX: usize = 2;
@@ -67,7 +73,7 @@ impl RulePipeline {
         let draft = draft.under(identity);
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        let shown = self.activating.reserve(&instruction, &self.deps.metrics);
+        let shown = self.activating.reserve(&draft, &self.deps.metrics);
         Ok(ReservedInstruction { instruction, draft, change, shown })
     }
 
@@ -105,6 +111,7 @@ impl RulePipeline {
         let instruction = Arc::clone(&reserved.instruction);
         let listed = ListedInstruction {
             estimate: reserved.draft.estimate,
+            progress: self.activating.progress_of(instruction.record.id, &self.deps.history),
             ..ListedInstruction::with(instruction, InstructionStatus::Activating)
         };
         let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
@@ -132,7 +139,8 @@ impl RulePipeline {
             return Err(IntakeError::Removed(id));
         }
         let pipeline = Arc::clone(&self);
-        let rule = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new)).await?;
+        let binding = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new));
+        let rule = self.telling_of_progress(&instruction, binding).await?;
         drop((fill, turn));
         let _state = self.state.lock().await;
         if !shown.commit() {
@@ -168,6 +176,29 @@ impl RulePipeline {
             sink.saved(&instruction.record);
         }
         Ok(ListedInstruction { estimate, ..ListedInstruction::with(instruction, InstructionStatus::Active) })
+    }
+}
+
+impl RulePipeline {
+    /// Waits for the fill of an instruction, and logs its progress while that takes long.
+    async fn telling_of_progress<T>(&self, instruction: &Instruction, fill: impl Future<Output = T>) -> T {
+        let mut pauses = interval_at(Instant::now() + PROGRESS_PAUSE, PROGRESS_PAUSE);
+        let mut fill = pin!(fill);
+        loop {
+            tokio::select! {
+                filled = &mut fill => return filled,
+                _ = pauses.tick() => {
+                    let id = instruction.record.id;
+                    let gathered = self.activating.progress_of(id, &self.deps.history).unwrap_or_default();
+                    tracing::info!(
+                        instruction.id = id.0,
+                        rule.name = instruction.entry.name,
+                        percent = (gathered * 100.0).floor(),
+                        "the history gathers what an instruction asks"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -23,12 +23,21 @@ pub struct ListedInstruction {
     pub mismatches: Vec<CountedMismatch>,
     /// Estimated cost of what it asks the history; only when it was just saved.
     pub estimate: Option<QueryEstimate>,
+    /// Share of what it asks that the history has gathered, from 0 to 1; only while it is activating.
+    pub progress: Option<f64>,
 }
 
 impl ListedInstruction {
     /// Returns an instruction with this status and nothing else to say about it.
     pub(super) const fn with(instruction: Arc<Instruction>, status: InstructionStatus) -> Self {
-        Self { instruction, status, refused_change: None, mismatches: Vec::new(), estimate: None }
+        Self {
+            instruction,
+            status,
+            refused_change: None,
+            mismatches: Vec::new(),
+            estimate: None,
+            progress: None,
+        }
     }
 }
 
@@ -53,13 +62,16 @@ impl Intake {
                 instruction: Arc::clone(&in_force.rule.instruction),
                 mismatches: in_force.rule.counted_mismatches(),
                 estimate: None,
+                progress: None,
             })
             .collect();
         for instruction in activating {
             let id = instruction.record.id;
             // The previous version of a changed rule stays active until the new one is.
             if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
-                listed.insert(place, ListedInstruction::with(instruction, InstructionStatus::Activating));
+                let progress = self.pipeline.activating.progress_of(id, &self.pipeline.deps.history);
+                let shown = ListedInstruction::with(instruction, InstructionStatus::Activating);
+                listed.insert(place, ListedInstruction { progress, ..shown });
             }
         }
         listed

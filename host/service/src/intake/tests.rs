@@ -93,6 +93,10 @@ impl Fixture {
         Self { intake, registry, store, metrics, directory }
     }
 
+    fn history(&self) -> &History {
+        &self.intake.pipeline.deps.history
+    }
+
     /// Replaces script and module of a stored rule, as if an earlier version had admitted them.
     async fn pass_off(&self, name: &str, script: Option<&str>, module: Vec<u8>) {
         let current = self.registry.current();

@@ -11,7 +11,7 @@ use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
 use tollgate_git::confinement::HistoryMemory;
 use tollgate_git::tls;
-use tollgate_history::History;
+use tollgate_history::{History, RunningFills};
 use tollgate_model::instruction::InstructionStatus;
 use tollgate_store::{DiskSpace, try_to_write};
 
@@ -77,13 +77,15 @@ pub(super) struct RuntimeProbe {
 struct RuntimeChecks {
     memory: ReadinessCheck,
     quarantine: ReadinessCheck,
+    history: ReadinessCheck,
 }
 
 impl RuntimeProbe {
     /// Reports immediately, and then every second until the task is aborted.
     pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
-        let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
-        let reports = RuntimeChecks { memory, quarantine };
+        let [memory, disk, quarantine, history] =
+            ["memory", "disk", "rules", "history"].map(|name| checks.add(name));
+        let reports = RuntimeChecks { memory, quarantine, history };
         let disk = follow_disk(self.data_dir.clone(), disk);
         tracing::info!("{}", self.memory);
         self.report(&reports);
@@ -106,12 +108,23 @@ impl RuntimeProbe {
                 "the history is over SERVICE_MEMORY_LIMIT and cannot be moved to disk: every transaction is refused; raise the \
                  limit, or make room in SERVICE_SPILL_DIR",
             );
+        } else if self.history.kept_excess() > 0 {
+            reports.memory.degraded(
+                "keys and sums of the history, which cannot be moved to disk, exceed SERVICE_MEMORY_LIMIT; rules of the API are \
+                 suspended until they fit; a fifth above the limit every transaction is refused; raise the limit, or remove rules",
+            );
         } else if let Some(lack) = self.memory.lack() {
             reports.memory.degraded(lack);
         } else {
             reports.memory.ok_with(self.memory.to_string());
         }
         self.report_quarantine(&reports.quarantine);
+        match self.history.running_fills() {
+            RunningFills { n_series: 0, .. } => reports.history.ok(),
+            RunningFills { n_series, n_left } => reports.history.ok_with(format!(
+                "gathering transactions for new rules: {n_series} series have {n_left} transactions left to read"
+            )),
+        }
     }
 
     fn report_quarantine(&self, check: &ReadinessCheck) {

@@ -125,10 +125,15 @@ fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
     let registry = Arc::clone(registry);
     metrics.watch_rules(move || registry.current());
     let history = Arc::clone(history);
-    metrics.watch_history(move || HistorySize {
-        n_transactions: history.len() as u64,
-        n_series: history.n_series() as u64,
-        resident_bytes: history.resident_bytes() as u64,
-        spilled_bytes: history.spilled_bytes(),
+    metrics.watch_history(move || {
+        let fills = history.running_fills();
+        HistorySize {
+            n_transactions: history.len() as u64,
+            n_series: history.n_series() as u64,
+            resident_bytes: history.resident_bytes() as u64,
+            spilled_bytes: history.spilled_bytes(),
+            n_fills: fills.n_series,
+            n_fill_left: fills.n_left,
+        }
     });
 }

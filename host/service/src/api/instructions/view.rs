@@ -58,6 +58,9 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Estimated cost of its questions about the history; null except in the answer to a save, and if it asks none.
     #[schema(required = true)]
     estimate: Option<EstimateView>,
+    /// Share of what it asks that the history has gathered, from 0 to 1; null unless the status is `activating`.
+    #[schema(required = true, example = 0.42)]
+    progress: Option<f64>,
     /// Warnings of the compiler; always empty for a module.
     warnings: &'a [Diagnostic],
     /// Time at which the instruction was first saved.
@@ -185,6 +188,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             refused_change: None,
             incomparable: Vec::new(),
             estimate: None,
+            progress: None,
             warnings,
             created_at: written(record.created_at),
             updated_at: written(record.updated_at),
@@ -199,6 +203,7 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
             incomparable: listed.mismatches.iter().map(IncomparableView::from).collect(),
             estimate: listed.estimate.map(EstimateView::from),
+            progress: listed.progress.map(|share| (share * 100.0).floor() / 100.0),
             ..Self::from(&*listed.instruction)
         }
     }

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use chrono::DateTime;
 use parking_lot::Mutex;
-use tollgate_history::{PastError, PastItem};
+use tollgate_history::{PastError, PastItem, RunningFills};
 use tollgate_model::instruction::InstructionStatus;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -13,8 +14,11 @@ use tollgate_model::transaction::Transaction;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Steps that are stored, and those that a slow past shows before it waits.
+const N_STORED: u64 = 5;
+const N_STEPS_AT_ONCE: usize = 2;
 
-/// A past that signals each read and waits for the test to continue.
+/// A past that signals each read after two steps, and waits for the test to continue.
 #[derive(Debug)]
 struct SlowPast {
     asked: Mutex<Sender<()>>,
@@ -24,10 +28,16 @@ struct SlowPast {
 impl Past for SlowPast {
     fn each_after(
         &self,
-        _after: Sequence,
-        _through: Sequence,
-        _show: &mut dyn FnMut(PastItem<'_>),
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
+        let sent =
+            br#"{"transaction_id": "t", "amount": 1, "currency": "EUR", "reference": "r", "source": "a", "destination": "b"}"#;
+        let transaction = &Transaction::parse(sent, DateTime::default()).unwrap().0;
+        for sequence in (after.0 + 1..=through.0).take(N_STEPS_AT_ONCE).map(Sequence) {
+            show(PastItem::Accepted { sequence, transaction });
+        }
         self.asked.lock().send(()).unwrap();
         self.go_on.lock().recv_timeout(PATIENCE).unwrap();
         Ok(())
@@ -51,8 +61,8 @@ async fn slow() -> (Fixture, Receiver<()>, Sender<()>) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).await.unwrap();
     let history = Arc::new(History::over(Arc::new(past)));
-    history.resume_at(Sequence(5));
-    history.settle(Sequence(5));
+    history.resume_at(Sequence(N_STORED));
+    history.settle(Sequence(N_STORED));
     (Fixture::over(directory, store, history, None).await, is_asked, go_on)
 }
 
@@ -132,6 +142,28 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
     );
     assert_eq!(statuses(), [(plain, InstructionStatus::Active), (asking, InstructionStatus::Active)]);
     assert!(fixture.metrics.encode().unwrap().contains("tollgate_rules_activating 0\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_progress_of_a_rule_is_the_share_that_the_history_has_gathered() {
+    let (fixture, is_asked, go_on) = slow().await;
+    let two = r#"count(when source == $current.source, "PT1H") > 1 and count(when destination == $current.destination, "PT1H") > 1"#;
+    let begun = fixture.intake.begin_save(&rule("asking", two)).await.unwrap();
+    let progress = || fixture.intake.instruction(begun.instruction.record.id).unwrap().progress;
+    for expected in [0.2, 0.7] {
+        tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
+        assert_eq!(progress(), Some(expected));
+        let running = fixture.history().running_fills();
+        assert_eq!(running, RunningFills { n_series: 1, n_left: N_STORED - N_STEPS_AT_ONCE as u64 });
+        go_on.send(()).unwrap();
+    }
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while progress().is_some() {
+        assert!(std::time::Instant::now() < deadline, "it does not come into force");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(fixture.names(), ["asking"]);
+    assert_eq!(fixture.history().running_fills(), RunningFills::default());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -365,7 +365,7 @@ impl RuleSetAssembly<'_> {
         let id = identity.id;
         estimating::check_room(self.deps, self.lists, draft.manifest()).map_err(FileError::Refused)?;
         let named = draft.under(identity);
-        let shown = self.activating.show(&named.instruction, &self.deps.metrics);
+        let shown = self.activating.show(&named, &self.deps.metrics);
         let rule = named.bind(&self.deps.history).map_err(FileError::Refused)?;
         self.shown.push(shown);
         self.last_id = self.last_id.max(id);

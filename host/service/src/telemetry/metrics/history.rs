@@ -19,6 +19,10 @@ pub struct HistorySize {
     pub resident_bytes: u64,
     /// Bytes in the spill file.
     pub spilled_bytes: u64,
+    /// Series that are being filled.
+    pub n_fills: u64,
+    /// Transactions that they have still to read.
+    pub n_fill_left: u64,
 }
 
 type HistoryGauge = Box<dyn Fn() -> HistorySize + Send + Sync>;
@@ -50,6 +54,12 @@ impl Collector for HistoryMetrics {
             ("history_series", "Series of the history", size.n_series),
             ("history_resident_bytes", "Memory of the history, as accounted", size.resident_bytes),
             ("history_spilled_bytes", "Size of the spilled part of the history", size.spilled_bytes),
+            ("history_fills", "Series that are being filled", size.n_fills),
+            (
+                "history_fill_left_transactions",
+                "Stored transactions that the series being filled have still to read",
+                size.n_fill_left,
+            ),
         ] {
             let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;

@@ -157,12 +157,16 @@ fn the_history_is_asked_at_every_scrape() {
         n_series: 2,
         resident_bytes: 4_096,
         spilled_bytes: 64,
+        n_fills: 3,
+        n_fill_left: 500,
     });
     check(&metrics, "tollgate_history_transactions 10");
     check(&metrics, "tollgate_history_transactions 11");
     check(&metrics, "tollgate_history_series 2");
     check(&metrics, "tollgate_history_resident_bytes 4096");
     check(&metrics, "tollgate_history_spilled_bytes 64");
+    check(&metrics, "tollgate_history_fills 3");
+    check(&metrics, "tollgate_history_fill_left_transactions 500");
 }
 
 #[test]
