@@ -6,6 +6,7 @@
 
 mod answers;
 mod breakers;
+mod displaced;
 mod facts;
 mod lookup_costs;
 mod mismatches;
@@ -27,7 +28,8 @@ use crate::sandbox::{Runner, Sandbox, SandboxError};
 use facts::Facts;
 use owner_run::OwnerRun;
 
-pub use breakers::{Breakers, FailingRule, RuleFault};
+pub use breakers::{Breakers, FailingRule, FaultReport, RuleFault};
+pub use displaced::DisplacedRules;
 pub use outcomes::RuleOutcomes;
 pub use pool::{Evaluated, EvaluationJob, EvaluatorPool};
 
@@ -48,6 +50,8 @@ pub struct OwnerCost {
     pub fuel: u64,
     /// Rules that are not cheap, by index in the set, with their fuel.
     pub costly: Vec<(u32, u64)>,
+    /// Rules that failed because those before them used up the fuel of the owner, by index in the set.
+    pub displaced: Vec<u32>,
 }
 
 #[derive(Debug)]

@@ -432,8 +432,8 @@ impl TransactionPipeline {
     }
 
     fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
-        let Admitted { transaction, rule_set, .. } = admitted;
-        self.deps.breakers.note_evaluated(rule_set, evaluated, transaction.source.as_deref());
+        let Admitted { sequence, transaction, rule_set, .. } = admitted;
+        self.deps.breakers.note_evaluated(rule_set, evaluated, (transaction, *sequence));
         if evaluated.n_bodies_failed > 0 {
             self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
         }

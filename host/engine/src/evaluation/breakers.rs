@@ -5,6 +5,7 @@
 //! neither limit, and in ordinary traffic a correct rule answers in between.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -12,8 +13,11 @@ use smallvec::SmallVec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{ContentDigest, InstructionId};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
-use crate::evaluation::sustained_costs::SustainedCosts;
+use crate::evaluation::displaced::DisplacedRules;
+use crate::evaluation::sustained_costs::{Excess, SustainedCosts};
 use crate::evaluation::{Evaluated, OwnerCost, RuleOutcomes};
 use crate::registry::{RuleInForce, RuleSet};
 
@@ -31,6 +35,15 @@ pub struct FailingRule {
     pub digest: ContentDigest,
     /// The fault.
     pub fault: RuleFault,
+}
+
+/// Rules that have to be quarantined together.
+#[derive(Debug)]
+pub struct FaultReport {
+    /// The rules.
+    pub failing: Vec<FailingRule>,
+    /// Rules that would take their place, and of which some may have to follow.
+    pub displaced: Option<DisplacedRules>,
 }
 
 /// Why a rule has to be quarantined.
@@ -57,7 +70,7 @@ pub struct Breakers {
     /// The number of streaks, to check without the lock that there is none.
     n_streaks: AtomicUsize,
     costs: Mutex<SustainedCosts>,
-    reports: UnboundedSender<FailingRule>,
+    reports: UnboundedSender<FaultReport>,
     hasher: ahash::RandomState,
 }
 
@@ -74,17 +87,31 @@ struct FailureStreak {
 impl Breakers {
     /// Creates an instance without streaks, and the receiver of its reports.
     #[must_use]
-    pub fn new() -> (Self, UnboundedReceiver<FailingRule>) {
+    pub fn new() -> (Self, UnboundedReceiver<FaultReport>) {
         let (reports, failing) = unbounded_channel();
         let hasher = ahash::RandomState::new();
         let (streaks, costs, n_streaks) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
         (Self { streaks, n_streaks, costs, reports, hasher }, failing)
     }
 
-    /// Records the evaluation of a rule set for a transaction from this source.
-    pub fn note_evaluated(&self, rule_set: &RuleSet, evaluated: &Evaluated, source: Option<&str>) {
-        self.note(rule_set, &evaluated.outcomes, source);
-        self.note_costs(rule_set, &evaluated.costs, evaluated.others_wait);
+    /// Records the evaluation of a rule set for a transaction with this number.
+    pub fn note_evaluated(
+        &self,
+        rule_set: &Arc<RuleSet>,
+        evaluated: &Evaluated,
+        (transaction, as_of): (&Arc<Transaction>, Sequence),
+    ) {
+        self.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
+        for (owner, cost) in &evaluated.costs {
+            let displaced = |fuel| DisplacedRules {
+                rule_set: Arc::clone(rule_set),
+                transaction: Arc::clone(transaction),
+                as_of,
+                places: cost.displaced.clone(),
+                fuel,
+            };
+            self.note_cost(rule_set, (*owner, cost), evaluated.others_wait, displaced);
+        }
     }
 
     /// Records the outcomes of a rule set for a transaction from this source.
@@ -114,25 +141,33 @@ impl Breakers {
             let source = (failure != RuleFailure::Timeout).then_some(source);
             if let Some(n_failures) = streak.grow(source) {
                 let fault = RuleFault::Failures { last: failure, n_failures };
-                self.reports.send(FailingRule { id, digest, fault }).ok();
+                let failing = vec![FailingRule { id, digest, fault }];
+                self.reports.send(FaultReport { failing, displaced: None }).ok();
             }
         }
         streaks.retain(|id, _| goes_on(rule_set, outcomes, *id));
         self.n_streaks.store(streaks.len(), Ordering::Relaxed);
     }
 
-    /// Records what the rules of some owners cost on a transaction, by index of the owner. `others_wait` tells whether
-    /// other transactions wait to be evaluated.
-    fn note_costs(&self, rule_set: &RuleSet, costs: &[(usize, OwnerCost)], others_wait: bool) {
-        for (owner, cost) in costs {
-            let Some(owner) = rule_set.owners.get(*owner) else { continue };
-            let blamed = self.costs.lock().note(rule_set, owner, cost, others_wait);
-            for (rule, mean_fuel) in blamed {
-                let (id, digest) = (rule.rule.instruction.record.id, rule.rule.instruction.digest);
-                let fault = RuleFault::SustainedCost { mean_fuel };
-                self.reports.send(FailingRule { id, digest, fault }).ok();
-            }
-        }
+    /// Records what the rules of an owner, by its index, cost on a transaction. `others_wait` tells whether other
+    /// transactions wait to be evaluated, and `displaced` returns the rules that did not run, which may cost this much.
+    fn note_cost(
+        &self,
+        rule_set: &RuleSet,
+        (owner, cost): (usize, &OwnerCost),
+        others_wait: bool,
+        displaced: impl FnOnce(u64) -> DisplacedRules,
+    ) {
+        let Some(owner) = rule_set.owners.get(owner) else { return };
+        let blamed = self.costs.lock().note(rule_set, owner, cost, others_wait);
+        let Some(Excess { blamed, fuel_left }) = blamed else { return };
+        let failing = blamed.into_iter().map(|(rule, mean_fuel)| {
+            let (id, digest) = (rule.rule.instruction.record.id, rule.rule.instruction.digest);
+            FailingRule { id, digest, fault: RuleFault::SustainedCost { mean_fuel } }
+        });
+        let failing = failing.collect();
+        let displaced = (!cost.displaced.is_empty()).then(|| displaced(fuel_left));
+        self.reports.send(FaultReport { failing, displaced }).ok();
     }
 
     /// Removes the streak of a rule after an operator has reviewed it.

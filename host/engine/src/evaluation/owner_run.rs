@@ -141,7 +141,16 @@ impl OwnerRun<'_> {
         if in_force.missing_lists.is_empty() {
             let failure =
                 if in_force.is_quarantined { RuleFailure::Quarantined } else { RuleFailure::Budget };
+            if failure == RuleFailure::Budget {
+                self.note_displaced(number);
+            }
             self.outcomes.note(number, RuleOutcome::Failed(failure));
+        }
+    }
+
+    fn note_displaced(&mut self, number: u32) {
+        if self.owner.owner.sustained_fuel.is_some() {
+            self.cost.displaced.push(number);
         }
     }
 
@@ -179,6 +188,9 @@ impl OwnerRun<'_> {
             Err(failure) => RuleOutcome::Failed(failure),
         };
         let fits = outcome != RuleOutcome::Failed(RuleFailure::Budget);
+        if !fits {
+            self.note_displaced(number);
+        }
         self.outcomes.note(number, outcome);
         Ok(fits)
     }

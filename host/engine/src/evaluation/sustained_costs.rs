@@ -17,6 +17,14 @@ pub(super) struct SustainedCosts {
     owners: HashMap<Arc<str>, VecDeque<RecentCost>>,
 }
 
+/// Rules to blame for a mean cost that is too high.
+pub(super) struct Excess<'s> {
+    /// The rules, each with its mean cost in fuel.
+    pub(super) blamed: Vec<(&'s RuleInForce, u64)>,
+    /// Fuel that is left on average without them.
+    pub(super) fuel_left: u64,
+}
+
 /// Cost of the rules of an owner on one transaction.
 #[derive(Debug)]
 struct RecentCost {
@@ -27,15 +35,15 @@ struct RecentCost {
 
 impl SustainedCosts {
     /// Records the cost of one transaction. If the mean is too high, returns the rules that came into force last and
-    /// together account for the excess, with the mean; none of them is cheap.
+    /// together account for the excess; none of them is cheap.
     pub(super) fn note<'s>(
         &mut self,
         rule_set: &'s RuleSet,
         owner: &OwnerInForce,
         cost: &OwnerCost,
         others_wait: bool,
-    ) -> Vec<(&'s RuleInForce, u64)> {
-        let Some(limit) = owner.owner.sustained_fuel else { return Vec::new() };
+    ) -> Option<Excess<'s>> {
+        let limit = owner.owner.sustained_fuel?;
         let recent = self.owners.entry(Arc::clone(&owner.owner.name)).or_default();
         let id_of = |place: u32| Some(rule_set.rules.get(place as usize)?.rule.instruction.record.id);
         let costly = cost.costly.iter().filter_map(|(place, fuel)| Some((id_of(*place)?, *fuel))).collect();
@@ -46,7 +54,7 @@ impl SustainedCosts {
         let allowed = limit.saturating_mul(TRANSACTIONS as u64);
         let mut sum: u64 = recent.iter().map(|cost| cost.fuel).sum();
         if sum <= allowed || !others_wait {
-            return Vec::new();
+            return None;
         }
         let mut costs: HashMap<InstructionId, u64> = HashMap::new();
         for (id, fuel) in recent.iter().flat_map(|cost| &cost.costly) {
@@ -69,6 +77,6 @@ impl SustainedCosts {
         }
         // What the others cost without them is measured anew.
         recent.clear();
-        blamed
+        Some(Excess { blamed, fuel_left: limit.saturating_sub(sum / TRANSACTIONS as u64) })
     }
 }

@@ -2,16 +2,18 @@
 //!
 //! Each makes a new version of the rule set, so the version of a verdict identifies the rules that were run.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
-use tollgate_engine::evaluation::{FailingRule, RuleFault};
+use tollgate_engine::evaluation::{DisplacedRules, FailingRule, FaultReport, RuleFault};
 use tollgate_engine::registry::BoundRule;
 use tollgate_engine::sandbox::{AdmissionRefusal, manifest_of};
 use tollgate_guest_abi::limits::SUSTAINED_FUEL;
+use tollgate_model::background::in_background;
 use tollgate_model::instruction::{
-    Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
+    ContentDigest, Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
 };
 
 use crate::intake::change::{self, VersionContents};
@@ -22,15 +24,20 @@ use crate::intake::{
 
 impl Intake {
     /// Quarantines every rule reported as failing, until the channel closes.
-    pub fn heed(&self, mut failing: UnboundedReceiver<FailingRule>) -> JoinHandle<()> {
+    pub fn heed(&self, mut reports: UnboundedReceiver<FaultReport>) -> JoinHandle<()> {
         let pipeline = Arc::clone(&self.pipeline);
         tokio::spawn(async move {
-            while let Some(failing) = failing.recv().await {
+            while let Some(FaultReport { mut failing, displaced }) = reports.recv().await {
+                if let Some(displaced) = displaced {
+                    failing.extend(pipeline.to_follow(displaced).await);
+                }
+                let ids: Vec<InstructionId> = failing.iter().map(|failing| failing.id).collect();
                 let done = carry_through(Arc::clone(&pipeline).quarantine(failing)).await;
-                if let Err(error) = done {
-                    tracing::error!(instruction.id = failing.id.0, error = %error, "a failing rule could not be quarantined and stays in force");
+                let Err(error) = done else { continue };
+                for id in ids {
+                    tracing::error!(instruction.id = id.0, error = %error, "a failing rule could not be quarantined and stays in force");
                     // It will be reported again.
-                    pipeline.deps.breakers.forgive(failing.id);
+                    pipeline.deps.breakers.forgive(id);
                 }
             }
         })
@@ -47,8 +54,49 @@ impl Intake {
 }
 
 impl RulePipeline {
-    async fn quarantine(self: Arc<Self>, failing: FailingRule) -> Result<(), IntakeError> {
-        let FailingRule { id, digest, fault } = failing;
+    /// Returns the displaced rules that are to be quarantined with those that displaced them. A report on a rule set that
+    /// is not in force any more comes too late.
+    async fn to_follow(&self, displaced: DisplacedRules) -> Vec<FailingRule> {
+        if !Arc::ptr_eq(&displaced.rule_set, &self.deps.registry.current()) {
+            return Vec::new();
+        }
+        let sandbox = self.deps.sandbox.clone();
+        let measured = in_background(move || displaced.to_blame(&sandbox)).await;
+        let measured = measured.map_err(|error| error.to_string());
+        match measured.and_then(|blamed| blamed.map_err(|error| error.to_string())) {
+            Ok(blamed) => blamed,
+            Err(error) => {
+                tracing::error!(error, "the cost of displaced rules could not be measured");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn quarantine(self: Arc<Self>, failing: Vec<FailingRule>) -> Result<(), IntakeError> {
+        let quarantines: HashMap<InstructionId, (ContentDigest, Quarantine)> = failing
+            .into_iter()
+            .map(|failing| (failing.id, (failing.digest, self.quarantine_for(failing.fault))))
+            .collect();
+        let _state = self.state.lock().await;
+        let changed = self
+            .change_quarantine(|instruction| {
+                let (digest, quarantine) = quarantines.get(&instruction.record.id)?;
+                let is_concerned = instruction.digest == *digest && instruction.record.quarantine.is_none();
+                is_concerned.then(|| Some(quarantine.clone()))
+            })
+            .await?;
+        for instruction in changed {
+            tracing::error!(
+                instruction.id = instruction.record.id.0,
+                rule.name = instruction.entry.name,
+                reason = instruction.record.quarantine.as_ref().map_or("", |quarantine| &quarantine.reason),
+                "a rule is in quarantine; transactions are held for review in its place"
+            );
+        }
+        Ok(())
+    }
+
+    fn quarantine_for(&self, fault: RuleFault) -> Quarantine {
         let (cause, reason) = match fault {
             RuleFault::Failures { last, n_failures } => (
                 QuarantineCause::Failures,
@@ -62,22 +110,7 @@ impl RulePipeline {
                 ),
             ),
         };
-        let quarantine = Quarantine { since: self.deps.clock.now(), cause, reason: reason.clone() };
-        let _state = self.state.lock().await;
-        let changed = self
-            .change_quarantine(id, Some(quarantine), |instruction| {
-                instruction.digest == digest && instruction.record.quarantine.is_none()
-            })
-            .await?;
-        if let Some(instruction) = changed {
-            tracing::error!(
-                instruction.id = id.0,
-                rule.name = instruction.entry.name,
-                reason,
-                "a rule is in quarantine; transactions are held for review in its place"
-            );
-        }
-        Ok(())
+        Quarantine { since: self.deps.clock.now(), cause, reason }
     }
 
     async fn release(self: Arc<Self>, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
@@ -94,9 +127,12 @@ impl RulePipeline {
         if instruction.record.quarantine.is_some() {
             granting::check_again(&self.deps, &instruction.record.source, &rule.bound.module)?;
         }
-        let released =
-            self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;
-        let Some(released) = released else { return Ok(instruction) };
+        let released = self
+            .change_quarantine(|instruction| {
+                (instruction.record.id == id && instruction.record.quarantine.is_some()).then_some(None)
+            })
+            .await?;
+        let Some(released) = released.into_iter().next() else { return Ok(instruction) };
         self.deps.breakers.forgive(id);
         tracing::info!(instruction.id = id.0, rule.name = released.entry.name, "a rule is out of quarantine");
         Ok(released)
@@ -142,21 +178,26 @@ impl RulePipeline {
         Ok(instruction)
     }
 
-    /// Sets the quarantine of one rule in a new version of the rule set; `None` if the rule is gone or not concerned.
+    /// Sets the quarantine of the rules for which `quarantine_of` returns one, or none, in a new version of the rule set.
+    /// Returns them as they are now.
     async fn change_quarantine(
         &self,
-        id: InstructionId,
-        quarantine: Option<Quarantine>,
-        is_concerned: impl Fn(&Instruction) -> bool,
-    ) -> Result<Option<Arc<Instruction>>, IntakeError> {
+        quarantine_of: impl Fn(&Instruction) -> Option<Option<Quarantine>>,
+    ) -> Result<Vec<Arc<Instruction>>, IntakeError> {
         let current = self.deps.registry.current();
         let mut contents = VersionContents::of(&current);
-        let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.id == id);
-        let Some(rule) = rule.filter(|rule| is_concerned(&rule.instruction)) else { return Ok(None) };
-        let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
-        let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
-        *rule = Arc::new(BoundRule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
-        change::bring_into_force(&self.deps, current.version, contents).await?;
-        Ok(Some(instruction))
+        let mut changed = Vec::new();
+        for rule in &mut contents.rules {
+            let Some(quarantine) = quarantine_of(&rule.instruction) else { continue };
+            let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
+            let instruction =
+                Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
+            *rule = Arc::new(BoundRule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
+            changed.push(instruction);
+        }
+        if !changed.is_empty() {
+            change::bring_into_force(&self.deps, current.version, contents).await?;
+        }
+        Ok(changed)
     }
 }

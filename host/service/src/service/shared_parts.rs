@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
-use tollgate_engine::evaluation::{Breakers, FailingRule};
+use tollgate_engine::evaluation::{Breakers, FaultReport};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{Lists, Registry, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
@@ -41,7 +41,7 @@ impl SharedParts {
     /// Opens the store and creates the other components. Also returns the receiver of rules that keep failing.
     pub(super) async fn open(
         settings: &Settings,
-    ) -> Result<(Self, UnboundedReceiver<FailingRule>), ServiceError> {
+    ) -> Result<(Self, UnboundedReceiver<FaultReport>), ServiceError> {
         // Checked before anything is created: without a sandbox, no rule can run.
         let sandbox = Sandbox::executing(settings.execution)?;
         let store = Store::open(&settings.data_dir).await?;
