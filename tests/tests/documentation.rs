@@ -206,7 +206,15 @@ fn check_references(document: &Value, node: &Value, broken: &mut Vec<String>) {
 
 #[test]
 fn the_alert_rules_and_the_dashboard_name_metrics_that_exist() {
-    let service = Service::start(&Home::new());
+    let mut home = Home::new();
+    for (name, value) in [
+        ("ALERT_WEBHOOK_URL", "http://127.0.0.1:9/alerts"),
+        ("WATCH_SCRIPT_GIT_REPO", "http://127.0.0.1:9/rules.git"),
+        ("SERVICE_SOURCES_OPTIONAL", "true"),
+    ] {
+        home.set(name, value);
+    }
+    let service = Service::start(&home);
     // A family of errors appears with its first error.
     service.send("POST", "/inject", &[("content-type", "application/json")], b"{}").unwrap();
     let page = service.get("/metrics").text();

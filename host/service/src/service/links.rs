@@ -8,7 +8,7 @@ use tollgate_store::Store;
 
 use crate::alerting::{self, Alerting, AlertingError, Delivery};
 use crate::config::Settings;
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{MeasuredLink, Metrics};
 
 /// Links for alerts and ledger webhooks.
 pub(super) struct Links {
@@ -25,6 +25,7 @@ impl Links {
         clock: &Arc<dyn Clock>,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, AlertingError> {
+        show_links(settings, metrics);
         let deps = alerting::AlertingDeps {
             store: store.clone(),
             clock: Arc::clone(clock),
@@ -35,5 +36,19 @@ impl Links {
         let keys =
             secret.map(|secret| alerting::signing_keys("LEDGER_WEBHOOK_SECRET", secret)).transpose()?;
         Ok(Self { alerting, delivery, ledger_keys: keys.map(Arc::new) })
+    }
+}
+
+/// Shows the metrics of the links that are configured.
+fn show_links(settings: &Settings, metrics: &Metrics) {
+    for (is_configured, link) in [
+        (settings.git.repo.is_some(), MeasuredLink::Git),
+        (settings.ledger.dsn.is_some(), MeasuredLink::Ledger),
+        (settings.links.tunnel.is_some(), MeasuredLink::Tunnel),
+        (settings.links.alert_webhooks.is_some(), MeasuredLink::Webhooks),
+    ] {
+        if is_configured {
+            metrics.show_link(link);
+        }
     }
 }

@@ -21,6 +21,7 @@ mod rules_in_force;
 mod snapshots;
 mod transactions;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +39,8 @@ use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
-use ledger::LedgerMetrics;
-use links::LinkMetrics;
+use ledger::{LedgerEventMetrics, LedgerMetrics};
+use links::{LinkRegistry, TunnelMetrics, WebhookMetrics};
 use readiness::ReadinessMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
@@ -49,12 +50,16 @@ use transactions::TransactionMetrics;
 
 pub(crate) use connections::OpenConnection;
 pub(crate) use history::HistorySize;
+pub(crate) use links::MeasuredLink;
 pub(crate) use requests::RequestKind;
 pub(crate) use rules::RuleSetFigures;
 pub(crate) use transactions::InFlight;
 
 /// The media type of [`Metrics::encode`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The first word of every name.
+const PREFIX: &str = "tollgate";
 
 /// One label with a fixed word as its value.
 type Label = [(&'static str, &'static str); 1];
@@ -63,6 +68,7 @@ type Label = [(&'static str, &'static str); 1];
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    of_links: BTreeMap<MeasuredLink, LinkRegistry>,
     /// Metrics whose names have no prefix.
     of_process: Registry,
     transactions: TransactionMetrics,
@@ -71,9 +77,11 @@ pub struct Metrics {
     git: GitMetrics,
     history: HistoryMetrics,
     rules_in_force: RuleInForceMetrics,
-    links: LinkMetrics,
+    tunnel: TunnelMetrics,
+    webhooks: WebhookMetrics,
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
+    ledger_events: LedgerEventMetrics,
     readiness: ReadinessMetrics,
     requests: RequestMetrics,
     connections: ConnectionMetrics,
@@ -89,9 +97,10 @@ impl Metrics {
     /// Creates metrics that are all zero.
     #[must_use]
     pub fn new() -> Self {
-        let mut registry = Registry::with_prefix("tollgate");
+        let mut registry = Registry::with_prefix(PREFIX);
         build::register(&mut registry);
         log::register(&mut registry);
+        let mut of_links: BTreeMap<MeasuredLink, LinkRegistry> = BTreeMap::new();
         let mut of_process = Registry::default();
         #[cfg(target_os = "linux")]
         process::register(&mut of_process);
@@ -100,16 +109,28 @@ impl Metrics {
             transactions: TransactionMetrics::register(&mut registry),
             rules: RuleMetrics::register(&mut registry),
             commits: CommitMetrics::register(&mut registry),
-            git: GitMetrics::register(&mut registry),
+            git: GitMetrics::register(of_links.entry(MeasuredLink::Git).or_default().registry()),
             history: HistoryMetrics::register(&mut registry),
             rules_in_force: RuleInForceMetrics::register(&mut registry),
-            links: LinkMetrics::register(&mut registry),
+            tunnel: TunnelMetrics::register(of_links.entry(MeasuredLink::Tunnel).or_default().registry()),
+            webhooks: WebhookMetrics::register(
+                of_links.entry(MeasuredLink::Webhooks).or_default().registry(),
+            ),
             snapshots: SnapshotMetrics::register(&mut registry),
-            ledger: LedgerMetrics::register(&mut registry),
+            ledger: LedgerMetrics::register(of_links.entry(MeasuredLink::Ledger).or_default().registry()),
+            ledger_events: LedgerEventMetrics::register(&mut registry),
             readiness: ReadinessMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             connections: ConnectionMetrics::register(&mut registry),
             registry,
+            of_links,
+        }
+    }
+
+    /// Shows the metrics of a link, which is configured.
+    pub fn show_link(&self, link: MeasuredLink) {
+        if let Some(of_link) = self.of_links.get(&link) {
+            of_link.show();
         }
     }
 
@@ -192,23 +213,28 @@ impl Metrics {
 
     /// Counts a completed operation on the repository, successful or not.
     pub fn git_operation(&self, is_ok: bool, now: DateTime<Utc>) {
+        self.show_link(MeasuredLink::Git);
         self.git.ended(is_ok, now);
     }
 
     /// Counts a delivery attempt of an alert; `result` is `delivered`, `failed` or `dead`.
     pub fn alert_attempted(&self, result: &'static str) {
-        self.links.attempt(result).inc();
+        self.webhooks.attempt(result).inc();
     }
 
     /// Sets the numbers of pending alerts and of dead letters.
     pub fn alerts_kept(&self, n_pending: u64, n_dead: u64) {
-        self.links.pending.set(i64::try_from(n_pending).unwrap_or(i64::MAX));
-        self.links.dead.set(i64::try_from(n_dead).unwrap_or(i64::MAX));
+        if n_pending + n_dead > 0 {
+            // Also without a webhook, some may be left from before.
+            self.show_link(MeasuredLink::Webhooks);
+        }
+        self.webhooks.pending.set(i64::try_from(n_pending).unwrap_or(i64::MAX));
+        self.webhooks.dead.set(i64::try_from(n_dead).unwrap_or(i64::MAX));
     }
 
     /// Counts a webhook that no longer accepts alerts.
     pub fn alert_endpoint_gone(&self) {
-        self.links.endpoints_gone.inc();
+        self.webhooks.endpoints_gone.inc();
     }
 
     /// Records a commit of transactions and status updates.
@@ -263,12 +289,12 @@ impl Metrics {
 
     /// Counts an event of the ledger; `result` is `taken`, `waiting`, `ignored`, `dead` or `refused`.
     pub fn ledger_event(&self, result: &'static str) {
-        self.ledger.event(result);
+        self.ledger_events.event(result);
     }
 
     /// Sets the number of ledger entries waiting for their parent.
     pub fn ledger_waiting(&self, n_entries: u64) {
-        self.ledger.waiting(n_entries);
+        self.ledger_events.waiting(n_entries);
     }
 
     /// Counts a completed pass over the ledger, successful or not.
@@ -318,6 +344,9 @@ impl Metrics {
         let mut page = String::new();
         text::encode_registry(&mut page, &self.of_process)?;
         text::encode_registry(&mut page, &self.registry)?;
+        for of_link in self.of_links.values().filter(|of_link| of_link.is_shown()) {
+            text::encode_registry(&mut page, of_link)?;
+        }
         text::encode_eof(&mut page)?;
         Ok(page)
     }
@@ -325,24 +354,24 @@ impl Metrics {
 
 impl TunnelObserver for Metrics {
     fn tunnel_came_up(&self) {
-        self.links.tunnel_connections.inc();
-        self.links.tunnel_up.set(1);
+        self.tunnel.connections.inc();
+        self.tunnel.up.set(1);
     }
 
     fn tunnel_went_down(&self) {
-        self.links.tunnel_up.set(0);
+        self.tunnel.up.set(0);
     }
 
     fn notice_sent(&self) {
-        self.links.notification("sent").inc();
+        self.tunnel.notification("sent").inc();
     }
 
     fn notice_not_sent(&self, reason: &'static str) {
-        self.links.notification(reason).inc();
+        self.tunnel.notification(reason).inc();
     }
 
     fn tunnel_message_ignored(&self) {
-        self.links.messages_ignored.inc();
+        self.tunnel.messages_ignored.inc();
     }
 }
 

@@ -17,6 +17,11 @@ pub(super) struct LedgerMetrics {
     remaining: Gauge,
     rows: Family<Label, Counter>,
     passes: Family<Label, Counter>,
+}
+
+/// Events that a ledger sends. Any ledger may, so they are always shown.
+#[derive(Debug)]
+pub(super) struct LedgerEventMetrics {
     events: Family<Label, Counter>,
     /// Counter of `taken`, which covers nearly all events.
     events_taken: Counter,
@@ -25,17 +30,12 @@ pub(super) struct LedgerMetrics {
 
 impl LedgerMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let events = Family::<Label, Counter>::default();
-        let events_taken = events.get_or_create_owned(&[("result", TAKEN)]);
         let metrics = Self {
             connected: Gauge::default(),
             mark: Gauge::default(),
             remaining: Gauge::default(),
             rows: Family::default(),
             passes: Family::default(),
-            events,
-            events_taken,
-            waiting: Gauge::default(),
         };
         registry.register(
             "ledger_connected",
@@ -58,15 +58,6 @@ impl LedgerMetrics {
             metrics.rows.clone(),
         );
         registry.register("ledger_passes", "Passes over the ledger, by result", metrics.passes.clone());
-        registry.register("ledger_events", "Ledger events, by result", metrics.events.clone());
-        registry.register(
-            "ledger_waiting_entries",
-            "Ledger entries that wait for their parent",
-            metrics.waiting.clone(),
-        );
-        for result in [TAKEN, "waiting", "ignored", "dead", "refused"] {
-            metrics.events.get_or_create_owned(&[("result", result)]);
-        }
         for result in ["taken", "updated", "known", "dead"] {
             metrics.rows.get_or_create_owned(&[("result", result)]);
         }
@@ -92,6 +83,29 @@ impl LedgerMetrics {
         self.rows.get_or_create_owned(&[("result", result)]).inc_by(n_rows);
     }
 
+    pub(super) fn passed(&self, is_ok: bool) {
+        let result = if is_ok { "ok" } else { "failed" };
+        self.passes.get_or_create_owned(&[("result", result)]).inc();
+    }
+}
+
+impl LedgerEventMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let events = Family::<Label, Counter>::default();
+        let events_taken = events.get_or_create_owned(&[("result", TAKEN)]);
+        let metrics = Self { events, events_taken, waiting: Gauge::default() };
+        registry.register("ledger_events", "Ledger events, by result", metrics.events.clone());
+        registry.register(
+            "ledger_waiting_entries",
+            "Ledger entries that wait for their parent",
+            metrics.waiting.clone(),
+        );
+        for result in [TAKEN, "waiting", "ignored", "dead", "refused"] {
+            metrics.events.get_or_create_owned(&[("result", result)]);
+        }
+        metrics
+    }
+
     pub(super) fn event(&self, result: &'static str) {
         match result {
             TAKEN => self.events_taken.inc(),
@@ -101,10 +115,5 @@ impl LedgerMetrics {
 
     pub(super) fn waiting(&self, n_entries: u64) {
         self.waiting.set(i64::try_from(n_entries).unwrap_or(i64::MAX));
-    }
-
-    pub(super) fn passed(&self, is_ok: bool) {
-        let result = if is_ok { "ok" } else { "failed" };
-        self.passes.get_or_create_owned(&[("result", result)]).inc();
     }
 }

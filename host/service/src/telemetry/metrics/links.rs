@@ -1,41 +1,92 @@
-//! Delivery of alerts: tunnel and webhooks.
+//! Links to other systems. Their metrics are shown only if they are configured, so that a value of 0 says something.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::Label;
+use super::{Label, PREFIX};
+
+/// A link whose metrics are shown only if it is configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MeasuredLink {
+    /// The repository of the rules.
+    Git,
+    /// The database of the ledger.
+    Ledger,
+    /// The dashboard.
+    Tunnel,
+    /// Webhooks that receive alerts.
+    Webhooks,
+}
+
+/// The metrics of a link.
+#[derive(Debug)]
+pub(super) struct LinkRegistry {
+    registry: Registry,
+    is_shown: AtomicBool,
+}
+
+impl Default for LinkRegistry {
+    fn default() -> Self {
+        Self { registry: Registry::with_prefix(PREFIX), is_shown: AtomicBool::new(false) }
+    }
+}
+
+impl Deref for LinkRegistry {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl LinkRegistry {
+    pub(super) const fn registry(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+
+    pub(super) fn show(&self) {
+        self.is_shown.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_shown(&self) -> bool {
+        self.is_shown.load(Ordering::Relaxed)
+    }
+}
 
 #[derive(Debug)]
-pub(super) struct LinkMetrics {
-    pub(super) tunnel_up: Gauge,
-    pub(super) tunnel_connections: Counter,
+pub(super) struct TunnelMetrics {
+    pub(super) up: Gauge,
+    pub(super) connections: Counter,
     notifications: Family<Label, Counter>,
     pub(super) messages_ignored: Counter,
+}
+
+#[derive(Debug)]
+pub(super) struct WebhookMetrics {
     attempts: Family<Label, Counter>,
     pub(super) pending: Gauge,
     pub(super) dead: Gauge,
     pub(super) endpoints_gone: Gauge,
 }
 
-impl LinkMetrics {
+impl TunnelMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let metrics = Self {
-            tunnel_up: Gauge::default(),
-            tunnel_connections: Counter::default(),
+            up: Gauge::default(),
+            connections: Counter::default(),
             notifications: Family::default(),
             messages_ignored: Counter::default(),
-            attempts: Family::default(),
-            pending: Gauge::default(),
-            dead: Gauge::default(),
-            endpoints_gone: Gauge::default(),
         };
-        registry.register("tunnel_up", "1 while the dashboard is connected", metrics.tunnel_up.clone());
+        registry.register("tunnel_up", "1 while the dashboard is connected", metrics.up.clone());
         registry.register(
             "tunnel_connections",
             "Connections to the dashboard that were established",
-            metrics.tunnel_connections.clone(),
+            metrics.connections.clone(),
         );
         registry.register(
             "tunnel_notifications",
@@ -47,6 +98,25 @@ impl LinkMetrics {
             "Messages received from the dashboard and ignored",
             metrics.messages_ignored.clone(),
         );
+        for result in ["sent", "down", "full", "lost"] {
+            metrics.notification(result);
+        }
+        metrics
+    }
+
+    pub(super) fn notification(&self, result: &'static str) -> Counter {
+        self.notifications.get_or_create_owned(&[("result", result)])
+    }
+}
+
+impl WebhookMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            attempts: Family::default(),
+            pending: Gauge::default(),
+            dead: Gauge::default(),
+            endpoints_gone: Gauge::default(),
+        };
         registry.register(
             "alert_attempts",
             "Attempts to deliver an alert to a webhook, by result",
@@ -67,17 +137,10 @@ impl LinkMetrics {
             "Webhooks that answered 410 and receive no more alerts",
             metrics.endpoints_gone.clone(),
         );
-        for result in ["sent", "down", "full", "lost"] {
-            metrics.notification(result);
-        }
         for result in ["delivered", "failed", "dead"] {
             metrics.attempt(result);
         }
         metrics
-    }
-
-    pub(super) fn notification(&self, result: &'static str) -> Counter {
-        self.notifications.get_or_create_owned(&[("result", result)])
     }
 
     pub(super) fn attempt(&self, result: &'static str) -> Counter {

@@ -25,6 +25,22 @@ fn a_service_at_rest_shows_its_counters_at_zero() {
 }
 
 #[test]
+fn a_link_has_metrics_only_if_it_is_configured() {
+    let metrics = Metrics::new();
+    let shown = |name: &str| metrics.encode().unwrap().contains(&format!("\ntollgate_{name} "));
+    for (link, name) in [
+        (MeasuredLink::Git, "git_last_success_timestamp_seconds"),
+        (MeasuredLink::Ledger, "ledger_connected"),
+        (MeasuredLink::Tunnel, "tunnel_up"),
+        (MeasuredLink::Webhooks, "alerts_pending"),
+    ] {
+        assert!(!shown(name), "{name}");
+        metrics.show_link(link);
+        assert!(shown(name), "{name}");
+    }
+}
+
+#[test]
 fn the_time_of_a_request_is_kept_under_its_kind() {
     let metrics = Metrics::new();
     metrics.answered(RequestKind::Event, Duration::from_millis(1));
