@@ -3,7 +3,7 @@
 //! has nothing to do with them. No rule of a file fails, no transaction is refused, and what the hostile rules may use
 //! is bounded: they fail, are quarantined, or cost little.
 //!
-//! The full mode stores 200,000 transactions, and compares the latency of that client with and without the hostile
+//! The full mode stores 1,000,000 transactions, and compares the latency of that client with and without the hostile
 //! rules, in blocks that alternate. `TOLLGATE_BINARY` names another program to serve, such as a release build.
 
 #[path = "hostile_rules/attacks.rs"]
@@ -27,18 +27,18 @@ const N_GOOD_FULL: usize = 250;
 const N_FILLING: usize = 16;
 /// Payments of the account that the hostile rules ask about.
 const N_STORED: usize = 24_000;
-const N_STORED_FULL: usize = 200_000;
+const N_STORED_FULL: usize = 1_000_000;
 /// Pairs of blocks for each attack.
 const N_PAIRS: usize = 1;
-const N_PAIRS_FULL: usize = 5;
+const N_PAIRS_FULL: usize = 3;
 
-const POLICY: &str = r#"{ "grants": [
+const UNTRUSTED: &str = r#"{ "grants": [
     { "source": "file" },
     { "source": "api", "profile": "untrusted" },
     { "source": "upload", "profile": "untrusted" }
 ] }"#;
 
-fn home() -> Home {
+fn home(policy: Option<&str>) -> Home {
     let good = (0..proof::rounds(N_GOOD, N_GOOD_FULL)).map(|n| {
         let condition = format!(
             r#"amount > {} and count(when source == $current.source, "PT{}H") > {}"#,
@@ -49,9 +49,11 @@ fn home() -> Home {
         (format!("good_{n}.ws"), sample::rule(&format!("good_{n}"), &condition))
     });
     let mut home = Home::with_rules(&good.collect::<Vec<_>>());
-    std::fs::write(home.at("policy.json"), POLICY).unwrap();
-    let policy = home.at("policy.json");
-    home.set("SERVICE_RULE_POLICY", policy.to_str().unwrap());
+    if let Some(policy) = policy {
+        let path = home.at("policy.json");
+        std::fs::write(&path, policy).unwrap();
+        home.set("SERVICE_RULE_POLICY", path.to_str().unwrap());
+    }
     if let Ok(binary) = env::var("TOLLGATE_BINARY") {
         home.serve_by(Path::new(&binary));
     }
@@ -141,30 +143,41 @@ fn run(service: &Service, attack: &Attack, round: &str) -> (Latencies, Latencies
     (without, with, fate)
 }
 
-#[test]
-fn hostile_rules_take_nothing_from_others() {
-    let home = home();
+/// Runs the attacks, alone and all at once. `judge` returns what is wrong.
+fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies) -> Vec<String>) {
+    let home = home(policy);
     let service = Service::start(&home);
     fill(&service);
-    let all = attacks();
     let together = Attack {
         name: "all at once",
         scripts: all.iter().flat_map(|attack| attack.scripts.iter().take(16).cloned()).collect(),
         modules: all.iter().flat_map(|attack| attack.modules.iter().take(16).cloned()).collect(),
         sends: attacks::long_descriptions,
     };
+    let mut wrong = Vec::new();
     println!("{:<40} {}", "attack", Latencies::HEADER);
     for (n, attack) in all.iter().chain([&together]).enumerate() {
         let (without, with, fate) = run(&service, attack, &format!("r{n}"));
         println!("{:<40} {} | {} | {fate}", attack.name, without.shown(), with.shown());
-        with.judge(&without, attack.name);
-        assert_eq!(with.n_failed_good, 0, "{}: rules of files failed", attack.name);
+        wrong.extend(judge(&with, &without).into_iter().map(|fault| format!("{}: {fault}", attack.name)));
         assert!(fate.n_saved > 0 || fate.n_refused > 0);
     }
+    assert_eq!(wrong, Vec::<String>::new());
     service.stop();
     if env::var("TOLLGATE_BINARY").is_err() {
         audit::replay(&home).all_follow();
     }
+}
+
+#[test]
+fn hostile_rules_take_nothing_from_others() {
+    check(Some(UNTRUSTED), &attacks(), Latencies::faults);
+}
+
+#[test]
+fn hostile_rules_of_a_trusted_author_are_bounded_too() {
+    let attacks: Vec<Attack> = attacks().into_iter().step_by(proof::rounds(4, 1)).collect();
+    check(None, &attacks, |with, _| with.faults_of_service());
 }
 
 impl std::fmt::Display for Fate {
