@@ -12,9 +12,13 @@ use crate::intake::tree::{
     TreeOrigin, assemble,
 };
 use crate::intake::{
-    HoldBack, IntakeDeps, IntakeError, RuleFileCounts, RulePipeline, RuleTree, TreeReport, gathering,
-    granting, off_the_executor,
+    FailedScript, HoldBack, IntakeDeps, IntakeError, RuleFileCounts, RulePipeline, RuleTree, TreeReport,
+    gathering, granting, off_the_executor,
 };
+
+/// Refused files that `/readyz` names, and the length of each error there.
+const FILES_NAMED_MAX: usize = 3;
+const ERROR_BYTES_MAX: usize = 160;
 
 impl RulePipeline {
     pub(super) async fn take_tree(
@@ -84,12 +88,15 @@ impl RulePipeline {
         let mut failed = self.failed.lock();
         let before = failed.insert(origin.place(), scripts).unwrap_or_default();
         let n_failed = failed.values().map(Vec::len).sum();
+        let named = failed.values().flatten().take(FILES_NAMED_MAX).map(named_with_error);
+        let named = named.collect::<Vec<_>>().join("; ");
         drop(failed);
         self.deps.metrics.rule_files_refused(n_failed);
         match n_failed {
             0 => self.refused_files.ok(),
             n => self.refused_files.degraded(format!(
-                "{n} rule files or lists are not in force with their present content; the log says why"
+                "{n} rule files or lists are not in force with their present content: {named}{}",
+                if n > FILES_NAMED_MAX { "; …" } else { "" }
             )),
         }
         for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {
@@ -179,4 +186,12 @@ impl TreeReport {
     pub fn is_change(&self) -> bool {
         !(self.loaded.is_empty() && self.changed.is_empty() && self.removed.is_empty())
     }
+}
+
+/// Returns the path of a refused file, and the beginning of its error.
+fn named_with_error(failed: &FailedScript) -> String {
+    let FailedScript { path, line, message, .. } = failed;
+    let line = line.map(|line| format!(" line {line}")).unwrap_or_default();
+    let end = message.floor_char_boundary(ERROR_BYTES_MAX);
+    format!("`{path}`{line}: {}", message.get(..end).unwrap_or_default())
 }
