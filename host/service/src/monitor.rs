@@ -24,9 +24,11 @@
 mod arrivals;
 mod committer;
 mod deferred;
+mod error;
 mod feed;
 mod gate;
 mod group;
+mod hashes;
 mod pending;
 mod reported;
 mod restoring;
@@ -66,7 +68,9 @@ use sequence_slot::{CommitMessage, SequenceSlot};
 use updater::{Update, Updater};
 
 pub(crate) use committer::Committing;
+pub(crate) use error::MonitorError;
 pub(crate) use feed::{FeedMode, FeedReport, LedgerFeedRow};
+pub(crate) use hashes::KnownHashes;
 pub(crate) use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
@@ -104,6 +108,8 @@ pub(crate) struct MonitorDeps {
     pub in_flight_max: NonZeroUsize,
     /// When two reports of one transaction agree on the amount.
     pub amounts: AmountAgreement,
+    /// Hashes that no further transaction may have; `None` if they say nothing.
+    pub hashes: Option<Arc<KnownHashes>>,
 }
 
 #[derive(Debug)]
@@ -125,30 +131,6 @@ pub(crate) struct Judged {
     pub transaction: Transaction,
     /// The answer as canonical JSON; `None` if a ledger fed the transaction and no verdict was requested.
     pub assessment: Option<Arc<str>>,
-}
-
-/// The reason why a transaction was not judged. Nothing is stored, except possibly when the disk did not confirm a
-/// write.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum MonitorError {
-    /// Another transaction has this id; it differs in this field, given as a path of the wire format.
-    #[error("another transaction with this id was judged before, with another `{0}`; its verdict stands")]
-    Conflict(Arc<str>),
-    /// Too many transactions are under way.
-    #[error("the service is busy; try again shortly")]
-    Overloaded,
-    /// The store failed.
-    #[error("the transaction could not be stored; try again")]
-    Unavailable,
-    /// The history is not completely restored.
-    #[error("the service is starting; its history is not complete yet")]
-    Starting,
-    /// The history has reached its memory limit.
-    #[error("the history is over its memory limit and cannot be moved to disk; try again later")]
-    HistoryFull,
-    /// The service is stopping.
-    #[error("the service is stopping; try again")]
-    Stopping,
 }
 
 /// The event recorded for a status sent by a caller that requests a verdict.
@@ -277,7 +259,7 @@ impl Monitor {
                     };
                     let completion = pending_entry.completion();
                     let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
-                    let waiting = CommitWaiter { pending_entry, _in_flight: Some(taken_on) };
+                    let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: Some(taken_on) };
                     let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
                     // Work that must wait continues in a task, even if this caller leaves.
                     if (&mut carried).now_or_never().is_none() {
@@ -378,8 +360,13 @@ impl TransactionPipeline {
         waiting.pending_entry.settle(answer).ok();
     }
 
-    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
-        match self.readiness() {
+    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+        self.deps.restoring.wait_a_little().await;
+        let claimed = match self.readiness() {
+            Ok(()) => hashes::claim(&self.deps, &transaction, &mut waiting).await,
+            Err(error) => Err(error),
+        };
+        match claimed {
             Ok(()) => self.admit(transaction, waiting).await,
             Err(error) => {
                 waiting.pending_entry.settle(Err(error)).ok();
@@ -397,7 +384,7 @@ impl TransactionPipeline {
         Ok(())
     }
 
-    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, waiting: CommitWaiter) {
+    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
         let evaluating = self.gate.evaluate().await;
         let (place, admitted) = self.deps.history.admit_as(|sequence| {
             let place = SequenceSlot::new(sequence, self.committer.clone());
@@ -407,6 +394,9 @@ impl TransactionPipeline {
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let as_of = admitted.sequence;
+        if let Some(hash) = &mut waiting.hash {
+            hash.accepted_at(admitted.arrival);
+        }
         let pipeline = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
             drop(evaluating);

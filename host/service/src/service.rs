@@ -18,17 +18,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use tollgate_engine::evaluation::EvaluatorPool;
 use tollgate_engine::policy::PolicyError;
 use tollgate_history::{PastError, SpillError};
 use tollgate_links::ledger::LedgerError;
 use tollgate_model::calendar::ZoneDataError;
+use tollgate_model::clock::Clock;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 use crate::alerting::{AlertingError, Delivery};
@@ -37,7 +38,7 @@ use crate::config::Settings;
 use crate::git_sync::{GitSyncError, Polling};
 use crate::intake::Following;
 use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
-use crate::monitor::{self, Committing, Monitor};
+use crate::monitor::{self, Committing, KnownHashes, Monitor};
 use crate::payments::OpenError;
 
 use links::Links;
@@ -50,7 +51,7 @@ use snapshots::Snapshots;
 pub use process::serve;
 
 /// Time that the start waits for the history, so that a small one is complete before the first request.
-const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
+const RESTORE_PATIENCE: Duration = Duration::from_millis(30);
 
 /// A listening service with its rules in force; its history is exact or still being restored.
 pub struct Service {
@@ -157,8 +158,7 @@ impl Service {
     /// Returns the error of the first step that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         // The port comes first: a second service on it must not touch the store of the first one.
-        let socket = listen(settings)?;
-        let listener = Listener::open(&settings.connections)?;
+        let (socket, listener) = (listen(settings)?, Listener::open(&settings.connections)?);
         let ledger = ledger::of(settings)?;
         let (ground, failing) = SharedParts::open(settings).await?;
         let Rules { directory, intake, git, polling } =
@@ -167,7 +167,7 @@ impl Service {
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         // After the rules, so that reading the store once fills every series that they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
-        let restored = restore(&snapshots, &store).await?;
+        let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
             clock: Arc::clone(&clock),
@@ -183,6 +183,7 @@ impl Service {
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
             amounts: settings.ledger.kind.amounts(),
+            hashes,
         })?;
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
         let background = BackgroundTasks {
@@ -283,6 +284,11 @@ impl Service {
     }
 }
 
+fn hashes_of(settings: &Settings, clock: &Arc<dyn Clock>) -> Option<Arc<KnownHashes>> {
+    let window = TimeDelta::microseconds(settings.hash_window?.micros());
+    Some(Arc::new(KnownHashes::new(window, Arc::clone(clock))))
+}
+
 fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
     Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
 }
@@ -310,20 +316,31 @@ async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
     Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
-/// Starts restoring the history from the store and waits a limited time for it. A longer restore continues in the
-/// background, and transactions are refused until it completes.
+/// Starts restoring the history from the store and waits a little for it. A longer restore continues in the background,
+/// while transactions wait some time for it and are then refused.
 async fn restore(
     snapshots: &Arc<Snapshots>,
     store: &Store,
-) -> Result<oneshot::Receiver<Result<(), PastError>>, ServiceError> {
-    let snapshots = Arc::clone(snapshots);
-    let past = StoredPast::of(store);
+    hashes: Option<Arc<KnownHashes>>,
+) -> Result<(Option<Arc<KnownHashes>>, oneshot::Receiver<Result<(), PastError>>), ServiceError> {
+    let of_monitor = hashes.clone();
+    let (snapshots, store) = (Arc::clone(snapshots), store.clone());
+    let past = StoredPast::of(&store);
     let (send, mut restored) = oneshot::channel();
-    tokio::task::spawn_blocking(move || send.send(snapshots.restore(&past)).ok());
+    tokio::spawn(async move {
+        let loaded = match hashes {
+            Some(hashes) => hashes.load(&store).await,
+            None => Ok(()),
+        };
+        match loaded {
+            Ok(()) => drop(spawn_blocking(move || send.send(snapshots.restore(&past)).ok())),
+            Err(error) => drop(send.send(Err(PastError { reason: error.to_string() }))),
+        }
+    });
     if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
         ended?;
         // The sender is gone.
-        return Ok(oneshot::channel().1);
+        return Ok((of_monitor, oneshot::channel().1));
     }
-    Ok(restored)
+    Ok((of_monitor, restored))
 }

@@ -18,6 +18,7 @@ mod directory;
 mod error;
 mod evidence;
 mod examination;
+mod hashes;
 mod identity;
 mod known_ids;
 mod ledger;
@@ -59,7 +60,7 @@ pub use ledger::KeptDeadLetter;
 pub use ledger_entries::{EntryChange, Hold, LedgerEntry, PaymentState, WaitingEntry, WaitingQuery};
 pub use past::StoredPast;
 pub use records::{
-    CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, LedgerMark,
+    CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, HashRecord, LedgerMark,
     LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord,
     StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
 };

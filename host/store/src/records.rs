@@ -12,6 +12,19 @@ use tollgate_model::transaction::{Fingerprint, ReportedStatus};
 
 use crate::{AlertRecord, EntryChange};
 
+/// A transaction that was judged when it arrived, with its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashRecord {
+    /// Sequence number of the transaction.
+    pub sequence: Sequence,
+    /// Id of the transaction.
+    pub transaction_id: String,
+    /// Its hash; `None` if it has none.
+    pub hash: Option<String>,
+    /// When it was accepted, in microseconds since 1970 UTC.
+    pub accepted_micros: i64,
+}
+
 /// A transaction with its assessment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionRecord {

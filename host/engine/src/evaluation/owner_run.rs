@@ -46,7 +46,7 @@ impl OwnerRun<'_> {
         let threshold = self.owner.owner.sustained_fuel.unwrap_or(ceiling).min(ceiling);
         if !self.owner.bodies.is_empty() {
             let longest = self.runner.host()?.longest_reads().unwrap_or_default();
-            let bounds = self.owner.bounds(longest, threshold);
+            let bounds = self.owner.bounds(longest, threshold, FUEL_BESIDE_LOOKUPS);
             if bounds.all <= threshold && bounds.costliest <= FUEL_BESIDE_LOOKUPS {
                 if self.judge_with_bodies(bounds.all, threshold)? {
                     return Ok(());

@@ -9,7 +9,6 @@ use tollgate_model::instruction::RuleOwner;
 use tollgate_model::pattern::{NUMBER_BYTES_MAX, SCALAR_BYTES_MAX};
 use tollgate_model::transaction::LongestReads;
 
-use crate::fusion::FUEL_BESIDE_LOOKUPS;
 use crate::registry::membership::ELEMENT_BYTES;
 use crate::registry::{BodyInForce, BoundRule, RuleInForce, SlotBindings};
 
@@ -210,13 +209,13 @@ impl OwnerInForce {
     }
 
     /// Returns bounds for a transaction of which rules read at most this at once. Those of usual transactions are taken
-    /// where they leave most of `threshold` for lookups.
+    /// where they leave most of `threshold` for lookups, and none costs more than `costliest_max`.
     #[must_use]
     #[inline]
-    pub fn bounds(&self, longest: LongestReads, threshold: u64) -> FusedBounds {
+    pub fn bounds(&self, longest: LongestReads, threshold: u64, costliest_max: u64) -> FusedBounds {
         let is_usual =
             longest.of_field <= USUAL_READS.of_field && longest.n_elements == USUAL_READS.n_elements;
-        if is_usual && self.usual.all <= threshold / 4 && self.usual.costliest <= FUEL_BESIDE_LOOKUPS {
+        if is_usual && self.usual.all <= threshold / 4 && self.usual.costliest <= costliest_max {
             return self.usual;
         }
         self.bounds_of(longest)

@@ -1,6 +1,7 @@
 //! The error object, and the mapping of internal errors to error codes.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, header};
@@ -48,6 +49,8 @@ enum ErrorDetail {
     Checks(Vec<AdmissionFinding>),
     Missing(Vec<String>),
     Estimate(QueryEstimate),
+    /// The id of the first transaction with a hash.
+    First(Arc<str>),
     /// Time after which the request may succeed.
     Wait(Duration),
 }
@@ -81,6 +84,10 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     estimate: Option<EstimateView>,
+    /// The id of the first transaction with the hash; only with `duplicate_hash`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    transaction_id: Option<&'a str>,
 }
 
 /// A check that a module failed.
@@ -155,13 +162,15 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (mut diagnostics, mut checks, mut missing, mut estimate) = (&[][..], &[][..], &[][..], None);
+        let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
+        let (mut estimate, mut transaction_id) = (None, None);
         match &self.detail {
             ErrorDetail::Nothing | ErrorDetail::Wait(_) => {}
             ErrorDetail::Diagnostics(listed) => diagnostics = listed,
             ErrorDetail::Checks(listed) => checks = listed,
             ErrorDetail::Missing(listed) => missing = listed,
             ErrorDetail::Estimate(of_rule) => estimate = Some(EstimateView::from(*of_rule)),
+            ErrorDetail::First(id) => transaction_id = Some(&**id),
         }
         let body = ErrorBody {
             error: &self.message,
@@ -171,6 +180,7 @@ impl IntoResponse for ApiError {
             checks: checks.iter().map(FailedCheck::from).collect(),
             missing,
             estimate,
+            transaction_id,
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
@@ -235,6 +245,10 @@ impl From<MonitorError> for ApiError {
         let code = match error {
             MonitorError::Conflict(ref field) => {
                 return Self::new(ErrorCode::TransactionConflict, error.to_string()).at(&**field);
+            }
+            MonitorError::DuplicateHash(ref first) => {
+                let detail = ErrorDetail::First(Arc::clone(first));
+                return Self { detail, ..Self::new(ErrorCode::DuplicateHash, error.to_string()) };
             }
             MonitorError::Overloaded => ErrorCode::Overloaded,
             MonitorError::Unavailable => ErrorCode::Unavailable,

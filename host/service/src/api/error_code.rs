@@ -144,6 +144,9 @@ catalogue! {
     /// A different transaction with this id was judged before; its verdict stands.
     TransactionConflict: CONFLICT, "transaction_conflict",
         "Send a new transaction under a new id; to repeat a request, send it unchanged: `field` names a field that differs.";
+    /// A different transaction with this hash was judged before; nothing is stored.
+    DuplicateHash: CONFLICT, "duplicate_hash",
+        "If it is the same payment, use the verdict of `transaction_id`; otherwise send another hash, or none.";
     /// A ledger delivered this transaction, and nobody has asked for a verdict on it.
     NotJudged: CONFLICT, "not_judged",
         "Ask for a verdict with `POST /inject` first.";

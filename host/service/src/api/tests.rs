@@ -123,8 +123,8 @@ async fn state(directory: &Path) -> ApiState {
     let (clock, sandbox): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Sandbox::new().unwrap());
     let store = Store::open(directory).await.unwrap();
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
-    let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
-    let metrics = Arc::new(Metrics::new());
+    let rule_set = RuleSet::new(0, Vec::new(), Lists::default());
+    let (registry, metrics) = (Arc::new(Registry::new(rule_set)), Arc::<Metrics>::default());
     let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
     let deps = intake::IntakeDeps {
         clock: Arc::clone(&clock),
@@ -157,9 +157,8 @@ async fn state(directory: &Path) -> ApiState {
     })
     .await
     .unwrap();
-    let alerting = Alerting::silent(store.clone(), Arc::clone(&clock));
     let (monitor, _) = Monitor::start(monitor::MonitorDeps {
-        alerting: alerting.clone(),
+        alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
         clock: Arc::clone(&clock),
         history,
         restoring: Arc::new(monitor::Restoring::done()),
@@ -172,15 +171,16 @@ async fn state(directory: &Path) -> ApiState {
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),
         amounts: AmountAgreement::Exact,
+        hashes: None,
     })
     .unwrap();
     ApiState::of(ApiDeps {
+        alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
         payments: payments(&monitor, &store, clock).await,
         monitor: Arc::new(monitor),
         replays: replays(&store, sandbox, directory),
         intake: Arc::new(intake),
         git,
-        alerting,
         ledger_keys: None,
         dead_letters: LedgerDeadLetters::of(store),
         metrics,

@@ -37,6 +37,14 @@ pub(super) const WINDOW_CLOCK: Variable = variable(
 )
 .explained_in("api.md#times");
 
+pub(super) const DEDUPLICATE: Variable = variable(
+    "SERVICE_DEDUPLICATE_BY_HASH",
+    "a duration from PT1S to P400D, such as P1D",
+    "none: hashes are only stored",
+    "For how long a further transaction with the same `hash` is refused with 409.",
+)
+.explained_in("api.md#duplicates");
+
 const OBJECT_KEYS_RANGE: std::ops::RangeInclusive<usize> = 64..=65_536;
 
 pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
@@ -68,6 +76,13 @@ pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     })
 }
 
+/// Returns for how long a hash is remembered; `None` if it is only stored.
+pub(super) fn hash_window<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &SettingsReader<E>,
+) -> Result<Option<Window>, ConfigError> {
+    read.parsed_by(DEDUPLICATE, |text| Window::parse(text.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +108,7 @@ mod tests {
             ("SERVICE_TIME_TOLERANCE", "5 minutes"),
             ("SERVICE_TIME_BEYOND", "ignore"),
             ("SERVICE_WINDOW_CLOCK", "clock"),
+            ("SERVICE_DEDUPLICATE_BY_HASH", "true"),
         ] {
             let error = settings(name, value).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("it takes "), "{error}");

@@ -31,6 +31,8 @@ pub struct Settings {
     pub connections: ConnectionSettings,
     /// Options for requests.
     pub requests: RequestSettings,
+    /// For how long a further transaction with the same hash is refused; `None`: never.
+    pub hash_window: Option<Window>,
     /// Data directory of the store.
     pub data_dir: PathBuf,
     /// Directory of rule files.
@@ -275,6 +277,7 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             requests::TIME_TOLERANCE,
             requests::TIME_BEYOND,
             requests::WINDOW_CLOCK,
+            requests::DEDUPLICATE,
             connections::OPEN_MAX,
             connections::PER_ADDRESS_MAX,
             connections::HEAD,
@@ -302,6 +305,7 @@ impl Settings {
             port: read.parsed(PORT)?.unwrap_or(8081),
             connections: ConnectionSettings::read(&read)?,
             requests: requests::read(&read)?,
+            hash_window: requests::hash_window(&read)?,
             data_dir: read.path(DATA_DIR)?,
             rules_dir: read.path(RULES_DIR)?,
             rules_dir_is_set: read.text(RULES_DIR)?.is_some(),

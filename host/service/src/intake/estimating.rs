@@ -1,7 +1,9 @@
 //! Estimates what a new rule costs, before it has an id.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::{Instant, sleep};
 use tollgate_guest_abi::Manifest;
 use tollgate_history::{History, QueryEstimate};
 use tollgate_model::instruction::InstructionSource;
@@ -10,6 +12,10 @@ use tollgate_model::sequence::Sequence;
 
 use crate::intake::draft::of_history;
 use crate::intake::{Draft, IntakeDeps, IntakeError, RulePipeline, granting, off_the_executor};
+
+/// Time that a save waits for the history at a start.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 impl RulePipeline {
     /// Adds an estimate to a draft that asks the history. Takes no lock of the pipeline, because it reads the store.
@@ -40,10 +46,17 @@ impl RulePipeline {
         .await
     }
 
-    /// Fails while the history does not know yet what is stored.
+    /// Waits a little until the history knows what is stored, and fails if it does not.
     async fn check_restored(&self) -> Result<(), IntakeError> {
         let is_empty = self.deps.store.last_sequence().await.is_ok_and(|last| last == Sequence::default());
-        if is_empty || self.deps.history.knows_stored() { Ok(()) } else { Err(IntakeError::Unavailable) }
+        let until = Instant::now() + RESTORE_PATIENCE;
+        while !is_empty && !self.deps.history.knows_stored() {
+            if Instant::now() >= until {
+                return Err(IntakeError::Unavailable);
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(())
     }
 }
 

@@ -134,7 +134,7 @@ impl TransactionPipeline {
                 if let Some(change) = change {
                     report.n_updated += 1;
                     updates.push(pending_entry.completion());
-                    let waiting = CommitWaiter { pending_entry, _in_flight: None };
+                    let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: None };
                     self.update(change, standing, assessment, EVENT.into(), waiting);
                 } else {
                     report.n_known += 1;
@@ -202,7 +202,7 @@ impl TransactionPipeline {
             // INVARIANT: the last row carries the progress, and the store holds a prefix, so it is stored with or after
             // every row.
             let progress = if index == n_behind { progress.take() } else { None };
-            let caller = Caller::Waiting(CommitWaiter { pending_entry, _in_flight: None });
+            let caller = Caller::Waiting(CommitWaiter { pending_entry, hash: None, _in_flight: None });
             let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
             let record = NumberedRecord::Transaction(record, progress);
             place.fill(Commit { record, announcement: None, completion });
@@ -218,7 +218,7 @@ impl TransactionPipeline {
             }
             let durable = some.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
             for (row, pending_entry) in some {
-                let waiting = CommitWaiter { pending_entry, _in_flight: None };
+                let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: None };
                 Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
             }
             all_durable(durable).await?;

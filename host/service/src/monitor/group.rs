@@ -20,6 +20,7 @@ use tollgate_store::{
     AlertRecord, CommitRecord, DeferredVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 
+use crate::monitor::hashes::HashClaim;
 use crate::monitor::pending::PendingEntry;
 use crate::monitor::{MonitorAnswer, MonitorError};
 use crate::telemetry::metrics::{InFlight, Metrics};
@@ -75,6 +76,8 @@ pub(super) struct Announcement {
 #[derive(Debug)]
 pub(super) struct CommitWaiter {
     pub(super) pending_entry: PendingEntry,
+    /// The claim of its hash, if it has one that counts.
+    pub(super) hash: Option<HashClaim>,
     /// `None` for rows that a ledger feeds: the feed bounds itself.
     pub(super) _in_flight: Option<InFlightPermit>,
 }
@@ -150,7 +153,12 @@ impl Commit {
 impl Caller {
     fn settle(self, answer: MonitorAnswer) {
         match self {
-            Self::Waiting(waiting) => drop(waiting.pending_entry.settle(answer)),
+            Self::Waiting(waiting) => {
+                if let (Some(hash), Ok(_)) = (waiting.hash, &answer) {
+                    hash.keep();
+                }
+                drop(waiting.pending_entry.settle(answer));
+            }
             // The task may have ended; the verdict is kept all the same.
             Self::Task(task) => drop(task.send(answer)),
         }

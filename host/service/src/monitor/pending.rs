@@ -84,6 +84,11 @@ impl PendingEntry {
         }
     }
 
+    /// Returns whether a ledger reports the transaction.
+    pub(super) const fn is_a_report(&self) -> bool {
+        matches!(self.operation, Operation::Report(_))
+    }
+
     pub(super) fn id(&self) -> &str {
         &self.id
     }

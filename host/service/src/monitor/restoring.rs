@@ -3,17 +3,23 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use tokio::sync::SetOnce;
+use tokio::time::timeout_at;
 use tollgate_history::{History, Past, PastError, RestorationObserver, Restored};
 use tollgate_model::sequence::Sequence;
 
+/// Time from the start of a restoration for which new transactions wait for its end, instead of being refused.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// The state of one restoration. One thread writes it; any thread may read it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Restoring {
+    started: Instant,
     reached: AtomicU64,
     last: AtomicU64,
-    is_done: AtomicBool,
+    done: SetOnce<()>,
     is_given_up: AtomicBool,
 }
 
@@ -21,19 +27,34 @@ impl Restoring {
     /// Returns the state for an empty store, which needs no restoration.
     #[cfg(test)]
     pub(crate) fn done() -> Self {
-        Self { is_done: true.into(), ..Self::default() }
+        let restoring = Self::up_to(Sequence::default());
+        restoring.done.set(()).ok();
+        restoring
     }
 
     /// Returns the state for a store whose last number is `last`.
     #[must_use]
     pub(crate) fn up_to(last: Sequence) -> Self {
-        Self { last: last.0.into(), ..Self::default() }
+        Self {
+            started: Instant::now(),
+            reached: AtomicU64::new(0),
+            last: last.0.into(),
+            done: SetOnce::new(),
+            is_given_up: AtomicBool::new(false),
+        }
     }
 
     /// Returns whether the history is complete.
     #[must_use]
     pub(crate) fn is_done(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
+        self.done.initialized()
+    }
+
+    /// Waits for the end of a short restoration.
+    pub(crate) async fn wait_a_little(&self) {
+        if !self.is_done() {
+            timeout_at((self.started + PATIENCE).into(), self.done.wait()).await.ok();
+        }
     }
 
     /// Cancels the restoration, because the service stops.
@@ -55,7 +76,7 @@ impl Restoring {
         let started = Instant::now();
         let last = Sequence(self.last.load(Ordering::Relaxed));
         let Some(restored) = history.restore_all(past, last, snapshot, self)? else { return Ok(None) };
-        self.is_done.store(true, Ordering::Release);
+        self.done.set(()).ok();
         tracing::info!(
             transactions = restored.n_transactions,
             from_snapshot = restored.n_from_snapshot,

@@ -65,6 +65,7 @@ impl Fixture {
             last_arrival: DateTime::UNIX_EPOCH,
             in_flight_max: NonZeroUsize::new(64).unwrap(),
             amounts: AmountAgreement::Exact,
+            hashes: None,
         })
         .unwrap();
         Self { directory, monitor }

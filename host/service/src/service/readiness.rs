@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate_engine::registry::Registry;
+use tollgate_history::{History, RunningFills};
 use tollgate_store::{Store, StoreError};
 
 use crate::alerting::Alerting;
@@ -21,6 +22,7 @@ struct ReadinessSources {
     checks: ReadinessChecks,
     alerting: Alerting,
     restoring: Arc<Restoring>,
+    history: Arc<History>,
     ledger: LedgerSources,
     is_stopping: Arc<AtomicBool>,
     /// Time zone data, which is read only at startup.
@@ -50,6 +52,7 @@ pub(super) fn of(
         checks,
         alerting: alerting.clone(),
         restoring: Arc::clone(&snapshots.restoring),
+        history: Arc::clone(&snapshots.history),
         ledger,
         is_stopping: Arc::clone(is_stopping),
         zones: registry.current().zones.describe(),
@@ -78,6 +81,16 @@ impl LedgerSources {
 }
 
 impl ReadinessSources {
+    /// Describes the restoration of the history, and then what it gathers for new rules.
+    fn describe_history(&self) -> String {
+        match self.history.running_fills() {
+            RunningFills { n_series, n_left } if self.restoring.is_done() && n_series > 0 => {
+                format!("ok: for new rules, {n_series} series have {n_left} stored transactions left to read")
+            }
+            _ => self.restoring.to_string(),
+        }
+    }
+
     fn readiness(&self, stored: Result<(), StoreError>) -> Readiness {
         let store = match &stored {
             Ok(()) => "ok",
@@ -100,7 +113,7 @@ impl ReadinessSources {
             ReadyStatus::Ready
         };
         let own = [
-            ("history", self.restoring.to_string()),
+            ("history", self.describe_history()),
             ("store", store.to_owned()),
             ("zones", self.zones.clone()),
         ];

@@ -11,7 +11,7 @@ use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
 use tollgate_git::confinement::HistoryMemory;
 use tollgate_git::tls;
-use tollgate_history::{History, RunningFills};
+use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
 use tollgate_store::{DiskSpace, try_to_write};
 
@@ -77,15 +77,13 @@ pub(super) struct RuntimeProbe {
 struct RuntimeChecks {
     memory: ReadinessCheck,
     quarantine: ReadinessCheck,
-    history: ReadinessCheck,
 }
 
 impl RuntimeProbe {
     /// Reports immediately, and then every second until the task is aborted.
     pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
-        let [memory, disk, quarantine, history] =
-            ["memory", "disk", "rules", "history"].map(|name| checks.add(name));
-        let reports = RuntimeChecks { memory, quarantine, history };
+        let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
+        let reports = RuntimeChecks { memory, quarantine };
         let disk = follow_disk(self.data_dir.clone(), disk);
         tracing::info!("{}", self.memory);
         self.report(&reports);
@@ -119,12 +117,6 @@ impl RuntimeProbe {
             reports.memory.ok_with(self.memory.to_string());
         }
         self.report_quarantine(&reports.quarantine);
-        match self.history.running_fills() {
-            RunningFills { n_series: 0, .. } => reports.history.ok(),
-            RunningFills { n_series, n_left } => reports.history.ok_with(format!(
-                "gathering transactions for new rules: {n_series} series have {n_left} transactions left to read"
-            )),
-        }
     }
 
     fn report_quarantine(&self, check: &ReadinessCheck) {

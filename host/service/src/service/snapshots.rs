@@ -24,7 +24,7 @@ const REST_MAX: Duration = Duration::from_millis(50);
 /// Writes and restores snapshots.
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    history: Arc<History>,
+    pub(super) history: Arc<History>,
     /// Progress of the restore; no snapshot is written before it completes.
     pub(super) restoring: Arc<Restoring>,
     file: PathBuf,

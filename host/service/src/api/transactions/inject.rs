@@ -20,6 +20,7 @@ const INJECT_BYTES_MAX: usize = 64 * 1024;
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::MisspelledField,
     ErrorCode::TransactionConflict,
+    ErrorCode::DuplicateHash,
     ErrorCode::Overloaded,
     ErrorCode::Unavailable,
     ErrorCode::Starting,

@@ -134,6 +134,7 @@ async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_take
         last_arrival: deps.last_arrival,
         in_flight_max: deps.in_flight_max,
         amounts: deps.amounts,
+        hashes: None,
     })
     .unwrap();
     let starting = Fixture { directory: TempDir::new().unwrap(), monitor };
