@@ -133,7 +133,8 @@ fn one_broken_file_of_a_hundred_keeps_its_last_good_version() {
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("before")).triggered().len(), 100);
     home.write_rule("f42.ws", "rule f42 {\n  when amount > 1\n  then maybe\n}");
-    let line = service.log().wait_for(SETTLED, |line| line.contains("f42.ws").then(|| line.to_owned()));
+    let line =
+        service.log().wait_for(SETTLED, |line| line.contains(r#""path":"f42.ws""#).then(|| line.to_owned()));
     let line = line.expect("the broken file is reported");
     assert_eq!(
         log::message(&line),
@@ -146,7 +147,7 @@ fn one_broken_file_of_a_hundred_keeps_its_last_good_version() {
             .get("/readyz")
             .at("/checks/rules")
             .as_str()
-            .is_some_and(|word| word.starts_with("degraded: 1 "))
+            .is_some_and(|word| word.starts_with("degraded: 1 ") && word.contains("`f42.ws` line 3: "))
     });
     assert!(service.get("/metrics").text().contains("\ntollgate_rule_files_refused 1\n"));
     assert_eq!(instruction(&service, "f42")["refused_change"]["line"], 3);
