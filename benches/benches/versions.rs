@@ -1,9 +1,10 @@
 //! Compares this version with another one: injects per second, and CPU time per payment.
 //!
-//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N]
-//! [events]`
+//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N]
+//! [rules=N | shipped] [events]`
 //!
-//! With `events` the requests are ledger events, two for each payment.
+//! With `shipped` the rules are those that the project ships. With `events` the requests are ledger events, two for each
+//! payment.
 //!
 //! Both services run at once with separate stores and take equal shares in turn, so that noise of the machine affects
 //! both alike. The order alternates from pair to pair. The result is the median of the ratios of the pairs.
@@ -17,7 +18,7 @@ use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::closed_loop_of;
 use tollgate_benches::report::{cpu_time_of, machine, numbers};
 use tollgate_history::History;
-use tollgate_tests::{Home, Service};
+use tollgate_tests::{Home, Service, repository};
 
 const PAIRS: usize = 60;
 /// Payments for each service in each pair.
@@ -41,14 +42,17 @@ fn main() -> anyhow::Result<()> {
     let (n_clients, n_rules) = (one("clients=", 64)?, one("rules=", 100)?);
     let traffic =
         if env::args().any(|argument| argument == "events") { Traffic::Reported } else { Traffic::Ordinary };
+    let files: Vec<(String, String)> = if env::args().any(|argument| argument == "shipped") {
+        shipped()?
+    } else {
+        let rules = (0_usize..).zip(corpus::rules(n_rules, &History::new())?);
+        rules.map(|(number, rule)| (format!("bench_{number}.ws"), rule.script)).collect()
+    };
     println!(
-        "machine: {}; {n_pairs} pairs of {n_payments} payments, {n_clients} clients, {n_rules} rules",
-        machine()
+        "machine: {}; {n_pairs} pairs of {n_payments} payments, {n_clients} clients, {} files",
+        machine(),
+        files.len()
     );
-    let files: Vec<(String, String)> = (0..)
-        .zip(corpus::rules(n_rules, &History::new())?)
-        .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
-        .collect();
     let mut home = Home::with_rules(&files);
     let this = Service::start(&home);
     home = Home::with_rules(&files);
@@ -75,6 +79,13 @@ fn main() -> anyhow::Result<()> {
     );
     report("durable answers a second", &pairs, |taken| taken.per_second)?;
     report("µs of CPU time for each", &pairs, |taken| taken.cpu_micros)
+}
+
+/// Returns the rules and lists that the project ships, with their paths.
+fn shipped() -> anyhow::Result<Vec<(String, String)>> {
+    let top = repository::root().join("rules");
+    let paths = repository::files("rules", ".ws").into_iter().chain(repository::files("rules/lists", ".txt"));
+    paths.map(|path| Ok((path.strip_prefix(&top)?.display().to_string(), repository::read(&path)))).collect()
 }
 
 fn take(

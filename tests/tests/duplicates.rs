@@ -86,7 +86,7 @@ fn of_parallel_transactions_with_a_hash_exactly_one_is_judged() {
 
 #[test]
 fn a_hash_is_forgotten_after_its_window() {
-    let service = Service::start(&home(Some("PT1S")));
+    let service = Service::start(&home(Some("PT5S")));
     assert_eq!(inject(&service.client(), "first", "h").status, 200);
     check_duplicate(&inject(&service.client(), "second", "h"), "first");
     service.until("the hash is free again", || inject(&service.client(), "second", "h").status == 200);

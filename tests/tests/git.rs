@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Home, Service, process, sample};
+use tollgate_tests::{Home, Service, log, process, sample};
 
 /// Upper bound for any wait.
 const PATIENCE: Duration = Duration::from_secs(20);

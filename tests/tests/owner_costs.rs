@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Home, Service, audit, modules, sample};
@@ -12,6 +13,7 @@ use tollgate_tests::{Answer, Home, Service, audit, modules, sample};
 const N_TURNS: u32 = 200_000;
 const N_COSTLY: usize = 12;
 const N_CLIENTS: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn home() -> Home {
     let mut home = Home::new();
@@ -80,8 +82,8 @@ fn rules_that_would_take_the_place_of_costly_ones_are_quarantined_with_them() {
         for at in 0..N_CLIENTS {
             let (client, is_over) = (service.client(), &is_over);
             scope.spawn(move || {
-                let mut n = 0;
-                while !is_over.load(Ordering::Relaxed) {
+                let (mut n, end) = (0, Instant::now() + PATIENCE);
+                while !is_over.load(Ordering::Relaxed) && Instant::now() < end {
                     assert_eq!(client.inject(&sample::transaction(&format!("{at}-{n}"))).status, 200);
                     n += 1;
                 }

@@ -108,7 +108,7 @@ pub(crate) struct MonitorDeps {
     pub in_flight_max: NonZeroUsize,
     /// When two reports of one transaction agree on the amount.
     pub amounts: AmountAgreement,
-    /// Hashes that no further transaction may have; `None` if they say nothing.
+    /// Hashes that no further transaction may have; `None` if duplicates are allowed.
     pub hashes: Option<Arc<KnownHashes>>,
 }
 
@@ -244,7 +244,8 @@ impl Monitor {
     where
         C: Future<Output = ()> + Send + 'static,
     {
-        let MonitorDeps { metrics, .. } = &self.pipeline.deps;
+        let MonitorDeps { metrics, restoring, .. } = &self.pipeline.deps;
+        restoring.wait_a_little().await;
         loop {
             match self.pipeline.pending.enter(id, operation) {
                 EntryState::First(pending_entry) => {
@@ -361,7 +362,6 @@ impl TransactionPipeline {
     }
 
     async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
-        self.deps.restoring.wait_a_little().await;
         let claimed = match self.readiness() {
             Ok(()) => hashes::claim(&self.deps, &transaction, &mut waiting).await,
             Err(error) => Err(error),

@@ -6,8 +6,7 @@ use tollgate_model::sequence::Sequence;
 use super::{HashRecord, Store, StoreError, transactions};
 
 impl Store {
-    /// Returns at most this many of the transactions before a number that were judged when they arrived, the last one
-    /// first.
+    /// Returns at most this many of the transactions before a number, the last one first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -19,7 +18,7 @@ impl Store {
 async fn read(readers: &SqlitePool, before: Sequence, n_rows: u32) -> Result<Vec<HashRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT sequence, transaction_id, json_extract(body, '$.hash'), accepted_micros FROM transactions \
-         WHERE sequence < ?1 AND assessment <> '' ORDER BY sequence DESC LIMIT ?2",
+         WHERE sequence < ?1 ORDER BY sequence DESC LIMIT ?2",
     )
     .bind(i64::try_from(before.0).unwrap_or(i64::MAX))
     .bind(n_rows)

@@ -10,8 +10,10 @@ use tollgate_model::transaction::Transaction;
 
 use super::{StatusUpdateRecord, Store, StoreError, status_updates, transactions};
 
-/// Number of sequence numbers read at once, without a pause. With 512, payments meanwhile take half as long again.
-const BATCH: u64 = 64;
+/// Number of sequence numbers read at once, without a pause.
+const BATCH: u64 = 512;
+/// The same beside transactions that are judged. With 512, the 99th percentile of their time is a third higher.
+const BATCH_IN_BACKGROUND: u64 = 64;
 /// Number of single transactions read at once.
 const SINGLE_BATCH: usize = 256;
 
@@ -58,7 +60,8 @@ impl Past for StoredPast {
         };
         let mut seen = after;
         while seen < through {
-            let end = end_of_batch(seen, through);
+            let batch = if self.is_in_background { BATCH_IN_BACKGROUND } else { BATCH };
+            let end = Sequence(seen.0.saturating_add(batch)).min(through);
             self.read(own.as_mut(), seen, end)?.each(show)?;
             seen = end;
             thread::yield_now();
@@ -113,10 +116,6 @@ impl StoredPast {
         });
         batch.map_err(|error: StoreError| unreadable(&error))
     }
-}
-
-fn end_of_batch(after: Sequence, through: Sequence) -> Sequence {
-    Sequence(after.0.saturating_add(BATCH)).min(through)
 }
 
 /// A range of the log: transactions, and updates with the bodies of their transactions, each in order.

@@ -12,7 +12,7 @@ use tollgate_model::transaction::{Fingerprint, ReportedStatus};
 
 use crate::{AlertRecord, EntryChange};
 
-/// A transaction that was judged when it arrived, with its hash.
+/// A transaction with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashRecord {
     /// Sequence number of the transaction.

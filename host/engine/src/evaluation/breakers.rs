@@ -61,6 +61,12 @@ pub enum RuleFault {
         /// Its mean cost over the last transactions, in fuel.
         mean_fuel: u64,
     },
+    /// It did not run, because rules of its owner displaced it that are quarantined for their cost, and costs too much
+    /// itself.
+    DisplacedCost {
+        /// Its cost on the transaction on which it was displaced, in fuel.
+        fuel: u64,
+    },
 }
 
 /// Rules whose last runs failed, with the lengths of their streaks.
@@ -165,7 +171,11 @@ impl Breakers {
             let (id, digest) = (rule.rule.instruction.record.id, rule.rule.instruction.digest);
             FailingRule { id, digest, fault: RuleFault::SustainedCost { mean_fuel } }
         });
-        let failing = failing.collect();
+        let failing: Vec<FailingRule> = failing.collect();
+        if failing.is_empty() {
+            // All are cheap, so nothing makes room for the displaced ones.
+            return;
+        }
         let displaced = (!cost.displaced.is_empty()).then(|| displaced(fuel_left));
         self.reports.send(FaultReport { failing, displaced }).ok();
     }

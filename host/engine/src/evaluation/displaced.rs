@@ -4,6 +4,7 @@
 //! the same time, each alone, away from the transactions that wait.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -15,6 +16,9 @@ use crate::evaluation::{Evaluator, WarmInstances};
 use crate::registry::RuleSet;
 use crate::sandbox::{CallCharges, RunCost, RunTerms, Sandbox, SandboxError};
 
+/// Maximum time of a measurement. Those that displaced the others stay in force meanwhile.
+const MEASURED_MAX: Duration = Duration::from_secs(1);
+
 /// Rules of an owner that were displaced on a transaction.
 #[derive(Debug)]
 pub struct DisplacedRules {
@@ -24,7 +28,7 @@ pub struct DisplacedRules {
     pub(super) as_of: Sequence,
     /// Indices of the rules.
     pub(super) places: Vec<u32>,
-    /// Fuel that they may cost together on average.
+    /// Fuel that they may cost together.
     pub(super) fuel: u64,
 }
 
@@ -43,10 +47,10 @@ impl DisplacedRules {
         costs.sort_by_key(|(place, _)| age(*place));
         let mut blamed = Vec::new();
         while sum > self.fuel
-            && let Some((place, mean_fuel)) = costs.pop()
+            && let Some((place, fuel)) = costs.pop()
         {
-            sum -= mean_fuel;
-            let fault = RuleFault::SustainedCost { mean_fuel };
+            sum -= fuel;
+            let fault = RuleFault::DisplacedCost { fuel };
             let failing =
                 rule(place).map(|rule| FailingRule { id: rule.record.id, digest: rule.digest, fault });
             blamed.extend(failing);
@@ -56,12 +60,12 @@ impl DisplacedRules {
 }
 
 impl Evaluator {
-    /// Returns the fuel that each of the rules uses if it runs alone.
+    /// Returns the fuel that each of the rules uses if it runs alone, as far as the time suffices.
     fn costs_alone(&mut self, displaced: &DisplacedRules) -> Result<Vec<(u32, u64)>, SandboxError> {
         let DisplacedRules { rule_set, transaction, as_of, places, .. } = displaced;
-        let mut costs = Vec::new();
+        let (mut costs, end) = (Vec::new(), Instant::now() + MEASURED_MAX);
         let WarmInstances { runner, .. } = self.loaded.insert(WarmInstances::of(&self.sandbox, rule_set)?);
-        for &place in places {
+        for &place in places.iter().take_while(|_| Instant::now() < end) {
             let Some(in_force) = rule_set.rules.get(place as usize) else { continue };
             let facts = runner.host()?;
             facts.begin(Arc::clone(transaction), *as_of);

@@ -34,7 +34,7 @@ pub struct OwnerInForce {
     fused: CostBound,
     /// Bound of the costliest of them.
     costliest: CostBound,
-    /// Both for every transaction without arrays whose texts are of a usual length.
+    /// Both bounds, for every transaction without arrays whose texts have at most 128 bytes.
     usual: FusedBounds,
     /// How often they ask each aggregate of the set, and each previous transaction, if each ran alone; by index.
     aggregate_uses: Vec<u64>,

@@ -49,8 +49,8 @@ enum ErrorDetail {
     Checks(Vec<AdmissionFinding>),
     Missing(Vec<String>),
     Estimate(QueryEstimate),
-    /// The id of the first transaction with a hash.
-    First(Arc<str>),
+    /// The id of the other transaction with a hash.
+    Other(Arc<str>),
     /// Time after which the request may succeed.
     Wait(Duration),
 }
@@ -84,7 +84,7 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     estimate: Option<EstimateView>,
-    /// The id of the first transaction with the hash; only with `duplicate_hash`.
+    /// The id of the other transaction with the hash; only with `duplicate_hash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     transaction_id: Option<&'a str>,
@@ -170,7 +170,7 @@ impl IntoResponse for ApiError {
             ErrorDetail::Checks(listed) => checks = listed,
             ErrorDetail::Missing(listed) => missing = listed,
             ErrorDetail::Estimate(of_rule) => estimate = Some(EstimateView::from(*of_rule)),
-            ErrorDetail::First(id) => transaction_id = Some(&**id),
+            ErrorDetail::Other(id) => transaction_id = Some(&**id),
         }
         let body = ErrorBody {
             error: &self.message,
@@ -247,7 +247,7 @@ impl From<MonitorError> for ApiError {
                 return Self::new(ErrorCode::TransactionConflict, error.to_string()).at(&**field);
             }
             MonitorError::DuplicateHash(ref first) => {
-                let detail = ErrorDetail::First(Arc::clone(first));
+                let detail = ErrorDetail::Other(Arc::clone(first));
                 return Self { detail, ..Self::new(ErrorCode::DuplicateHash, error.to_string()) };
             }
             MonitorError::Overloaded => ErrorCode::Overloaded,

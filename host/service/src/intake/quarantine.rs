@@ -109,6 +109,13 @@ impl RulePipeline {
                      waited, of which it cost {mean_fuel}"
                 ),
             ),
+            RuleFault::DisplacedCost { fuel } => (
+                QuarantineCause::SustainedCost,
+                format!(
+                    "it did not run because rules of its owner that are in quarantine now used up the fuel of a \
+                     transaction, of which it would have cost {fuel} units: too much to take their place"
+                ),
+            ),
         };
         Quarantine { since: self.deps.clock.now(), cause, reason }
     }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tollgate_model::transaction::Transaction;
 
 /// Largest fall of the clock that arrival times ignore.
-const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
+pub(super) const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
 
 /// Assigns arrival times in the order of acceptance.
 ///

@@ -10,6 +10,7 @@ use tollgate_model::transaction::{Fingerprint, Transaction};
 use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 
 use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
+use crate::monitor::hashes;
 use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
 use crate::monitor::reported::{ReportOutcome, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
@@ -69,6 +70,7 @@ impl Monitor {
         mut progress: LedgerProgress,
     ) -> Result<FeedReport, MonitorError> {
         let pipeline = &self.pipeline;
+        pipeline.deps.restoring.wait_a_little().await;
         pipeline.readiness()?;
         let (mut report, mut rows) = (FeedReport::default(), rows);
         loop {
@@ -202,7 +204,11 @@ impl TransactionPipeline {
             // INVARIANT: the last row carries the progress, and the store holds a prefix, so it is stored with or after
             // every row.
             let progress = if index == n_behind { progress.take() } else { None };
-            let caller = Caller::Waiting(CommitWaiter { pending_entry, hash: None, _in_flight: None });
+            let mut hash = hashes::to_record(&self.deps, &transaction);
+            if let Some(hash) = &mut hash {
+                hash.accepted_at(arrival);
+            }
+            let caller = Caller::Waiting(CommitWaiter { pending_entry, hash, _in_flight: None });
             let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
             let record = NumberedRecord::Transaction(record, progress);
             place.fill(Commit { record, announcement: None, completion });
@@ -218,7 +224,8 @@ impl TransactionPipeline {
             }
             let durable = some.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
             for (row, pending_entry) in some {
-                let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: None };
+                let hash = hashes::to_record(&self.deps, &row.transaction);
+                let waiting = CommitWaiter { pending_entry, hash, _in_flight: None };
                 Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
             }
             all_durable(durable).await?;

@@ -57,7 +57,7 @@ fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
 fn n_failures(failing: &FailingRule) -> u64 {
     match failing.fault {
         RuleFault::Failures { n_failures, .. } => n_failures,
-        RuleFault::SustainedCost { .. } => 0,
+        RuleFault::SustainedCost { .. } | RuleFault::DisplacedCost { .. } => 0,
     }
 }
 
