@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: a hash is claimed before its transaction gets a number. The claim ends when the transaction is durable or
 //! was not stored, and another transaction with this hash waits for that. Of several, exactly one is therefore stored.
-//! What a ledger delivers is not refused, but its hashes are recorded when it is stored.
+//! Transactions that a ledger delivers are not refused. Their hashes are recorded when they are stored.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
