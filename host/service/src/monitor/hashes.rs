@@ -16,7 +16,7 @@ use tokio::sync::SetOnce;
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{Store, StoreError};
+use tollgate_store::{HashRecord, Store, StoreError};
 
 use crate::monitor::arrivals::FALL_BACK_MAX;
 use crate::monitor::group::CommitWaiter;
@@ -78,24 +78,27 @@ impl KnownHashes {
             let batch = store.hashes_before(before, BATCH).await?;
             let Some(last) = batch.last() else { return Ok(()) };
             before = last.sequence;
-            let mut n_recent = 0;
-            let mut table = self.table.lock();
-            for row in &batch {
-                let accepted = DateTime::from_timestamp_micros(row.accepted_micros).unwrap_or_default();
-                if !range.contains(&accepted) {
-                    continue;
-                }
-                n_recent += 1;
-                if let Some(hash) = &row.hash {
-                    let (digest, id) = (digest(hash), row.transaction_id.as_str().into());
-                    table.known.entry(digest).or_insert(KnownHash::Stored { id, accepted });
-                    table.ages.push_front((accepted, digest));
-                }
-            }
-            if n_recent == 0 {
+            if !self.add_stored(&batch, &range) {
                 return Ok(());
             }
         }
+    }
+
+    /// Adds the hashes of stored transactions accepted in this range, the latest transaction first. Returns whether
+    /// earlier transactions may be in the range: those accepted before the clock was set back come after it.
+    fn add_stored(&self, batch: &[HashRecord], range: &Range<DateTime<Utc>>) -> bool {
+        let mut has_earlier = false;
+        let mut table = self.table.lock();
+        for row in batch {
+            let accepted = DateTime::from_timestamp_micros(row.accepted_micros).unwrap_or_default();
+            has_earlier |= accepted >= range.start;
+            if let Some(hash) = row.hash.as_ref().filter(|_| range.contains(&accepted)) {
+                let (digest, id) = (digest(hash), row.transaction_id.as_str().into());
+                table.known.entry(digest).or_insert(KnownHash::Stored { id, accepted });
+                table.ages.push_front((accepted, digest));
+            }
+        }
+        has_earlier
     }
 
     /// Returns the times of acceptance that count: those within the window, and not after a fall of the clock.
@@ -287,6 +290,23 @@ mod tests {
         *clock.0.lock() -= TimeDelta::days(30);
         assert_eq!(store(&hashes, "second").await, Ok(()));
         assert_eq!(store(&hashes, "third").await, Err("second".into()));
+    }
+
+    #[tokio::test]
+    async fn rows_stamped_ahead_of_the_clock_do_not_hide_those_before_them() {
+        let (hashes, clock) = hashes();
+        let range = hashes.range();
+        let now = *clock.0.lock();
+        let row = |sequence: u64, age: TimeDelta| HashRecord {
+            sequence: Sequence(sequence),
+            transaction_id: format!("t{sequence}"),
+            hash: Some("hash".to_owned()),
+            accepted_micros: (now - age).timestamp_micros(),
+        };
+        assert!(hashes.add_stored(&[row(4, TimeDelta::days(-30))], &range));
+        assert!(hashes.add_stored(&[row(3, TimeDelta::hours(2)), row(2, TimeDelta::hours(3))], &range));
+        assert!(!hashes.add_stored(&[row(1, TimeDelta::days(2))], &range));
+        assert_eq!(store(&hashes, "second").await, Err("t3".into()));
     }
 
     #[tokio::test]
