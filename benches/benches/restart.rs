@@ -2,11 +2,17 @@
 //!
 //! `cargo bench -p tollgate-benches --bench restart [-- [two] [ROWS]]`
 //!
+//! With `rules=N` it measures instead how long a service takes to be ready that knows N rules from its last run. It builds
+//! the service, or runs the program that `TOLLGATE_BINARY` names.
+//!
 //! The benchmark fills a store with transactions and installs the shipped example rules. With `two`, it installs only a
 //! count by source and a sum by destination over seven days. It restores the history three times: from the store, from
 //! a snapshot, and from a snapshot that lacks the last hundredth. The run fails if any lookup returns different
 //! results.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+#[path = "restart/known_rules.rs"]
+mod known_rules;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tollgate_benches::random::Random;
-use tollgate_benches::report::{cpu_time, machine, resident_bytes};
+use tollgate_benches::report::{cpu_time, machine, numbers, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
 use tollgate_compiler::{CompileOptions, compile, emit::emit};
 use tollgate_guest_abi::{
@@ -69,6 +75,12 @@ struct Questions {
 }
 
 fn main() -> anyhow::Result<()> {
+    let n_rules = numbers("rules=", &[0])?.first().copied().unwrap_or(0);
+    if n_rules > 0 {
+        println!("machine: {}", machine());
+        known_rules::measure(n_rules);
+        return Ok(());
+    }
     let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let n_rows: usize = asked.unwrap_or(N_ROWS);
     let rules = if std::env::args().any(|word| word == "two") { Rules::Two } else { Rules::Examples };

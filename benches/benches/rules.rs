@@ -12,6 +12,7 @@ use tollgate::intake::{Draft, Identity};
 use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_compiler::emit::Selection;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::fusion;
 use tollgate_engine::registry::{FusedBody, Lists, RuleSet};
@@ -136,8 +137,9 @@ fn measure(
 
 fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::Result<RuleSet> {
     let lists = Lists::default();
+    let artifacts = Artifacts::without_cache(sandbox, Compiler::in_this_process());
     let bound = (1..).zip(rules).map(|(number, rule)| {
-        let draft = Draft::compile(sandbox, &lists, &ZoneData::built_in(), rule.script.clone())?;
+        let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), rule.script.clone())?;
         let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
         Ok(Arc::new(draft.bind(history, identity)?))
     });
@@ -147,7 +149,7 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
 /// Fuses the rules as the service does.
 fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
-    let bodies = fusion::bodies(sandbox, &[], &rules);
+    let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &rules);
     let fused = RuleSet::fused(1, rules, &bodies, single.lists.clone());
     fused.hasten();
     fused

@@ -43,7 +43,14 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     // Work on untrusted data without a process of its own: in tests only.
     (
         r"::in_this_process\(|\.compile_here\(",
-        &["api/tests.rs", "artifacts/tests.rs", "git_sync/tests.rs", "intake/tests.rs", "sandbox/tests.rs"],
+        &[
+            "api/tests.rs",
+            "artifacts/tests.rs",
+            "git_sync/tests.rs",
+            "intake/tests.rs",
+            "monitor/tests.rs",
+            "sandbox/tests.rs",
+        ],
     ),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
@@ -54,7 +61,7 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\butoipa(_swagger_ui)?::", &["api", "assessment.rs", "instruction.rs"]),
     (r"\bclap::", &["cli"]),
     (r"\bnotify::", &["intake/following"]),
-    (r"\bprometheus_client::", &["telemetry"]),
+    (r"\b(prometheus_client|opentelemetry\w*)::", &["telemetry"]),
     (
         r"\b(env::var(_os|s|s_os)?\b|dotenvy::)",
         &["config/environment.rs", "config/page.rs", "history/tests/random.rs"],

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
 use tollgate::intake::{Draft, Identity};
+use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet};
 use tollgate_engine::sandbox::{CheckedModule, Sandbox, with_manifest};
@@ -111,7 +112,8 @@ impl Stage {
 
     fn compile(&self, when: &str) -> anyhow::Result<BoundRule> {
         let script = format!("rule measured {{ when {when} then review score 0.5 reason \"because\" }}");
-        let draft = Draft::compile(&self.sandbox, &self.lists, &ZoneData::built_in(), script)
+        let artifacts = Artifacts::without_cache(&self.sandbox, Compiler::in_this_process());
+        let draft = Draft::compile(&artifacts, &self.lists, &ZoneData::built_in(), script)
             .with_context(|| when.to_owned())?;
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, Utc::now());
         Ok(draft.bind(&self.history, identity)?)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::Utc;
 use tollgate::intake::{Draft, Identity};
 use tollgate_benches::corpus::TwinRule;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::fusion;
 use tollgate_engine::registry::{Lists, RuleSet};
@@ -34,13 +35,14 @@ impl Fused {
 
     pub(crate) fn of(rules: &[TwinRule], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
         let (sandbox, lists) = (Sandbox::new()?, Lists::default());
+        let artifacts = Artifacts::without_cache(&sandbox, Compiler::in_this_process());
         let bound = (1..).zip(rules).map(|(number, rule)| {
-            let draft = Draft::compile(&sandbox, &lists, &ZoneData::built_in(), rule.script.clone())?;
+            let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), rule.script.clone())?;
             let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
             Ok(Arc::new(draft.bind(history, identity)?))
         });
         let bound: Vec<_> = bound.collect::<anyhow::Result<_>>()?;
-        let bodies = fusion::bodies(&sandbox, &[], &bound);
+        let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &bound);
         let rule_set = Arc::new(RuleSet::fused(1, bound, &bodies, lists));
         rule_set.hasten();
         Ok(Self { evaluator: Evaluator::new(sandbox), rule_set, as_of })

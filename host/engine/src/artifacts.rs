@@ -1,4 +1,4 @@
-//! Compiles untrusted modules once, in a confined process, and caches the results.
+//! Compiles modules once and caches the results: untrusted ones in a confined process, those of scripts in this one.
 //!
 //! ```text
 //!  bytes ──every check──▶ cached under this digest? ──no──▶ a confined process compiles ──▶ cached, with a MAC
@@ -92,13 +92,32 @@ impl Artifacts {
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.read(digest)) {
             match self.sandbox.load(upload, &Artifact::vouched_for(kept)) {
                 Ok(admitted) => return Ok(admitted),
-                Err(refusal) => {
-                    tracing::warn!(module = %digest, %refusal, "a cached module cannot be loaded; it is compiled again");
-                }
+                Err(refusal) => not_loaded(digest, &refusal),
             }
         }
         let artifact = self.made(bytes, digest)?;
         Ok(self.sandbox.load(CheckedModule::check(bytes, grant)?, &artifact)?)
+    }
+
+    /// Checks and loads a module made by the compiler of this process. It is compiled here unless its code is cached.
+    ///
+    /// # Errors
+    /// Every failed check.
+    pub fn admit_own(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
+        let Some(cache) = &self.cache else { return self.sandbox.admit(bytes) };
+        let checked = CheckedModule::check_own(bytes)?;
+        let digest = checked.digest;
+        if let Some(kept) = cache.read(digest) {
+            match self.sandbox.load(checked, &Artifact::vouched_for(kept)) {
+                Ok(admitted) => return Ok(admitted),
+                Err(refusal) => not_loaded(digest, &refusal),
+            }
+        }
+        let admitted = self.sandbox.admit(bytes)?;
+        if let Some(artifact) = admitted.artifact() {
+            cache.write(digest, &artifact);
+        }
+        Ok(admitted)
     }
 
     /// Allows this module to be compiled again after a refusal.
@@ -137,6 +156,10 @@ impl Artifacts {
         refused.insert(digest, refusal.clone());
         AdmitError::Refused(refusal)
     }
+}
+
+fn not_loaded(digest: ContentDigest, refusal: &AdmissionRefusal) {
+    tracing::warn!(module = %digest, %refusal, "a cached module cannot be loaded; it is compiled again");
 }
 
 #[cfg(test)]

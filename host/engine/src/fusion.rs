@@ -23,15 +23,18 @@ use std::sync::Arc;
 use tollgate_model::instruction::{InstructionId, RuleOwner};
 
 use crate::registry::{BoundRule, FusedBody, FusedMember};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{AdmissionRefusal, AdmittedModule};
 use similarity::SimilarityKey;
 
 pub(crate) use build::FUEL_BESIDE_LOOKUPS;
 
+/// Compiles and admits the module of a body.
+pub type Admit<'a> = &'a dyn Fn(&[u8]) -> Result<AdmittedModule, AdmissionRefusal>;
+
 /// Returns the bodies for these rules. Bodies of the previous set that still fit are reused, so a change to one rule
 /// compiles one body.
 #[must_use]
-pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
+pub fn bodies(admit: Admit<'_>, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
     let mut by_owner: Vec<(RuleOwner, BTreeMap<InstructionId, &Arc<BoundRule>>)> = Vec::new();
     for rule in rules.iter().filter(|rule| build::is_fusible(rule)) {
         let owner = rule.owner();
@@ -43,12 +46,12 @@ pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRu
             by_id.insert(rule.instruction.record.id, rule);
         }
     }
-    by_owner.iter().flat_map(|(_, by_id)| bodies_of_owner(sandbox, before, by_id)).collect()
+    by_owner.iter().flat_map(|(_, by_id)| bodies_of_owner(admit, before, by_id)).collect()
 }
 
 /// The rules of different owners are in different bodies, so no owner's rules affect the bodies of another.
 fn bodies_of_owner(
-    sandbox: &Sandbox,
+    admit: Admit<'_>,
     before: &[Arc<FusedBody>],
     by_id: &BTreeMap<InstructionId, &Arc<BoundRule>>,
 ) -> Vec<Arc<FusedBody>> {
@@ -60,7 +63,7 @@ fn bodies_of_owner(
         None => {
             let members: Vec<&BoundRule> =
                 group.members.iter().filter_map(|member| Some(&***by_id.get(&member.id)?)).collect();
-            build::make(sandbox, &members, group.is_full)
+            build::make(admit, &members, group.is_full)
         }
     });
     made.collect()

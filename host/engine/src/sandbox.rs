@@ -129,8 +129,7 @@ impl Sandbox {
     /// # Errors
     /// Every failed check.
     pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
-        let checked = admission::check(bytes, Origin::Compiler)?;
-        Ok(checked.compiled(self.module_of(bytes)?))
+        Ok(CheckedModule::check_own(bytes)?.compiled(self.module_of(bytes)?))
     }
 
     /// Creates a stand-in for a module that is no longer admitted; every run of it fails.
@@ -173,6 +172,12 @@ impl AdmittedModule {
         Self { fuel: self.fuel.min(fuel), ..self }
     }
 
+    /// Returns the code that the engine generated, to load it again; `None` if the engine cannot write it.
+    #[must_use]
+    pub fn artifact(&self) -> Option<Vec<u8>> {
+        self.module.serialize().ok()
+    }
+
     /// The calls to the host in its code.
     #[must_use]
     pub const fn calls(&self) -> CallSites {
@@ -206,6 +211,14 @@ impl CheckedModule {
             history_lookups: u32::try_from(n_lookups).unwrap_or(u32::MAX),
         };
         Ok(checked)
+    }
+
+    /// Checks a module made by the compiler of this process.
+    ///
+    /// # Errors
+    /// Every failed check.
+    pub fn check_own(bytes: &[u8]) -> Result<Self, AdmissionRefusal> {
+        admission::check(bytes, Origin::Compiler)
     }
 
     /// Compiles it in this process without limits, for tools and tests. The service uses a separate process.

@@ -399,7 +399,7 @@ impl RulePipeline {
         let pipeline = Arc::clone(self);
         let draft = off_the_executor(move || {
             let current = pipeline.deps.registry.current();
-            Draft::compile(&pipeline.deps.sandbox, &current.lists, pipeline.deps.history.zones(), script)
+            Draft::compile(&pipeline.deps.artifacts, &current.lists, pipeline.deps.history.zones(), script)
         })
         .await?;
         if !draft.asks_the_history() {

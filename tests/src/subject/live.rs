@@ -165,7 +165,7 @@ impl Bench {
     /// Returns the same rules and lists, with bodies.
     fn fused(self, sandbox: &Sandbox) -> Self {
         let rules: Vec<_> = self.rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
-        let bodies = fusion::bodies(sandbox, &[], &rules);
+        let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &rules);
         let rule_set = RuleSet::fused(self.rule_set.version, rules, &bodies, self.rule_set.lists.clone());
         rule_set.hasten();
         Self { rule_set: Arc::new(rule_set), ..self }

@@ -65,7 +65,7 @@ fn which_rules_fail_for_lack_of_fuel_does_not_depend_on_the_bodies() -> anyhow::
             .collect::<anyhow::Result<_>>()?;
         let stream = subject::transactions(&stream)?;
         stream.iter().for_each(|transaction| history.admit(Arc::clone(transaction), |_| ()));
-        let bodies = fusion::bodies(&sandbox, &[], &rules);
+        let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &rules);
         let alone = RuleSet::new(1, rules.clone(), Lists::default());
         let fused = RuleSet::fused(1, rules.clone(), &bodies, Lists::default());
         assert!(fused.bodies.len() > 1, "one body or more for each owner");

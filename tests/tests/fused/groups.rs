@@ -68,7 +68,7 @@ impl Stage {
     }
 
     fn fuse(&mut self) -> Bodies {
-        let bodies = fusion::bodies(&self.sandbox, &self.bodies, &self.all());
+        let bodies = fusion::bodies(&|bytes| self.sandbox.admit(bytes), &self.bodies, &self.all());
         let is_new = |body: &&Arc<FusedBody>| !self.bodies.iter().any(|known| Arc::ptr_eq(known, body));
         let n_new = bodies.iter().filter(is_new).count();
         let sizes = bodies.iter().map(|body| body.members.len()).collect();

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_model::instruction::ContentDigest;
 
@@ -45,8 +46,16 @@ pub(super) struct Cache {
     key: MacKey,
     files_max: usize,
     bytes_max: u64,
+    /// Upper bound of what the folder holds.
+    held: Mutex<HeldFiles>,
     /// Whether a failed write has been logged.
     is_complained: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct HeldFiles {
+    n_files: usize,
+    n_bytes: u64,
 }
 
 struct CachedArtifact {
@@ -76,7 +85,10 @@ impl Cache {
         remove_others(&all, &name);
         let folder = all.join(name);
         make_folder(&folder)?;
-        Ok(Self { folder, fingerprint, key, files_max, bytes_max, is_complained: AtomicBool::new(false) })
+        let (held, is_complained) = (Mutex::default(), AtomicBool::new(false));
+        let cache = Self { folder, fingerprint, key, files_max, bytes_max, held, is_complained };
+        *cache.held.lock() = HeldFiles::of(&cache.kept());
+        Ok(cache)
     }
 
     /// Returns the artifact of the module with this digest if its MAC is valid.
@@ -116,26 +128,38 @@ impl Cache {
     /// Removes the artifacts of all other modules.
     pub(super) fn retain(&self, digests: &[ContentDigest]) {
         let names: std::collections::HashSet<String> = digests.iter().map(ToString::to_string).collect();
-        for kept in self.kept().into_iter().filter(|kept| !names.contains(&kept.name)) {
-            fs::remove_file(kept.path).ok();
-        }
+        let mut held = self.held.lock();
+        let (stay, go): (Vec<_>, Vec<_>) =
+            self.kept().into_iter().partition(|kept| names.contains(&kept.name));
+        go.iter().for_each(|kept| {
+            fs::remove_file(&kept.path).ok();
+        });
+        *held = HeldFiles::of(&stay);
     }
 
-    /// Removes the oldest files until a file of this size fits within the limits.
-    fn make_room(&self, bytes: u64) {
-        let mut kept = self.kept();
-        kept.sort_by_key(|kept| kept.written);
-        let mut n_files = kept.len();
-        let mut n_bytes: u64 = kept.iter().map(|kept| kept.bytes).sum();
-        for oldest in kept {
-            if n_files < self.files_max && n_bytes.saturating_add(bytes) <= self.bytes_max {
-                return;
-            }
-            if fs::remove_file(oldest.path).is_ok() {
-                n_files -= 1;
-                n_bytes = n_bytes.saturating_sub(oldest.bytes);
+    /// Removes the oldest files until a file of this size fits within the limits, and counts it. The folder is listed
+    /// only when the limits may be exceeded.
+    fn make_room(&self, n_bytes: u64) {
+        let fits = |held: &HeldFiles| {
+            held.n_files < self.files_max && held.n_bytes.saturating_add(n_bytes) <= self.bytes_max
+        };
+        let mut held = self.held.lock();
+        if !fits(&held) {
+            let mut kept = self.kept();
+            *held = HeldFiles::of(&kept);
+            kept.sort_by_key(|kept| kept.written);
+            for oldest in kept {
+                if fits(&held) {
+                    break;
+                }
+                if fs::remove_file(oldest.path).is_ok() {
+                    held.n_files -= 1;
+                    held.n_bytes = held.n_bytes.saturating_sub(oldest.bytes);
+                }
             }
         }
+        held.n_files += 1;
+        held.n_bytes += n_bytes;
     }
 
     fn kept(&self) -> Vec<CachedArtifact> {
@@ -154,6 +178,12 @@ impl Cache {
 
     fn path_of(&self, digest: ContentDigest) -> PathBuf {
         self.folder.join(digest.to_string())
+    }
+}
+
+impl HeldFiles {
+    fn of(kept: &[CachedArtifact]) -> Self {
+        Self { n_files: kept.len(), n_bytes: kept.iter().map(|kept| kept.bytes).sum() }
     }
 }
 

@@ -7,9 +7,9 @@ use tollgate_compiler::CheckedRule;
 use tollgate_compiler::emit::{EmitError, Selection, emit, repetitions};
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 
-use super::{joint, member};
+use super::{Admit, joint, member};
 use crate::registry::{BoundModule, BoundRule, FUEL_OF_A_CALL, FusedBody};
-use crate::sandbox::{AdmissionRefusal, Sandbox};
+use crate::sandbox::AdmissionRefusal;
 
 /// Fuel of a rule that its lookups leave to everything else. A body is given up when one of its rules might use more.
 pub(crate) const FUEL_BESIDE_LOOKUPS: u64 = 200_000;
@@ -27,16 +27,16 @@ pub(super) fn is_fusible(rule: &BoundRule) -> bool {
 
 /// Builds a body from these rules, or several if they exceed the limits of one module. Returns none if they cannot be
 /// fused; the error is logged and changes no answer.
-pub(super) fn make(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Vec<Arc<FusedBody>> {
+pub(super) fn make(admit: Admit<'_>, rules: &[&BoundRule], is_full: bool) -> Vec<Arc<FusedBody>> {
     if rules.len() < 2 {
         return Vec::new();
     }
     // Fusion is an optimisation, so its failure must not prevent a rule set.
-    match panic::catch_unwind(AssertUnwindSafe(|| body_of(sandbox, rules, is_full))) {
+    match panic::catch_unwind(AssertUnwindSafe(|| body_of(admit, rules, is_full))) {
         Ok(Ok(body)) => vec![Arc::new(body)],
         Ok(Err(FusionError::Emit(EmitError::TooLarge { .. } | EmitError::TooComplex { .. }))) => {
             let (left, right) = rules.split_at(rules.len() / 2);
-            [make(sandbox, left, true), make(sandbox, right, true)].concat()
+            [make(admit, left, true), make(admit, right, true)].concat()
         }
         Ok(Err(error)) => {
             tracing::error!(error = %error, rules = rules.len(), "rules cannot be fused; they are run one by one");
@@ -65,11 +65,11 @@ impl From<EmitError> for FusionError {
     }
 }
 
-fn body_of(sandbox: &Sandbox, rules: &[&BoundRule], is_full: bool) -> Result<FusedBody, FusionError> {
+fn body_of(admit: Admit<'_>, rules: &[&BoundRule], is_full: bool) -> Result<FusedBody, FusionError> {
     let checked: Vec<CheckedRule> =
         rules.iter().filter_map(|rule| rule.checked.as_deref().map(nameless)).collect();
     let emitted = emit(&checked)?;
-    let module = sandbox.admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
+    let module = admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
     let parts: Vec<&BoundModule> = rules.iter().map(|rule| &*rule.bound).collect();
     let mut bound = BoundModule::of_parts(module, &parts).ok_or(FusionError::Question)?;
     bound.searches = joint::searches(&checked, &bound.module.manifest.needs);

@@ -16,7 +16,8 @@ use crate::sandbox::Execution;
 
 /// The code the engine generated for a module.
 ///
-/// INVARIANT: the bytes are, unchanged, the result of [`Sandbox::compile`] in a process of this program.
+/// INVARIANT: the bytes are, unchanged, the result of [`Sandbox::compile`] or [`AdmittedModule::artifact`] in a process
+/// of this program.
 pub struct Artifact {
     bytes: Vec<u8>,
 }
@@ -40,24 +41,24 @@ impl Sandbox {
         engine.precompile_module(bytes).map_err(|error| format!("{error:#}"))
     }
 
-    /// Loads an artifact compiled in another process.
+    /// Loads an artifact compiled in another process, or by another run.
     ///
     /// # Errors
     /// When it was made for another engine, or there is not enough memory.
     #[expect(unsafe_code, reason = "the engine offers no other way to load code compiled in another process")]
     pub fn load(
         &self,
-        upload: CheckedModule,
+        checked: CheckedModule,
         artifact: &Artifact,
     ) -> Result<AdmittedModule, AdmissionRefusal> {
-        // SAFETY: an `Artifact` holds, unchanged, the result of `Engine::precompile_module` in a process of this
-        // program. It came through a pipe from that process, or from a file whose MAC was verified with the key of this
-        // installation. The engine rejects artifacts of other versions or profiles.
+        // SAFETY: an `Artifact` holds, unchanged, the result of `Engine::precompile_module` or `Module::serialize` in a
+        // process of this program. It came through a pipe from that process, or from a file whose MAC was verified with
+        // the key of this installation. The engine rejects artifacts of other versions or profiles.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
         let module = module.map_err(|error| {
             AdmissionRefusal::of_compilation(&format!("the compiled module cannot be loaded: {error:#}"))
         })?;
-        Ok(upload.compiled(module))
+        Ok(checked.compiled(module))
     }
 
     /// Hash of everything an artifact depends on except the module: engine version, profile, processor and program

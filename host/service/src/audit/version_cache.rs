@@ -172,7 +172,7 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
     let draft = match origin_of(member) {
         _ if record.quarantine.is_some() => Draft::stand_in(&deps.sandbox, &record),
         Origin::Nobody => Draft::stand_in(&deps.sandbox, &record),
-        Origin::Compiler => Draft::stored(&deps.sandbox, &record),
+        Origin::Compiler => Draft::stored(&deps.artifacts, &record),
         Origin::Untrusted(grant) => Draft::upload(&deps.artifacts, record.module.clone(), grant),
     };
     let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));

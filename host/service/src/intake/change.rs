@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tollgate_engine::fusion;
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSet, SERVICE_VERSION};
-use tollgate_engine::sandbox::Sandbox;
 use tollgate_model::background::in_background;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::ContentDigest;
@@ -38,9 +37,15 @@ impl VersionContents {
     }
 
     /// Builds the rule set, and compiles the bodies that changed.
-    pub(super) fn under(self, sandbox: &Sandbox, policy: &Policy, version: u64) -> RuleSet {
-        let rules: Vec<Arc<BoundRule>> = self.rules.into_iter().map(|rule| owned(rule, policy)).collect();
-        let bodies = fusion::bodies(sandbox, &self.bodies, &rules);
+    pub(super) fn under(self, deps: &IntakeDeps, version: u64) -> RuleSet {
+        let rules: Vec<Arc<BoundRule>> =
+            self.rules.into_iter().map(|rule| owned(rule, &deps.policy)).collect();
+        // Only the bodies of a start are cached: those of a change differ from the ones that the next start makes.
+        let admit = |bytes: &[u8]| match self.bodies.as_slice() {
+            [] => deps.artifacts.admit_own(bytes),
+            _ => deps.sandbox.admit(bytes),
+        };
+        let bodies = fusion::bodies(&admit, &self.bodies, &rules);
         RuleSet::fused(version, rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
     }
 }
@@ -66,7 +71,7 @@ pub(super) async fn bring_into_force(
 ) -> Result<u64, IntakeError> {
     let made_by = Arc::clone(deps);
     let (next, record) = off_the_executor(move || {
-        let next = contents.under(&made_by.sandbox, &made_by.policy, last_version + 1);
+        let next = contents.under(&made_by, last_version + 1);
         let record = record_of(&made_by, &next);
         Ok((next, record))
     })

@@ -68,7 +68,7 @@ impl Draft {
     /// # Errors
     /// [`IntakeError::Compile`], and [`IntakeError::Refused`] for a bug of the compiler.
     pub fn compile(
-        sandbox: &Sandbox,
+        artifacts: &Artifacts,
         lists: &Lists,
         zones: &ZoneData,
         script: String,
@@ -81,7 +81,8 @@ impl Draft {
             EmitError::TooLarge { .. } => IntakeError::OverLimit(error.to_string()),
             error => IntakeError::Refused(error.to_string()),
         })?;
-        let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let module =
+            artifacts.admit_own(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let (script, entry, cost) = (Some(script), rule.entry.clone(), module.manifest.cost);
         let (checked, warnings) = (Some(Arc::new(rule)), diagnostics);
         Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate: None })
@@ -117,7 +118,9 @@ impl Draft {
         content: RuleContent,
     ) -> Result<Self, IntakeError> {
         match content {
-            RuleContent::Script(script) => Self::compile(&deps.sandbox, lists, deps.history.zones(), script),
+            RuleContent::Script(script) => {
+                Self::compile(&deps.artifacts, lists, deps.history.zones(), script)
+            }
             RuleContent::Module(module) => {
                 admitting::check_zones(&module, deps.history.zones())?;
                 Self::upload(&deps.artifacts, module, granting::budget(deps, source)?)
@@ -129,9 +132,10 @@ impl Draft {
     ///
     /// # Errors
     /// [`IntakeError::Refused`] if the module is not admitted.
-    pub fn stored(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
-        let module =
-            sandbox.admit(&record.module).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+    pub fn stored(artifacts: &Artifacts, record: &InstructionRecord) -> Result<Self, IntakeError> {
+        let module = artifacts
+            .admit_own(&record.module)
+            .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let entry = module.manifest.rules.first().cloned();
         Ok(Self {
             script: record.script.clone(),

@@ -90,7 +90,9 @@ impl Intake {
         .await?;
         drop(shown);
         let in_force = pipeline.deps.registry.current();
-        let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
+        let of_rules = in_force.rules.iter().map(|rule| rule.rule.instruction.digest);
+        let of_bodies = in_force.bodies.iter().map(|body| body.body.bound.module.digest);
+        let digests: Vec<_> = of_rules.chain(of_bodies).collect();
         pipeline.deps.artifacts.retain(&digests);
         if stored.is_of_first_semantics() {
             list_texts::warn_of_other_readings(&in_force.lists);
@@ -187,8 +189,7 @@ async fn put_first_set_in_force(
 ) -> Result<(), IntakeError> {
     let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
     let made_by = Arc::clone(deps);
-    let candidate =
-        off_the_executor(move || Ok(contents.under(&made_by.sandbox, &made_by.policy, last_version))).await?;
+    let candidate = off_the_executor(move || Ok(contents.under(&made_by, last_version))).await?;
     if is_as_stored(&candidate, stored) {
         change::swap(deps, candidate);
     } else {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::Lists;
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_model::calendar::ZoneData;
@@ -47,7 +48,8 @@ impl Fixture {
         let sandbox = Sandbox::new().unwrap();
         let lists = Lists::default();
         let clock = SystemClock;
-        let draft = Draft::compile(&sandbox, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
+        let artifacts = Artifacts::without_cache(&sandbox, Compiler::in_this_process());
+        let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let alerting = Alerting::silent(store.clone(), Arc::new(clock));

@@ -3,7 +3,8 @@
 use super::super::cache::Cache;
 use super::super::key::MAC_BYTES;
 use super::*;
-use tollgate_model::instruction::Grant;
+use tollgate_guest_abi::limits::FUEL_PER_RUN;
+use tollgate_model::instruction::{Grant, Origin};
 
 /// Random byte changes tried by default.
 const CHANGES: usize = 300;
@@ -55,6 +56,22 @@ fn a_module_is_compiled_once() {
     }
     let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn a_module_of_this_compiler_is_compiled_once_too() {
+    let fixture = Fixture::new();
+    fixture.keeping().admit_own(GOOD).unwrap();
+    let first = fs::metadata(fixture.kept()).unwrap().modified().unwrap();
+    let artifact = fixture.cache().read(ContentDigest::of(GOOD)).unwrap();
+    // The same code as that of the compiler's own process, so an upload with these bytes may load it.
+    assert_eq!(artifact, Sandbox::compile(GOOD, Execution::Compiled).unwrap());
+    let again = fixture.keeping().admit_own(GOOD).unwrap();
+    assert_eq!((again.origin(), again.fuel()), (Origin::Compiler, FUEL_PER_RUN));
+    assert_eq!(fs::metadata(fixture.kept()).unwrap().modified().unwrap(), first, "it is not written again");
+    fs::write(fixture.kept(), b"damaged").unwrap();
+    fixture.keeping().admit_own(GOOD).unwrap();
+    assert_eq!(fixture.cache().read(ContentDigest::of(GOOD)), Some(artifact));
 }
 
 #[test]

@@ -13,9 +13,9 @@ use tollgate_model::instruction::{
 use tollgate_model::named_list::format::ContentPointer;
 
 use crate::intake::activating::{Activating, ActivationGuard};
-use crate::intake::tree::compiling::{CompileThreads, compile_all};
+use crate::intake::tree::compiling::{CompileThreads, compile_all, in_parallel};
 use crate::intake::tree::failure::{FileError, FileFailure};
-use crate::intake::tree::known::{CurrentRules, KnownInstruction};
+use crate::intake::tree::known::{self, CurrentRules, KnownInstruction};
 use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{
     RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
@@ -74,9 +74,7 @@ pub(in crate::intake) fn assemble(
         failures,
         shown: Vec::new(),
     };
-    for known in others {
-        assembly.carry_over(&known, &changed_lists)?;
-    }
+    assembly.carry_over_all(&others, &changed_lists)?;
     assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
     assembly.report_unreadable(tree);
     let RuleSetAssembly { rules, last_id, report, failures, shown, .. } = assembly;
@@ -262,13 +260,29 @@ struct RuleSetAssembly<'a> {
 }
 
 impl RuleSetAssembly<'_> {
-    /// Carries over a rule of another source, with new warnings if it refers to an added or removed list.
-    fn carry_over(&mut self, known: &KnownInstruction, changed_lists: &[String]) -> Result<(), IntakeError> {
-        let rule = match known {
-            KnownInstruction::InForce(rule) => anew(self.deps, self.lists, rule, changed_lists),
-            KnownInstruction::Stored(_) => known.rule(self.deps, self.lists)?,
-        };
-        self.push(rule);
+    /// Carries over the rules of other sources, with new warnings for those that refer to an added or removed list.
+    fn carry_over_all(
+        &mut self,
+        others: &[KnownInstruction],
+        changed_lists: &[String],
+    ) -> Result<(), IntakeError> {
+        let stored = others.iter().filter_map(|known| match known {
+            KnownInstruction::InForce(_) => None,
+            KnownInstruction::Stored(record) => Some(Arc::clone(record)),
+        });
+        let stored: Vec<Arc<InstructionRecord>> = stored.collect();
+        let drafts = in_parallel(self.pace, &stored, |record| known::draft(self.deps, self.lists, record));
+        let mut drafts = drafts.into_iter();
+        for known in others {
+            let rule = match known {
+                KnownInstruction::InForce(rule) => anew(self.deps, self.lists, rule, changed_lists),
+                // One by one, so that their series come in the order of the rules.
+                KnownInstruction::Stored(record) => {
+                    known::bound(self.deps, record, drafts.next().unwrap_or(Err(IntakeError::Unavailable)))?
+                }
+            };
+            self.push(rule);
+        }
         Ok(())
     }
 

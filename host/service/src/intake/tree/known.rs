@@ -39,9 +39,9 @@ fn stored_script(
     record: &InstructionRecord,
     script: &str,
 ) -> Result<Draft, IntakeError> {
-    Draft::compile(&deps.sandbox, lists, deps.history.zones(), script.to_owned()).or_else(|error| {
+    Draft::compile(&deps.artifacts, lists, deps.history.zones(), script.to_owned()).or_else(|error| {
         tracing::warn!(rule.name = record.name, error = %error, "this version does not accept a stored script; its stored module stays in force");
-        Draft::stored(&deps.sandbox, record)
+        Draft::stored(&deps.artifacts, record)
     })
 }
 
@@ -77,28 +77,46 @@ impl KnownInstruction {
         deps: &IntakeDeps,
         lists: &Lists,
     ) -> Result<Arc<BoundRule>, IntakeError> {
-        let record = match self {
-            KnownInstruction::InForce(rule) => return Ok(Arc::clone(rule)),
-            KnownInstruction::Stored(record) => record,
-        };
-        let bind = |draft: Draft, obstacle| {
-            let quarantine = granting::quarantine(deps, record, draft.manifest(), obstacle);
-            draft.bind(&deps.history, Identity { quarantine, ..Identity::of(record) })
-        };
-        if InstructionStatus::of(record) == InstructionStatus::Suspended {
-            return bind(Draft::stand_in(&deps.sandbox, record)?, None).map(Arc::new);
+        match self {
+            KnownInstruction::InForce(rule) => Ok(Arc::clone(rule)),
+            KnownInstruction::Stored(record) => bound(deps, record, draft(deps, lists, record)),
         }
-        let made = match &record.script {
-            Some(script) => stored_script(deps, lists, record, script).map(|draft| (draft, None)),
-            None => stored_module(deps, record),
-        };
-        let rule = made.and_then(|(draft, obstacle)| bind(draft, obstacle)).or_else(|error| {
-            if error.passes() {
-                return Err(error);
-            }
-            let obstacle = GrantRefusal { cause: QuarantineCause::Module, reason: error.to_string() };
-            bind(Draft::stand_in(&deps.sandbox, record)?, Some(obstacle))
-        });
-        rule.map(Arc::new)
     }
+}
+
+/// A draft, with a reason to quarantine it if there is one.
+pub(super) type MadeDraft = Result<(Draft, Option<GrantRefusal>), IntakeError>;
+
+/// Makes the draft of a stored rule.
+pub(super) fn draft(deps: &IntakeDeps, lists: &Lists, record: &InstructionRecord) -> MadeDraft {
+    if InstructionStatus::of(record) == InstructionStatus::Suspended {
+        return Ok((Draft::stand_in(&deps.sandbox, record)?, None));
+    }
+    match &record.script {
+        Some(script) => stored_script(deps, lists, record, script).map(|draft| (draft, None)),
+        None => stored_module(deps, record),
+    }
+}
+
+/// Returns the rule of a draft; a placeholder in quarantine if it has none.
+///
+/// # Errors
+/// Only temporary errors.
+pub(super) fn bound(
+    deps: &IntakeDeps,
+    record: &InstructionRecord,
+    made: MadeDraft,
+) -> Result<Arc<BoundRule>, IntakeError> {
+    let bind = |draft: Draft, obstacle| {
+        let quarantine = granting::quarantine(deps, record, draft.manifest(), obstacle);
+        draft.bind(&deps.history, Identity { quarantine, ..Identity::of(record) })
+    };
+    let rule = made.and_then(|(draft, obstacle)| bind(draft, obstacle)).or_else(|error| {
+        if error.passes() {
+            return Err(error);
+        }
+        let obstacle = GrantRefusal { cause: QuarantineCause::Module, reason: error.to_string() };
+        bind(Draft::stand_in(&deps.sandbox, record)?, Some(obstacle))
+    });
+    rule.map(Arc::new)
 }
