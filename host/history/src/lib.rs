@@ -184,6 +184,13 @@ impl History {
         Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
     }
 
+    /// Corrects the memory limit by the resident memory of the process, which `resident` returns in bytes (`None` if the
+    /// system does not tell). What the process takes now does not count: the history must be empty, and what the process
+    /// needs besides it there.
+    pub fn watch_process(&self, resident: fn() -> Option<usize>) {
+        self.spill.watch_process(resident);
+    }
+
     /// Returns this history such that it refuses a query whose series does not fit into the memory limit.
     #[must_use]
     pub fn refusing_excess(self) -> Self {

@@ -11,6 +11,7 @@
 //! The spill file belongs to one process.
 
 mod account;
+mod allowed;
 mod file;
 mod piece_cache;
 mod space;
@@ -22,6 +23,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+use allowed::AllowedBytes;
 use file::SpillFile;
 use piece_cache::PieceCache;
 
@@ -74,6 +76,7 @@ pub(super) struct Spill {
 #[derive(Debug)]
 struct SpillLimit {
     limit_bytes: usize,
+    allowed: AllowedBytes,
     file: SpillFile,
     recent: PieceCache,
     /// Memory use below which no attempt is made, because the last one failed to free enough.
@@ -109,12 +112,21 @@ impl Spill {
     pub(super) fn bounded(limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
         let bound = SpillLimit {
             limit_bytes,
+            allowed: AllowedBytes::of(limit_bytes),
             file: SpillFile::create(directory)?,
             recent: PieceCache::within(limit_bytes),
             in_vain_below: AtomicUsize::new(0),
             spill_sources: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })
+    }
+
+    /// Corrects the limit by the resident memory of the process, which `resident` returns in bytes. What it takes now does
+    /// not count.
+    pub(super) fn watch_process(&self, resident: fn() -> Option<usize>) {
+        if let Some(bound) = &self.bound {
+            bound.allowed.watch(resident);
+        }
     }
 
     /// Returns the counted memory, in bytes: everything that grows with the transactions, and an estimate of what the
@@ -179,6 +191,7 @@ impl Spill {
     /// lock that queries need.
     pub(super) fn make_room(&self) {
         let Some(bound) = &self.bound else { return };
+        bound.allowed.look(self.resident_bytes());
         if self.excess(bound) == 0 {
             return;
         }
@@ -232,10 +245,11 @@ impl Spill {
     /// Returns the number of bytes to free; 0 while an attempt would fail.
     fn excess(&self, bound: &SpillLimit) -> usize {
         let resident = self.resident_bytes();
-        if resident <= bound.limit_bytes || resident < bound.in_vain_below.load(Ordering::Relaxed) {
+        let allowed = bound.allowed.get();
+        if resident <= allowed || resident < bound.in_vain_below.load(Ordering::Relaxed) {
             return 0;
         }
-        let over = resident - (bound.limit_bytes - bound.limit_bytes / LIMIT_SHARE);
+        let over = resident - (allowed - bound.limit_bytes / LIMIT_SHARE);
         // Freeing memory also reduces the estimate of what the allocator leaves unused.
         over - over / (FRAGMENTS_SHARE + 1)
     }
@@ -243,7 +257,7 @@ impl Spill {
     fn gave_up(&self, bound: &SpillLimit) {
         let resident = self.resident_bytes();
         let below =
-            if resident > bound.limit_bytes { resident + bound.limit_bytes / LIMIT_SHARE / 4 } else { 0 };
+            if resident > bound.allowed.get() { resident + bound.limit_bytes / LIMIT_SHARE / 4 } else { 0 };
         bound.in_vain_below.store(below, Ordering::Relaxed);
     }
 

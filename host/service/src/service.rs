@@ -170,6 +170,7 @@ impl Service {
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
+        history.watch_process(shared_parts::resident_bytes);
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&snapshots.restoring),

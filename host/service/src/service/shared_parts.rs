@@ -120,6 +120,17 @@ impl SharedParts {
     }
 }
 
+/// Returns the resident memory of this process, in bytes.
+pub(super) fn resident_bytes() -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        let pages = procfs::process::Process::myself().and_then(|process| process.statm()).ok()?.resident;
+        usize::try_from(pages * procfs::page_size()).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Registers the history and the rules with the metrics, which measure them at each scrape.
 fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
     let registry = Arc::clone(registry);
