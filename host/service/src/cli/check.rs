@@ -69,6 +69,9 @@ pub(super) fn check(
         n_files += n;
         n_bad += bad;
     }
+    if let Some(total) = known.stored.and_then(StoredTransactions::total) {
+        say(&total);
+    }
     let are = plural(files, n_files);
     if n_bad == 0 {
         say(&format!("{n_files} {are} without errors"));

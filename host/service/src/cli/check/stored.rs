@@ -1,11 +1,12 @@
 //! Estimates of what rules cost against the transactions of a data directory.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use tollgate_guest_abi::Manifest;
-use tollgate_history::{History, QueryEstimate};
+use tollgate_guest_abi::{Manifest, Needs, Semantics};
+use tollgate_history::{History, HistoryError, QueryEstimate};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedList;
 use tollgate_store::{Store, StoreError, StoredPast};
@@ -13,6 +14,8 @@ use tollgate_store::{Store, StoreError, StoredPast};
 /// The transactions of a data directory, which a running service may have open.
 pub(super) struct StoredTransactions {
     history: History,
+    /// The needs of all rules that were estimated, by their semantics.
+    estimated: RefCell<Vec<(Semantics, Needs)>>,
     /// Has the connections of the store.
     _runtime: tokio::runtime::Runtime,
 }
@@ -38,19 +41,61 @@ impl StoredTransactions {
         })?;
         let history = History::over(Arc::new(past)).in_zones(Arc::clone(zones));
         history.assume_stored(last, usize::try_from(n_stored).unwrap_or(usize::MAX));
-        Ok(Self { history, _runtime: runtime })
+        Ok(Self { history, estimated: RefCell::default(), _runtime: runtime })
     }
 
     /// Returns what the questions of a rule about the history cost, for people. Named lists count as empty.
     pub(super) fn estimate(&self, manifest: &Manifest) -> String {
         let Manifest { needs, semantics, .. } = manifest;
-        let lists = HashMap::<String, NamedList>::new();
-        match self.history.estimate(&needs.aggregates, &needs.previous, *semantics, &lists) {
+        self.remember(*semantics, needs);
+        match self.estimate_of(*semantics, needs) {
             Ok(QueryEstimate { n_stored, fuel, bytes, kept_bytes }) => format!(
                 "  estimate with {n_stored} stored transactions: {fuel} units of fuel to read the history, {bytes} bytes of memory, \
                  of which {kept_bytes} cannot leave it"
             ),
             Err(error) => format!("  no estimate: {error}"),
         }
+    }
+
+    /// Returns the memory that the history needs for all rules that were estimated, for people; `None` unless there are
+    /// several.
+    pub(super) fn total(&self) -> Option<String> {
+        let (mut total, mut n_questions) = (QueryEstimate::default(), 0);
+        for (semantics, needs) in &*self.estimated.borrow() {
+            let QueryEstimate { n_stored, bytes, kept_bytes, .. } =
+                self.estimate_of(*semantics, needs).ok()?;
+            total.n_stored = n_stored;
+            total.bytes += bytes;
+            total.kept_bytes += kept_bytes;
+            n_questions += needs.aggregates.len() + needs.previous.len();
+        }
+        let QueryEstimate { n_stored, bytes, kept_bytes, .. } = total;
+        (n_questions > 1).then(|| {
+            format!(
+                "all {n_questions} different questions together, with {n_stored} stored transactions: {} MiB of memory, of which {} MiB cannot \
+                 leave it",
+                bytes.div_ceil(1 << 20),
+                kept_bytes.div_ceil(1 << 20)
+            )
+        })
+    }
+
+    fn remember(&self, semantics: Semantics, needs: &Needs) {
+        let mut estimated = self.estimated.borrow_mut();
+        let known = estimated.iter().position(|(known, _)| *known == semantics).unwrap_or_else(|| {
+            estimated.push((semantics, Needs::default()));
+            estimated.len() - 1
+        });
+        let Some((_, all)) = estimated.get_mut(known) else { return };
+        let new: Vec<_> =
+            needs.aggregates.iter().filter(|one| !all.aggregates.contains(one)).cloned().collect();
+        all.aggregates.extend(new);
+        let new: Vec<_> = needs.previous.iter().filter(|one| !all.previous.contains(one)).cloned().collect();
+        all.previous.extend(new);
+    }
+
+    fn estimate_of(&self, semantics: Semantics, needs: &Needs) -> Result<QueryEstimate, HistoryError> {
+        let lists = HashMap::<String, NamedList>::new();
+        self.history.estimate(&needs.aggregates, &needs.previous, semantics, &lists)
     }
 }
