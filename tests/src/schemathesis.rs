@@ -55,6 +55,12 @@ impl Schemathesis {
         })
     }
 
+    /// Returns its Python, with the packages of the requirements.
+    #[must_use]
+    pub fn python(&self) -> Command {
+        python(&self.folder.join("bin/python"))
+    }
+
     /// Tests the service at `127.0.0.1:port` with this many cases per operation and these further arguments.
     ///
     /// # Panics

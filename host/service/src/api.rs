@@ -49,6 +49,7 @@ use crate::ledger_sync::LedgerDeadLetters;
 use crate::monitor::Monitor;
 use crate::payments::Payments;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 use api_service::ApiService;
 
 pub(crate) use health::{Readiness, ReadinessProbe, ReadyStatus};
@@ -88,6 +89,8 @@ pub(crate) struct ApiDeps {
     pub hosts: Arc<AllowedHosts>,
     /// Limits and options for requests.
     pub requests: RequestSettings,
+    /// Exports traces; `None` if no collector is configured.
+    pub traces: Option<Traces>,
 }
 
 /// Serves clients until `stopped` completes, then finishes open requests within the configured stop timeout.

@@ -15,6 +15,7 @@ mod page;
 mod reader;
 mod requests;
 mod settings;
+mod traces;
 
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
 pub(crate) use environment::{

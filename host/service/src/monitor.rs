@@ -260,7 +260,7 @@ impl Monitor {
                     };
                     let completion = pending_entry.completion();
                     let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
-                    let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: Some(taken_on) };
+                    let waiting = CommitWaiter::of_request(pending_entry, taken_on);
                     let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
                     // Work that must wait continues in a task, even if this caller leaves.
                     if (&mut carried).now_or_never().is_none() {
@@ -400,6 +400,7 @@ impl TransactionPipeline {
         let pipeline = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
             drop(evaluating);
+            waiting.evaluated(evaluated.duration);
             let assessment = pipeline.assess(&admitted, &evaluated);
             match admitted.record(&assessment, waiting.pending_entry.fingerprint()) {
                 Ok(record) => {

@@ -40,6 +40,7 @@ use crate::intake::Following;
 use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, KnownHashes, Monitor};
 use crate::payments::OpenError;
+use crate::telemetry::traces::{Traces, TracesError};
 
 use links::Links;
 use readiness::LedgerSources;
@@ -65,6 +66,7 @@ pub struct Service {
     background: BackgroundTasks,
     ledger: Option<LedgerSync>,
     delivery: Delivery,
+    traces: Option<Traces>,
     is_stopping: Arc<AtomicBool>,
     state: ApiState,
 }
@@ -136,6 +138,9 @@ pub enum ServiceError {
     /// A link to another system cannot be set up.
     #[error(transparent)]
     Links(#[from] AlertingError),
+    /// Traces cannot be exported.
+    #[error(transparent)]
+    Traces(#[from] TracesError),
     /// The committer ended unexpectedly; an internal error.
     #[error("transactions can no longer be committed")]
     Committer,
@@ -165,12 +170,13 @@ impl Service {
             Rules::start(settings, ground.intake(settings)?).await?;
         let surroundings = ground.surroundings(settings);
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
+        history.watch_process(shared_parts::resident_bytes);
         // After the rules, so that reading the store once fills every series that they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
-        let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
+        let Links { alerting, delivery, ledger_keys, traces } =
+            Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
-        history.watch_process(shared_parts::resident_bytes);
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&snapshots.restoring),
@@ -211,6 +217,7 @@ impl Service {
             ledger_keys,
             hosts: hosts_of(settings),
             requests: settings.requests,
+            traces: traces.clone(),
         });
         Ok(Self {
             socket,
@@ -223,6 +230,7 @@ impl Service {
             background,
             ledger,
             delivery,
+            traces,
             is_stopping,
             state,
         })
@@ -278,6 +286,9 @@ impl Service {
             return Err(error.into());
         }
         self.delivery.stop().await;
+        if let Some(traces) = self.traces {
+            traces.stop().await;
+        }
         writing.abort();
         self.snapshots.write_last().await;
         self.store.close().await;

@@ -90,7 +90,9 @@ impl PeerAddress {
         Ok(address)
     }
 
-    pub(super) const fn uri(&self) -> &Uri {
+    /// Returns the address without its credentials.
+    #[must_use]
+    pub const fn uri(&self) -> &Uri {
         &self.uri
     }
 

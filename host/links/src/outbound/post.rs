@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderValue};
-use hyper::{Request, StatusCode, Uri};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ use tower::Service;
 use super::connection::{ConnectError, PeerStream, TrustStore};
 use super::{PeerAddress, Protocol};
 
-/// Maximum number of response bytes read so that the connection can be reused. The content is ignored.
+/// Maximum number of response bytes read, so that the connection can be reused. A longer response counts as empty.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 /// Maximum number of idle connections per address.
 const IDLE_MAX: usize = 8;
@@ -108,6 +108,26 @@ impl Post {
         headers: &[(&'static str, String)],
         body: &str,
     ) -> Result<(), PostError> {
+        let headers = headers_of_message(headers).ok_or_else(unsendable)?;
+        let answer = self.post(address, headers, Bytes::copy_from_slice(body.as_bytes())).await?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::GONE => Err(PostError::Gone),
+            status if status.is_redirection() => Err(PostError::Redirect(status.as_u16())),
+            status => Err(PostError::Status(status.as_u16())),
+        }
+    }
+
+    /// Sends a body with these headers and returns the response, whatever its status.
+    ///
+    /// # Errors
+    /// [`PostError::Unreachable`] and [`PostError::Timeout`].
+    pub async fn post(
+        &self,
+        address: &PeerAddress,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, PostError> {
         let request = request(address, headers, body)?;
         match timeout(self.time_max, self.exchange(request)).await {
             Ok(outcome) => outcome,
@@ -115,7 +135,7 @@ impl Post {
         }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(), PostError> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, PostError> {
         let answer = self.client.request(request).await.map_err(|error| {
             // The source is more specific than the error itself, for example our own connect error.
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -123,35 +143,41 @@ impl Post {
         })?;
         let (head, body) = answer.into_parts();
         // The status decides. A body that is too long or too slow only costs the connection.
-        drop(timeout(BODY_TIME_MAX, Limited::new(body, ANSWER_BYTES_MAX).collect()).await);
-        match head.status {
-            status if status.is_success() => Ok(()),
-            StatusCode::GONE => Err(PostError::Gone),
-            status if status.is_redirection() => Err(PostError::Redirect(status.as_u16())),
-            status => Err(PostError::Status(status.as_u16())),
-        }
+        let body = timeout(BODY_TIME_MAX, Limited::new(body, ANSWER_BYTES_MAX).collect()).await;
+        let body = body.ok().and_then(Result::ok).map(http_body_util::Collected::to_bytes);
+        Ok(Response::from_parts(head, body.unwrap_or_default()))
     }
+}
+
+/// Returns the headers of a JSON message; `None` if one cannot be written.
+fn headers_of_message(headers: &[(&'static str, String)]) -> Option<HeaderMap> {
+    let mut all = HeaderMap::new();
+    all.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    all.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+    for (name, value) in headers {
+        all.append(HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?);
+    }
+    Some(all)
+}
+
+fn unsendable() -> PostError {
+    PostError::Unreachable("the request cannot be written".to_owned())
 }
 
 fn request(
     address: &PeerAddress,
-    headers: &[(&'static str, String)],
-    body: &str,
+    headers: HeaderMap,
+    body: Bytes,
 ) -> Result<Request<Full<Bytes>>, PostError> {
-    let mut request = Request::post(address.uri().clone())
-        .header(header::CONTENT_TYPE, "application/json")
-        .header(header::USER_AGENT, USER_AGENT);
-    for (name, value) in headers {
-        request = request.header(*name, value);
-    }
-    let unsendable = |_| PostError::Unreachable("the request cannot be written".to_owned());
+    let mut request = Request::post(address.uri().clone());
+    request.headers_mut().ok_or_else(unsendable)?.extend(headers);
     if let Some(authorization) = address.authorization() {
         let mut value = HeaderValue::from_str(authorization.expose())
             .map_err(|_| PostError::Unreachable("the credentials cannot be sent".to_owned()))?;
         value.set_sensitive(true);
         request = request.header(header::AUTHORIZATION, value);
     }
-    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).map_err(unsendable)
+    request.body(Full::new(body)).map_err(|_| unsendable())
 }
 
 impl fmt::Debug for Post {

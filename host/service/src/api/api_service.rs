@@ -45,13 +45,18 @@ impl ApiService {
     pub(super) async fn answer(mut self, request: Request) -> Response {
         let (began, kind) = (Instant::now(), kind_of(&request));
         let has_body = !request.body().is_end_stream();
-        let ids = ids_of(&request);
-        let id = HeaderValue::from_str(&ids.request());
+        let traces = self.state.traces.as_ref().filter(|_| kind != RequestKind::Health);
+        let span = traces.map(|traces| traces.begin(&request));
+        let ids = ids_of(&request).with_span(span.as_ref());
+        let request_id = ids.request();
         // State that was in use during a panic is never used again.
         let answer = ids.within(AssertUnwindSafe(self.pass(request)).catch_unwind()).await;
         let answer = answer.unwrap_or_else(finish::panicked);
         let mut answer = finish::finish(&self.state.metrics, has_body, answer);
-        answer.headers_mut().extend(id.map(|id| (X_REQUEST_ID, id)));
+        if let Some(span) = span {
+            span.end(&request_id, answer.status().as_u16());
+        }
+        answer.headers_mut().extend(HeaderValue::from_str(&request_id).map(|id| (X_REQUEST_ID, id)));
         self.state.metrics.answered(kind, began.elapsed());
         answer
     }

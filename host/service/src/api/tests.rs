@@ -187,6 +187,7 @@ async fn state(directory: &Path) -> ApiState {
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(hosts()),
         requests: RequestSettings::default(),
+        traces: None,
     })
 }
 

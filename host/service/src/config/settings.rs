@@ -9,6 +9,7 @@ use tollgate_guest_abi::Window;
 
 use tollgate_engine::sandbox::Execution;
 use tollgate_links::ledger::LedgerSettings;
+use tollgate_model::secret::Secret;
 use tollgate_model::transaction::RequestSettings;
 
 use super::connections::{self, ConnectionSettings};
@@ -18,7 +19,7 @@ use super::ledger;
 use super::links::{self, LinkSettings};
 use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
-use super::requests;
+use super::{requests, traces};
 
 /// The settings of the service.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +80,8 @@ pub struct Settings {
     pub ledger: LedgerSettings,
     /// Links to other systems.
     pub links: LinkSettings,
+    /// Address of the collector of traces; it may contain credentials.
+    pub traces_endpoint: Option<Secret>,
     /// Format of log lines.
     pub log_format: LogFormat,
     /// Filter of log lines, in the syntax of `tracing`.
@@ -288,7 +291,7 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             connections::STOP,
         ],
     ),
-    ("Log", &[LOG_FORMAT, LOG_FILTER]),
+    ("Log and traces", &[LOG_FORMAT, LOG_FILTER, traces::ENDPOINT]),
 ];
 
 impl Settings {
@@ -331,6 +334,7 @@ impl Settings {
             git: GitSettings::read(&read)?,
             ledger: ledger::read(&read)?,
             links: LinkSettings::read(&read)?,
+            traces_endpoint: read.secret(traces::ENDPOINT)?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
             lists_shrink: read.lists_shrink()?,

@@ -136,7 +136,7 @@ impl TransactionPipeline {
                 if let Some(change) = change {
                     report.n_updated += 1;
                     updates.push(pending_entry.completion());
-                    let waiting = CommitWaiter { pending_entry, hash: None, _in_flight: None };
+                    let waiting = CommitWaiter::of_feed(pending_entry, None);
                     self.update(change, standing, assessment, EVENT.into(), waiting);
                 } else {
                     report.n_known += 1;
@@ -208,7 +208,7 @@ impl TransactionPipeline {
             if let Some(hash) = &mut hash {
                 hash.accepted_at(arrival);
             }
-            let caller = Caller::Waiting(CommitWaiter { pending_entry, hash, _in_flight: None });
+            let caller = Caller::Waiting(CommitWaiter::of_feed(pending_entry, hash));
             let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
             let record = NumberedRecord::Transaction(record, progress);
             place.fill(Commit { record, announcement: None, completion });
@@ -225,7 +225,7 @@ impl TransactionPipeline {
             let durable = some.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
             for (row, pending_entry) in some {
                 let hash = hashes::to_record(&self.deps, &row.transaction);
-                let waiting = CommitWaiter { pending_entry, hash, _in_flight: None };
+                let waiting = CommitWaiter::of_feed(pending_entry, hash);
                 Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
             }
             all_durable(durable).await?;

@@ -24,6 +24,8 @@ use crate::monitor::hashes::HashClaim;
 use crate::monitor::pending::PendingEntry;
 use crate::monitor::{MonitorAnswer, MonitorError};
 use crate::telemetry::metrics::{InFlight, Metrics};
+use crate::telemetry::request_ids::RequestIds;
+use crate::telemetry::traces::{PartSpan, RequestSpan};
 
 /// A record with a sequence number that waits to become durable.
 #[derive(Debug)]
@@ -80,6 +82,10 @@ pub(super) struct CommitWaiter {
     pub(super) hash: Option<HashClaim>,
     /// `None` for rows that a ledger feeds: the feed bounds itself.
     pub(super) _in_flight: Option<InFlightPermit>,
+    /// The span of the request, if it has one.
+    pub(super) span: Option<RequestSpan>,
+    /// The span of the commit, since it began.
+    pub(super) commit: Option<PartSpan>,
 }
 
 /// Bounds the number of transactions in flight; held until the answer is given.
@@ -166,6 +172,25 @@ impl Caller {
 }
 
 impl CommitWaiter {
+    /// Creates one for the request that the current task serves.
+    pub(super) fn of_request(pending_entry: PendingEntry, taken_on: InFlightPermit) -> Self {
+        let span = RequestIds::current_span();
+        Self { pending_entry, hash: None, _in_flight: Some(taken_on), span, commit: None }
+    }
+
+    /// Creates one for a row that a ledger feeds.
+    pub(super) const fn of_feed(pending_entry: PendingEntry, hash: Option<HashClaim>) -> Self {
+        Self { pending_entry, hash, _in_flight: None, span: None, commit: None }
+    }
+
+    /// Records in the trace that the evaluation, which took this long, has ended and the commit begins.
+    pub(super) fn evaluated(&mut self, duration: Duration) {
+        if let Some(span) = &self.span {
+            span.record("evaluate rules", duration);
+            self.commit = Some(span.part("commit"));
+        }
+    }
+
     /// Answers every caller that the transaction was not stored.
     pub(super) fn refuse(self) {
         self.pending_entry.settle(Err(MonitorError::Unavailable)).ok();

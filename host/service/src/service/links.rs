@@ -6,9 +6,11 @@ use tollgate_links::signature::SigningKeys;
 use tollgate_model::clock::Clock;
 use tollgate_store::Store;
 
-use crate::alerting::{self, Alerting, AlertingError, Delivery};
+use crate::alerting::{self, Alerting, Delivery};
 use crate::config::Settings;
+use crate::service::ServiceError;
 use crate::telemetry::metrics::{MeasuredLink, Metrics};
+use crate::telemetry::traces::Traces;
 
 /// Links for alerts and ledger webhooks.
 pub(super) struct Links {
@@ -16,6 +18,7 @@ pub(super) struct Links {
     pub(super) delivery: Delivery,
     /// Keys of ledger webhooks; `None` if signatures are not required.
     pub(super) ledger_keys: Option<Arc<SigningKeys>>,
+    pub(super) traces: Option<Traces>,
 }
 
 impl Links {
@@ -24,7 +27,7 @@ impl Links {
         store: &Store,
         clock: &Arc<dyn Clock>,
         metrics: &Arc<Metrics>,
-    ) -> Result<Self, AlertingError> {
+    ) -> Result<Self, ServiceError> {
         show_links(settings, metrics);
         let deps = alerting::AlertingDeps {
             store: store.clone(),
@@ -35,7 +38,9 @@ impl Links {
         let secret = settings.links.ledger_webhook_secret.as_ref();
         let keys =
             secret.map(|secret| alerting::signing_keys("LEDGER_WEBHOOK_SECRET", secret)).transpose()?;
-        Ok(Self { alerting, delivery, ledger_keys: keys.map(Arc::new) })
+        let endpoint = settings.traces_endpoint.as_ref();
+        let traces = endpoint.map(|endpoint| Traces::start(endpoint, metrics)).transpose()?;
+        Ok(Self { alerting, delivery, ledger_keys: keys.map(Arc::new), traces })
     }
 }
 
@@ -46,6 +51,7 @@ fn show_links(settings: &Settings, metrics: &Metrics) {
         (settings.ledger.dsn.is_some(), MeasuredLink::Ledger),
         (settings.links.tunnel.is_some(), MeasuredLink::Tunnel),
         (settings.links.alert_webhooks.is_some(), MeasuredLink::Webhooks),
+        (settings.traces_endpoint.is_some(), MeasuredLink::Traces),
     ] {
         if is_configured {
             metrics.show_link(link);

@@ -40,7 +40,7 @@ use connections::ConnectionMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::{LedgerEventMetrics, LedgerMetrics};
-use links::{LinkRegistry, TunnelMetrics, WebhookMetrics};
+use links::{LinkRegistry, TraceMetrics, TunnelMetrics, WebhookMetrics};
 use readiness::ReadinessMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
@@ -79,6 +79,7 @@ pub struct Metrics {
     rules_in_force: RuleInForceMetrics,
     tunnel: TunnelMetrics,
     webhooks: WebhookMetrics,
+    traces: TraceMetrics,
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
     ledger_events: LedgerEventMetrics,
@@ -116,6 +117,7 @@ impl Metrics {
             webhooks: WebhookMetrics::register(
                 of_links.entry(MeasuredLink::Webhooks).or_default().registry(),
             ),
+            traces: TraceMetrics::register(of_links.entry(MeasuredLink::Traces).or_default().registry()),
             snapshots: SnapshotMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(of_links.entry(MeasuredLink::Ledger).or_default().registry()),
             ledger_events: LedgerEventMetrics::register(&mut registry),
@@ -220,6 +222,11 @@ impl Metrics {
     /// Counts a delivery attempt of an alert; `result` is `delivered`, `failed` or `dead`.
     pub fn alert_attempted(&self, result: &'static str) {
         self.webhooks.attempt(result).inc();
+    }
+
+    /// Counts an export of traces.
+    pub fn traces_exported(&self, is_ok: bool) {
+        self.traces.export(if is_ok { "accepted" } else { "failed" }).inc();
     }
 
     /// Sets the numbers of pending alerts and of dead letters.

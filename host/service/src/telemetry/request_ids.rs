@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::telemetry::traces::RequestSpan;
+
 /// Maximum length of an id that a client sends, in bytes.
 const BYTES_MAX: usize = 128;
 
@@ -12,10 +14,12 @@ tokio::task_local! {
 }
 
 /// The id of a request and of its trace. Both consist of characters that need no escapes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct RequestIds {
     request: Arc<str>,
     trace: Option<Box<str>>,
+    /// Its span, if traces are exported.
+    span: Option<RequestSpan>,
 }
 
 impl RequestIds {
@@ -23,7 +27,18 @@ impl RequestIds {
     /// usable id gets a new one.
     pub(crate) fn of(sent: Option<&str>, parent: Option<&str>) -> Self {
         let request = sent.filter(|id| is_usable(id)).map_or_else(new_id, Into::into);
-        Self { request, trace: parent.and_then(trace_of).map(Into::into) }
+        Self { request, trace: parent.and_then(trace_of).map(Into::into), span: None }
+    }
+
+    /// Returns these ids with a span, whose trace replaces the one that was sent.
+    pub(crate) fn with_span(self, span: Option<&RequestSpan>) -> Self {
+        let Some(span) = span else { return self };
+        Self { trace: Some(span.trace_id().into()), span: Some(span.clone()), ..self }
+    }
+
+    /// Returns the span of the request that the current task serves, if it has one.
+    pub(crate) fn current_span() -> Option<RequestSpan> {
+        CURRENT.try_with(|ids| ids.span.clone()).ok().flatten()
     }
 
     /// Returns the id of the request.

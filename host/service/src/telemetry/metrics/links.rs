@@ -21,6 +21,8 @@ pub enum MeasuredLink {
     Tunnel,
     /// Webhooks that receive alerts.
     Webhooks,
+    /// The collector of traces.
+    Traces,
 }
 
 /// The metrics of a link.
@@ -72,6 +74,30 @@ pub(super) struct WebhookMetrics {
     pub(super) pending: Gauge,
     pub(super) dead: Gauge,
     pub(super) endpoints_gone: Gauge,
+}
+
+#[derive(Debug)]
+pub(super) struct TraceMetrics {
+    exports: Family<Label, Counter>,
+}
+
+impl TraceMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self { exports: Family::default() };
+        registry.register(
+            "trace_exports",
+            "Batches of spans sent to the collector, by result",
+            metrics.exports.clone(),
+        );
+        for result in ["accepted", "failed"] {
+            metrics.export(result);
+        }
+        metrics
+    }
+
+    pub(super) fn export(&self, result: &'static str) -> Counter {
+        self.exports.get_or_create_owned(&[("result", result)])
+    }
 }
 
 impl TunnelMetrics {
