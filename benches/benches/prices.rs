@@ -2,6 +2,9 @@
 //! run. Fails when an operation takes longer than its price allows.
 //!
 //! `cargo bench -p tollgate-benches --bench prices [-- [ROWS] [OPERATION…]]`
+//!
+//! `.ci/run` runs it in the build of the tests (`cargo test` in place of `cargo bench`), where an operation may take twice
+//! as long: that build checks arithmetic, and its libraries are optimised less.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 #[path = "prices/operations.rs"]
@@ -19,6 +22,8 @@ use stage::{Measured, Stage};
 const NS_PER_UNIT_MAX: f64 = 2.0;
 /// Time of one unit of the loop there, in nanoseconds. A slower machine may take longer for both.
 const NS_PER_UNIT_OF_LOOP: f64 = 0.15;
+/// How much longer an operation may take in a build with debug assertions.
+const UNOPTIMISED: f64 = if cfg!(debug_assertions) { 2.0 } else { 1.0 };
 /// Number of past transactions.
 const N_ROWS: usize = 200_000;
 
@@ -32,7 +37,7 @@ fn main() -> anyhow::Result<()> {
     let of_loop = stage.measure_loop()?;
     show("a loop of WebAssembly", &of_loop, 1.0);
     let unit = of_loop.ns_per_unit();
-    let ratio_max = NS_PER_UNIT_MAX / NS_PER_UNIT_OF_LOOP;
+    let ratio_max = UNOPTIMISED * NS_PER_UNIT_MAX / NS_PER_UNIT_OF_LOOP;
     let mut too_cheap = Vec::new();
     for operation in operations() {
         if !names.is_empty() && !names.iter().any(|name| operation.name.contains(name.as_str())) {
@@ -50,10 +55,7 @@ fn main() -> anyhow::Result<()> {
         }
     }
     if !too_cheap.is_empty() {
-        bail!(
-            "more than {NS_PER_UNIT_MAX} ns a unit, or {ratio_max:.1} times the loop: {}",
-            too_cheap.join("; ")
-        );
+        bail!("more than {ratio_max:.1} times the loop a unit: {}", too_cheap.join("; "));
     }
     Ok(())
 }
