@@ -150,6 +150,18 @@ impl Client {
         self.post("/compile-and-save-instruction", &json!({ "script": script }))
     }
 
+    /// Compiles and saves a script, and does not wait until the rule is in force.
+    ///
+    /// # Panics
+    /// Panics if no complete response arrives.
+    #[must_use]
+    #[track_caller]
+    pub fn save_without_waiting(&self, script: &str) -> Answer {
+        let (path, body) = ("/compile-and-save-instruction", json!({ "script": script }).to_string());
+        let headers = [("content-type", "application/json"), ("prefer", "respond-async")];
+        answered("POST", path, self.send("POST", path, &headers, body.as_bytes()))
+    }
+
     /// Uploads a module with an optional query string, given without `?`.
     ///
     /// # Panics

@@ -3,8 +3,8 @@
 //! has nothing to do with them. No rule of a file fails, no transaction is refused, and what the hostile rules may use
 //! is bounded: they fail, are quarantined, or cost little.
 //!
-//! The full mode stores 1,000,000 transactions, and compares the latency of that client with and without the hostile
-//! rules, in blocks that alternate. `TOLLGATE_BINARY` names another program to serve, such as a release build.
+//! The latency of that client is compared with and without the hostile rules, in blocks that alternate. The full mode
+//! needs a release build, which `TOLLGATE_BINARY` may name.
 
 #[path = "hostile_rules/attacks.rs"]
 mod attacks;
@@ -14,23 +14,41 @@ mod bystander;
 use std::env;
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Home, Service, audit, proof, sample};
+use tollgate_tests::{Client, Home, Service, audit, process, proof, sample};
 
 use attacks::{Attack, attacks};
 use bystander::{Block, Latencies};
 
-/// Rules of files, and clients that store the past.
-const N_GOOD: usize = 50;
-const N_GOOD_FULL: usize = 250;
+/// Clients that store the past.
 const N_FILLING: usize = 16;
-/// Payments of the account that the hostile rules ask about.
-const N_STORED: usize = 24_000;
-const N_STORED_FULL: usize = 1_000_000;
-/// Pairs of blocks for each attack.
-const N_PAIRS: usize = 1;
-const N_PAIRS_FULL: usize = 3;
+/// Memory for the history, in bytes.
+const MEMORY_LIMIT: u64 = 256 << 20;
+/// The longest that a save and a removal by another author take while the history is read for a rule.
+const SAVE_PATIENCE: Duration = Duration::from_secs(1);
+/// Times that an attack is measured at most.
+const N_TRIES: usize = 2;
+const REMOVAL_PATIENCE: Duration = Duration::from_millis(100);
+
+/// The extent of a run.
+struct Extent {
+    /// Rules of files.
+    n_good: usize,
+    /// Stored payments; half of them are of the account that the hostile rules ask about.
+    n_stored: usize,
+    /// Pairs of blocks for each attack.
+    n_pairs: usize,
+}
+
+fn extent(policy: Option<&str>) -> Extent {
+    match (proof::is_full(), policy) {
+        (true, _) => Extent { n_good: 250, n_stored: 1_000_000, n_pairs: 3 },
+        (false, Some(_)) => Extent { n_good: 250, n_stored: 200_000, n_pairs: 1 },
+        (false, None) => Extent { n_good: 50, n_stored: 16_000, n_pairs: 1 },
+    }
+}
 
 const UNTRUSTED: &str = r#"{ "grants": [
     { "source": "file" },
@@ -39,7 +57,7 @@ const UNTRUSTED: &str = r#"{ "grants": [
 ] }"#;
 
 fn home(policy: Option<&str>) -> Home {
-    let good = (0..proof::rounds(N_GOOD, N_GOOD_FULL)).map(|n| {
+    let good = (0..extent(policy).n_good).map(|n| {
         let condition = format!(
             r#"amount > {} and count(when source == $current.source, "PT{}H") > {}"#,
             n % 7,
@@ -49,6 +67,7 @@ fn home(policy: Option<&str>) -> Home {
         (format!("good_{n}.ws"), sample::rule(&format!("good_{n}"), &condition))
     });
     let mut home = Home::with_rules(&good.collect::<Vec<_>>());
+    home.set("SERVICE_MEMORY_LIMIT", &MEMORY_LIMIT.to_string());
     if let Some(policy) = policy {
         let path = home.at("policy.json");
         std::fs::write(&path, policy).unwrap();
@@ -61,8 +80,8 @@ fn home(policy: Option<&str>) -> Home {
 }
 
 /// Stores payments, every tenth with large metadata when `is_large`.
-fn fill(service: &Service) {
-    let n_each = proof::rounds(N_STORED, N_STORED_FULL) / N_FILLING;
+fn fill(service: &Service, n_stored: usize) {
+    let n_each = n_stored / N_FILLING;
     thread::scope(|scope| {
         for filling in 0..N_FILLING {
             let client = service.client();
@@ -99,7 +118,9 @@ fn save(service: &Service, attack: &Attack) -> Fate {
     let mut fate = Fate::default();
     let client = service.client();
     for script in &attack.scripts {
-        note_saved(&mut fate, &client.save(script));
+        let answer =
+            if attack.is_filling { client.save_without_waiting(script) } else { client.save(script) };
+        note_saved(&mut fate, &answer);
     }
     for module in &attack.modules {
         note_saved(&mut fate, &client.upload("", module));
@@ -126,15 +147,34 @@ fn remove(client: &Client, fate: &mut Fate) {
     }
 }
 
+/// Saves and removes a rule of another author while the history is read for a rule.
+fn save_meanwhile(service: &Service) {
+    let client = service.client();
+    let begun = Instant::now();
+    let saved = client.upload("", &attacks::trivial_module()).expect(201);
+    let save = begun.elapsed();
+    let begun = Instant::now();
+    assert_eq!(client.delete(&format!("/instructions/{}", saved["id"])).status, 204);
+    let removal = begun.elapsed();
+    if proof::is_full() {
+        assert!(save < SAVE_PATIENCE && removal < REMOVAL_PATIENCE, "{save:?} {removal:?}");
+    }
+}
+
 /// Runs an attack and returns the latencies without and with it, and the fate of its rules.
-fn run(service: &Service, attack: &Attack, round: &str) -> (Latencies, Latencies, Fate) {
+fn run(service: &Service, attack: &Attack, n_pairs: usize, round: &str) -> (Latencies, Latencies, Fate) {
     let (mut without, mut with) = (Latencies::default(), Latencies::default());
     let mut fate = Fate::default();
-    for pair in 0..proof::rounds(N_PAIRS, N_PAIRS_FULL) {
+    for pair in 0..n_pairs {
         let block = |name: &str| Block { service, attack, name: format!("{round}-{pair}-{name}") };
         without.extend(block("without").run());
         let mut saved = save(service, attack);
-        with.extend(block("with").run());
+        with.extend(thread::scope(|scope| {
+            let other_author = attack.is_filling.then(|| scope.spawn(|| save_meanwhile(service)));
+            let seen = block("with").run();
+            other_author.into_iter().for_each(|author| author.join().unwrap());
+            seen
+        }));
         remove(&service.client(), &mut saved);
         fate.n_saved += saved.n_saved;
         fate.n_refused += saved.n_refused;
@@ -147,24 +187,37 @@ fn run(service: &Service, attack: &Attack, round: &str) -> (Latencies, Latencies
 fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies) -> Vec<String>) {
     let home = home(policy);
     let service = Service::start(&home);
-    fill(&service);
+    let (empty_kib, _) = process::resident_kib(service.pid());
+    let Extent { n_stored, n_pairs, .. } = extent(policy);
+    fill(&service, n_stored);
     let together = Attack {
         name: "all at once",
+        is_filling: true,
         scripts: all.iter().flat_map(|attack| attack.scripts.iter().take(16).cloned()).collect(),
         modules: all.iter().flat_map(|attack| attack.modules.iter().take(16).cloned()).collect(),
         sends: attacks::long_descriptions,
     };
     let mut wrong = Vec::new();
-    println!("{:<40} {}", "attack", Latencies::HEADER);
+    println!("{:<52} {}", "attack", Latencies::HEADER);
     for (n, attack) in all.iter().chain([&together]).enumerate() {
-        let (without, with, fate) = run(&service, attack, &format!("r{n}"));
-        println!("{:<40} {} | {} | {fate}", attack.name, without.shown(), with.shown());
-        wrong.extend(judge(&with, &without).into_iter().map(|fault| format!("{}: {fault}", attack.name)));
-        assert!(fate.n_saved > 0 || fate.n_refused > 0);
+        let faults = (0..N_TRIES).find_map(|attempt| {
+            let (without, with, fate) = run(&service, attack, n_pairs, &format!("r{n}-{attempt}"));
+            println!("{:<52} {} | {} | {fate}", attack.name, without.shown(), with.shown());
+            assert!(fate.n_saved > 0 || fate.n_refused > 0);
+            let faults = judge(&with, &without);
+            // Once more: somebody else may have used the machine.
+            (faults.is_empty() || attempt + 1 == N_TRIES).then_some(faults)
+        });
+        wrong.extend(faults.into_iter().flatten().map(|fault| format!("{}: {fault}", attack.name)));
+        let (_, most_kib) = process::resident_kib(service.pid());
+        if most_kib > (MEMORY_LIMIT + MEMORY_LIMIT / 4) / 1024 + empty_kib {
+            wrong.push(format!("{}: the process takes {most_kib} KiB", attack.name));
+        }
     }
     assert_eq!(wrong, Vec::<String>::new());
     service.stop();
-    if env::var("TOLLGATE_BINARY").is_err() {
+    // Many more transactions would take minutes.
+    if policy.is_none() && !proof::is_full() {
         audit::replay(&home).all_follow();
     }
 }

@@ -17,6 +17,13 @@ const SECONDS: u64 = 2;
 const SECONDS_FULL: u64 = 8;
 /// Time within which the service answers while hostile rules run.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How much p99 may grow besides doubling, and the share of the payments that is answered within [`PATIENCE`]. The short
+/// blocks of the CI mode have few payments, on a machine that others may use, and the service is a debug build there.
+const SLACK: Duration = Duration::from_millis(300);
+const SLACK_FULL: Duration = Duration::from_millis(2);
+const SHARE_IN_TIME: f64 = 0.6;
+const SHARE_IN_TIME_FULL: f64 = 0.99;
+
 /// Clients that help the author of the rules.
 const N_HELPERS: usize = 8;
 
@@ -160,19 +167,15 @@ impl Latencies {
         )
     }
 
-    /// Returns what is wrong by the latencies without the hostile rules. In CI the build is a debug build, which takes 20
-    /// times as long for the same units, so only its median is held to a wide limit; `fused/ceilings.rs` checks the units.
+    /// Returns what is wrong by the latencies without the hostile rules.
     pub(crate) fn faults(&self, without: &Self) -> Vec<String> {
         let mut faults = self.faults_of_service();
-        if proof::is_full() {
-            let (p99, allowed) = (self.quantile(0.99), 2 * without.quantile(0.99) + Duration::from_millis(2));
-            faults.extend((p99 > allowed).then(|| format!("p99 is {p99:?} of {allowed:?}")));
-            let share = self.share_within(PATIENCE);
-            faults.extend((share < 0.99).then(|| format!("{share} are answered within {PATIENCE:?}")));
-        } else {
-            let median = self.quantile(0.5);
-            faults.extend((median > Duration::from_secs(2)).then(|| format!("half of them take {median:?}")));
-        }
+        let (slack, least) =
+            if proof::is_full() { (SLACK_FULL, SHARE_IN_TIME_FULL) } else { (SLACK, SHARE_IN_TIME) };
+        let (p99, allowed) = (self.quantile(0.99), 2 * without.quantile(0.99) + slack);
+        faults.extend((p99 > allowed).then(|| format!("p99 is {p99:?} of {allowed:?}")));
+        let share = self.share_within(PATIENCE);
+        faults.extend((share < least).then(|| format!("{share} are answered within {PATIENCE:?}")));
         faults
     }
 
@@ -183,7 +186,7 @@ impl Latencies {
             (self.n_unavailable, self.n_failed_good, self.slowest_health());
         faults.extend((n_unavailable > 0).then(|| format!("{n_unavailable} payments were refused")));
         faults.extend((n_failed > 0).then(|| format!("rules of files failed {n_failed} times")));
-        let is_slow = proof::is_full() && slowest > PATIENCE;
+        let is_slow = slowest > PATIENCE;
         faults.extend(is_slow.then(|| format!("/healthz took {slowest:?}")));
         faults
     }
