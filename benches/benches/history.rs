@@ -27,7 +27,7 @@ use tollgate_guest_abi::{
 use tollgate_history::{AggregateQuery, History};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::Transaction;
+use tollgate_model::transaction::{Json, Transaction};
 
 /// Default numbers of rows in the history.
 const N_ROWS: [usize; 2] = [1_000_000, 10_000_000];
@@ -45,6 +45,8 @@ const N_ASKED_OF_DUCKDB: usize = 5;
 const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
 /// Number of insertions measured.
 const N_INSERTED: usize = 100_000;
+/// The same with large metadata, all of which is in memory at once.
+const N_LARGE: usize = 10_000;
 /// Insertions per batch.
 const N_INSERTED_AT_ONCE: usize = 500;
 
@@ -294,14 +296,26 @@ fn keys(n_series: usize) -> Vec<Vec<&'static str>> {
     single.chain(pairs).take(n_series).collect()
 }
 
+/// Adds metadata of 60,000 bytes, different for each transaction.
+fn with_large_metadata(transaction: Transaction) -> Transaction {
+    let id = &transaction.transaction_id;
+    let texts = (0..60).map(|n| Json::Text(format!("{id}-{n}-{}", "x".repeat(1_000 - 12)).into()));
+    let metadata = Json::Object(vec![("o".into(), Json::Array(texts.collect()))]);
+    Transaction { metadata: Some(metadata), ..transaction }
+}
+
 fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
     println!(
-        "\nputting in, µs, behind {n_rows} transactions\n{:>8} {:>12} {:>12}",
-        "series", "min", "median"
+        "\nputting in, µs, behind {n_rows} transactions: batches, and single ones\n{:>8} {:>18} {:>12} {:>12} {:>12} {:>12}",
+        "series", "metadata", "min", "median", "p99.9", "max"
     );
-    for n_series in [1, 10, 50] {
+    for (n_series, is_large) in [(1, false), (10, false), (50, false), (50, true)] {
         let history = History::new();
-        let wanted = keys(n_series).into_iter();
+        let mut wanted = keys(n_series);
+        if is_large {
+            wanted.iter_mut().for_each(|fields| fields.push("metadata.o"));
+        }
+        let wanted = wanted.into_iter();
         let kept: Vec<Arc<AggregateQuery>> = wanted
             .map(|fields| {
                 Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?, Semantics::CURRENT)?)
@@ -311,18 +325,27 @@ fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
         for (number, transaction) in (1..).zip(traffic.by_ref().take(n_rows)) {
             history.restore(Sequence(number), &transaction);
         }
-        let rest: Vec<Arc<Transaction>> = traffic.map(Arc::new).collect();
+        let shown =
+            |transaction| Arc::new(if is_large { with_large_metadata(transaction) } else { transaction });
+        let rest: Vec<Arc<Transaction>> =
+            traffic.take(if is_large { N_LARGE } else { N_INSERTED }).map(shown).collect();
+        let mut single = Vec::with_capacity(rest.len());
         let batch = |transactions: &[Arc<Transaction>]| {
             let started = Instant::now();
             for transaction in transactions {
+                let begun = Instant::now();
                 history.admit(Arc::clone(transaction), |_| ());
+                single.push(nanoseconds(&begun.elapsed()) / 1e3);
             }
             nanoseconds(&started.elapsed()) / 1e3 / count(transactions.len())
         };
         let mut batches: Vec<f64> = rest.chunks(N_INSERTED_AT_ONCE).map(batch).collect();
         batches.sort_by(f64::total_cmp);
+        single.sort_by(f64::total_cmp);
         let (minimum, median) = (nth(&batches, 0), nth(&batches, batches.len() / 2));
-        println!("{:>8} {minimum:>12.2} {median:>12.2}", kept.len());
+        let (tail, max) = (nth(&single, single.len() * 999 / 1_000), nth(&single, single.len() - 1));
+        let metadata = if is_large { "60,000 bytes" } else { "none" };
+        println!("{:>8} {metadata:>18} {minimum:>12.2} {median:>12.2} {tail:>12.2} {max:>12.2}", kept.len());
     }
     Ok(())
 }
