@@ -123,8 +123,9 @@ fn the_operator_grants_scans_and_memory() {
 }
 
 #[test]
-fn the_shipped_rules_need_no_grant() {
-    let service = Service::start(&home(r#"{ "source": "api" }"#));
+fn the_shipped_rules_need_no_grant_and_take_what_check_tells() {
+    let home = home(r#"{ "source": "api" }"#);
+    let service = Service::start(&home);
     pay(&service, "p", N_STORED);
     let mut n_saved = 0;
     for path in repository::files("rules", ".ws") {
@@ -133,6 +134,16 @@ fn the_shipped_rules_need_no_grant() {
         n_saved += 1;
     }
     assert!(n_saved > 60, "{n_saved}");
+    let rules = repository::root().join("rules").display().to_string();
+    let checked =
+        home.command(&["check", "--stored", &home.data().display().to_string(), &rules]).output().unwrap();
+    let told = String::from_utf8(checked.stderr).unwrap();
+    let total = told.lines().find(|line| line.starts_with("all ")).unwrap();
+    let words: Vec<&str> = total.split(' ').collect();
+    let place = words.iter().position(|word| *word == "MiB").unwrap();
+    let estimated = words[place - 1].parse::<u64>().unwrap() << 20;
+    let taken = metric(&service, "tollgate_history_resident_bytes");
+    assert!((taken * 3 / 4..=taken * 5 / 4).contains(&estimated), "{total}; taken: {taken} bytes");
 }
 
 #[test]
