@@ -40,7 +40,7 @@ use crate::intake::Following;
 use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, KnownHashes, Monitor};
 use crate::payments::OpenError;
-use crate::telemetry::traces::{Traces, TracesError};
+use crate::telemetry::traces::TracesError;
 
 use links::Links;
 use readiness::LedgerSources;
@@ -66,7 +66,6 @@ pub struct Service {
     background: BackgroundTasks,
     ledger: Option<LedgerSync>,
     delivery: Delivery,
-    traces: Option<Traces>,
     is_stopping: Arc<AtomicBool>,
     state: ApiState,
 }
@@ -170,12 +169,9 @@ impl Service {
             Rules::start(settings, ground.intake(settings)?).await?;
         let surroundings = ground.surroundings(settings);
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
-        history.watch_process(shared_parts::resident_bytes);
-        // After the rules, so that reading the store once fills every series that they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
-        let Links { alerting, delivery, ledger_keys, traces } =
-            Links::open(settings, &store, &clock, &metrics)?;
+        let Links { alerting, delivery, keys, traces } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
@@ -214,10 +210,10 @@ impl Service {
             readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
             payments,
             alerting,
-            ledger_keys,
+            ledger_keys: keys,
             hosts: hosts_of(settings),
             requests: settings.requests,
-            traces: traces.clone(),
+            traces,
         });
         Ok(Self {
             socket,
@@ -230,7 +226,6 @@ impl Service {
             background,
             ledger,
             delivery,
-            traces,
             is_stopping,
             state,
         })
@@ -259,6 +254,7 @@ impl Service {
     /// Returns an error if the disk does not confirm a write, the committer ends unexpectedly, or the history cannot be
     /// restored.
     pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
+        let traces = self.state.traces.clone();
         let (drain, draining) = oneshot::channel::<()>();
         let drained = async move {
             draining.await.ok();
@@ -286,7 +282,7 @@ impl Service {
             return Err(error.into());
         }
         self.delivery.stop().await;
-        if let Some(traces) = self.traces {
+        if let Some(traces) = traces {
             traces.stop().await;
         }
         writing.abort();
@@ -329,12 +325,14 @@ async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
 }
 
 /// Starts restoring the history from the store and waits a little for it. A longer restore continues in the background,
-/// while transactions wait some time for it and are then refused.
+/// while transactions wait some time for it and are then refused. Called when the rules are in force, so that reading the
+/// store once fills every series that they need.
 async fn restore(
     snapshots: &Arc<Snapshots>,
     store: &Store,
     hashes: Option<Arc<KnownHashes>>,
 ) -> Result<(Option<Arc<KnownHashes>>, oneshot::Receiver<Result<(), PastError>>), ServiceError> {
+    snapshots.history.watch_process(shared_parts::resident_bytes);
     let of_monitor = hashes.clone();
     let (snapshots, store) = (Arc::clone(snapshots), store.clone());
     let past = StoredPast::of(&store);

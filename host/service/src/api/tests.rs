@@ -123,8 +123,7 @@ async fn state(directory: &Path) -> ApiState {
     let (clock, sandbox): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Sandbox::new().unwrap());
     let store = Store::open(directory).await.unwrap();
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
-    let rule_set = RuleSet::new(0, Vec::new(), Lists::default());
-    let (registry, metrics) = (Arc::new(Registry::new(rule_set)), Arc::<Metrics>::default());
+    let (registry, metrics) = (empty_registry(), Arc::<Metrics>::default());
     let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
     let deps = intake::IntakeDeps {
         clock: Arc::clone(&clock),
@@ -189,6 +188,10 @@ async fn state(directory: &Path) -> ApiState {
         requests: RequestSettings::default(),
         traces: None,
     })
+}
+
+fn empty_registry() -> Arc<Registry> {
+    Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())))
 }
 
 async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Payments {

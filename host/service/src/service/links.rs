@@ -17,7 +17,7 @@ pub(super) struct Links {
     pub(super) alerting: Alerting,
     pub(super) delivery: Delivery,
     /// Keys of ledger webhooks; `None` if signatures are not required.
-    pub(super) ledger_keys: Option<Arc<SigningKeys>>,
+    pub(super) keys: Option<Arc<SigningKeys>>,
     pub(super) traces: Option<Traces>,
 }
 
@@ -40,7 +40,7 @@ impl Links {
             secret.map(|secret| alerting::signing_keys("LEDGER_WEBHOOK_SECRET", secret)).transpose()?;
         let endpoint = settings.traces_endpoint.as_ref();
         let traces = endpoint.map(|endpoint| Traces::start(endpoint, metrics)).transpose()?;
-        Ok(Self { alerting, delivery, ledger_keys: keys.map(Arc::new), traces })
+        Ok(Self { alerting, delivery, keys: keys.map(Arc::new), traces })
     }
 }
 
