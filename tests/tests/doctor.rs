@@ -78,7 +78,7 @@ fn all_is_well_with_a_service_that_runs_was_killed_or_stopped() {
     let said = check(&home, 0);
     check_every_line(&said);
     assert!(said.contains("ok       snapshot: of the history up to number "), "{said}");
-    assert!(said.contains("ok       artifacts: 1 compiled modules"), "{said}");
+    assert!(said.contains("ok       artifacts: 3 compiled modules"), "{said}");
     assert_eq!(content(&home), before, "nothing is changed, and no file made");
 }
 
