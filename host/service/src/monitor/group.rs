@@ -163,6 +163,8 @@ impl Caller {
                 if let (Some(hash), Ok(_)) = (waiting.hash, &answer) {
                     hash.keep();
                 }
+                // Its span ends before that of the request, which the answer ends.
+                drop(waiting.commit);
                 drop(waiting.pending_entry.settle(answer));
             }
             // The task may have ended; the verdict is kept all the same.
