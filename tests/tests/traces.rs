@@ -98,7 +98,8 @@ fn a_collector_that_refuses_or_does_not_answer_delays_no_request_and_is_told_of(
         }
         let (status, log) = service.stop();
         let is_told = log.iter().any(|line| line.contains("traces cannot be exported"));
-        assert_eq!(is_told, is_refused, "{log:?}");
+        // At the end of the service an export without an answer may be given up, which is told too.
+        assert!(is_told || !is_refused, "{log:?}");
         assert!(status.success());
     }
 }
