@@ -29,7 +29,7 @@ pub(super) struct AllowedBytes {
 struct ProcessMemory {
     /// Returns it in bytes; `None` if the system does not tell.
     resident: fn() -> Option<usize>,
-    /// What the process takes without a history.
+    /// Resident memory of the process without a history, in bytes.
     empty_bytes: usize,
 }
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn less_may_be_counted_while_the_process_takes_more_than_the_limit() {
         let allowed = AllowedBytes::of(LIMIT);
-        // What the process takes, what is counted, and what may be counted then.
+        // Memory of the process beyond an empty one, counted memory, and the memory that may be counted afterwards.
         for (taken, counted, expected) in [
             (LIMIT, LIMIT, LIMIT),
             (LIMIT * 12 / 10, LIMIT, LIMIT - STEP),

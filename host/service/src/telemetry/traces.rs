@@ -37,7 +37,7 @@ const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 /// Least time between two log lines about failed exports.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 const SERVICE_NAME: &str = "service.name";
-/// What the SDK calls a service without a name.
+/// Beginning of the name that the SDK gives to a service without one.
 const UNNAMED: &str = "unknown_service";
 
 /// Exports spans of requests.
@@ -47,8 +47,7 @@ pub(crate) struct Traces {
     tracer: SdkTracer,
 }
 
-/// The span of a request that is being answered. It ends with its last copy. Copies are cheap, and none is large where
-/// there are no traces.
+/// The span of a request that is being answered. Copies share it, and it ends with the last one.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestSpan(Arc<TracedRequest>);
 
