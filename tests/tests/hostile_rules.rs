@@ -13,6 +13,7 @@ mod bystander;
 
 use std::env;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,13 @@ const N_FILLING: usize = 16;
 const MEMORY_LIMIT: u64 = 256 << 20;
 /// The longest that a save and a removal by another author take while the history is read for a rule.
 const SAVE_PATIENCE: Duration = Duration::from_secs(1);
+/// The longest that the history is read for a rule.
+const FILL_PATIENCE: Duration = Duration::from_secs(300);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Times that an attack is measured at most.
 const N_TRIES: usize = 2;
+/// Held by the test that measures: one at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
 const REMOVAL_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The extent of a run.
@@ -118,14 +124,24 @@ fn save(service: &Service, attack: &Attack) -> Fate {
     let mut fate = Fate::default();
     let client = service.client();
     for script in &attack.scripts {
-        let answer =
-            if attack.is_filling { client.save_without_waiting(script) } else { client.save(script) };
-        note_saved(&mut fate, &answer);
+        note_saved(&mut fate, &client.save_without_waiting(script));
+    }
+    if !attack.is_filling {
+        fate.ids.iter().for_each(|id| until_in_force(service, id));
     }
     for module in &attack.modules {
         note_saved(&mut fate, &client.upload("", module));
     }
     fate
+}
+
+/// Waits until a rule judges, for which the history may have to be read.
+fn until_in_force(service: &Service, id: &Value) {
+    let begun = Instant::now();
+    while service.get(&format!("/instructions/{id}")).expect(200)["status"] == "activating" {
+        assert!(begun.elapsed() < FILL_PATIENCE, "rule {id} is not in force after {FILL_PATIENCE:?}");
+        thread::sleep(LOOK_EVERY);
+    }
 }
 
 fn note_saved(fate: &mut Fate, answer: &tollgate_tests::Answer) {
@@ -185,6 +201,7 @@ fn run(service: &Service, attack: &Attack, n_pairs: usize, round: &str) -> (Late
 
 /// Runs the attacks, alone and all at once. `judge` returns what is wrong.
 fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies) -> Vec<String>) {
+    let _measuring = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let home = home(policy);
     let service = Service::start(&home);
     let (empty_kib, _) = process::resident_kib(service.pid());

@@ -36,6 +36,9 @@ const EXPORT_TIME_MAX: Duration = Duration::from_secs(10);
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 /// Least time between two log lines about failed exports.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Methods that give a span its name; others could be anything.
+const METHODS: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+const OTHER_METHOD: &str = "HTTP";
 const SERVICE_NAME: &str = "service.name";
 /// Beginning of the name that the SDK gives to a service without one.
 const UNNAMED: &str = "unknown_service";
@@ -101,15 +104,20 @@ impl Traces {
         Ok(Self { provider, tracer })
     }
 
-    /// Begins the span of a request, as part of the trace that its `traceparent` names.
-    pub(crate) fn begin<B>(&self, request: &Request<B>) -> RequestSpan {
+    /// Begins the span of a request, as part of the trace that its `traceparent` names. Without a route it is named by
+    /// the method alone: paths that nobody serves would make any number of names.
+    pub(crate) fn begin<B>(&self, request: &Request<B>, route: Option<&'static str>) -> RequestSpan {
         let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
         let (method, path) = (request.method().as_str(), request.uri().path());
-        let span = self.tracer.span_builder(format!("{method} {}", first_segment(path)));
-        let span = span.with_kind(SpanKind::Server).with_attributes([
-            KeyValue::new("http.request.method", method.to_owned()),
-            KeyValue::new("url.path", path.to_owned()),
-        ]);
+        let known = METHODS.iter().find(|known| **known == method).copied().unwrap_or(OTHER_METHOD);
+        let name = route.map_or_else(|| known.to_owned(), |route| format!("{known} {route}"));
+        let attributes = [
+            Some(KeyValue::new("http.request.method", method.to_owned())),
+            Some(KeyValue::new("url.path", path.to_owned())),
+            route.map(|route| KeyValue::new("http.route", route)),
+        ];
+        let span = self.tracer.span_builder(name).with_kind(SpanKind::Server);
+        let span = span.with_attributes(attributes.into_iter().flatten());
         let span = span.start_with_context(&self.tracer, &parent);
         RequestSpan(Arc::new(TracedRequest { context: parent.with_span(span), tracer: self.tracer.clone() }))
     }
@@ -152,12 +160,6 @@ impl RequestSpan {
         }
         span.end();
     }
-}
-
-/// Returns the beginning of a path up to the second slash, which is the same for all requests of a kind.
-fn first_segment(path: &str) -> &str {
-    let end = path.get(1..).and_then(|rest| rest.find('/')).map_or(path.len(), |at| at + 1);
-    path.get(..end).unwrap_or(path)
 }
 
 /// Returns the resource that the environment describes; the service is called `tollgate` unless that names it.
@@ -225,19 +227,5 @@ impl HttpClient for ExportClient {
 impl fmt::Debug for ExportClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExportClient").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_span_holds_no_id() {
-        for (path, expected) in
-            [("/inject", "/inject"), ("/transactions/t-1/replay", "/transactions"), ("/", "/"), ("*", "*")]
-        {
-            assert_eq!(first_segment(path), expected);
-        }
     }
 }
