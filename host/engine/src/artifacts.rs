@@ -21,6 +21,7 @@ mod work;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tollgate_model::instruction::ContentDigest;
@@ -118,6 +119,19 @@ impl Artifacts {
             cache.write(digest, &artifact);
         }
         Ok(admitted)
+    }
+
+    /// As [`Self::admit_own`], but code that is cached is only loaded when it is first needed.
+    ///
+    /// # Errors
+    /// Every failed check.
+    pub fn admit_known(self: &Arc<Self>, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
+        let checked = CheckedModule::check_own(bytes)?;
+        if !self.cache.as_ref().is_some_and(|cache| cache.holds(checked.digest)) {
+            return self.admit_own(bytes);
+        }
+        let (artifacts, bytes) = (Arc::clone(self), bytes.to_vec());
+        Ok(checked.with_deferred_code(move || artifacts.admit_own(&bytes)))
     }
 
     /// Allows this module to be compiled again after a refusal.

@@ -11,6 +11,7 @@
 
 mod admission;
 mod artifact;
+mod code;
 mod execution;
 mod failure;
 mod guest_state;
@@ -30,12 +31,14 @@ use wasmtime::{Engine, Module};
 
 pub use admission::{AdmissionFinding, AdmissionRefusal, CallSites};
 pub use artifact::Artifact;
+pub use code::code_bytes;
 pub use execution::Execution;
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{CallCharges, RunCost, RunTerms, Runner};
 
 use admission::MEMORY_EXPORT;
+use code::ModuleCode;
 use ticker::EpochTicker;
 use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
@@ -78,7 +81,7 @@ pub struct AdmittedModule {
     calls: CallSites,
     /// How much a run may use.
     fuel: u64,
-    module: Module,
+    code: ModuleCode,
 }
 
 /// The reason the sandbox cannot be created.
@@ -175,7 +178,15 @@ impl AdmittedModule {
     /// Returns the code that the engine generated, to load it again; `None` if the engine cannot write it.
     #[must_use]
     pub fn artifact(&self) -> Option<Vec<u8>> {
-        self.module.serialize().ok()
+        self.code.get().ok()?.serialize().ok()
+    }
+
+    /// Loads its code, which the first run would do otherwise.
+    ///
+    /// # Errors
+    /// When it cannot be loaded; every run fails then.
+    pub fn load_code(&self) -> Result<(), AdmissionRefusal> {
+        self.code.get().map(drop)
     }
 
     /// The calls to the host in its code.
@@ -232,11 +243,23 @@ impl CheckedModule {
         Ok(self.compiled(sandbox.module_of(bytes)?))
     }
 
+    /// Admits the module now, and once more with its code when that is first needed.
+    pub(crate) fn with_deferred_code(
+        self,
+        admit: impl FnOnce() -> Result<AdmittedModule, AdmissionRefusal> + Send + 'static,
+    ) -> AdmittedModule {
+        self.admitted(ModuleCode::deferred(Box::new(admit)))
+    }
+
     /// Combines the checked module with its compiled code.
     fn compiled(self, module: Module) -> AdmittedModule {
+        self.admitted(ModuleCode::of(module))
+    }
+
+    fn admitted(self, code: ModuleCode) -> AdmittedModule {
         let Self { manifest, digest, origin, remembers, calls } = self;
         let fuel = origin.grant().map_or(FUEL_PER_RUN, |grant| grant.fuel);
-        AdmittedModule { manifest, digest, origin, remembers, calls, fuel, module }
+        AdmittedModule { manifest, digest, origin, remembers, calls, fuel, code }
     }
 }
 

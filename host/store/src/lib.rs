@@ -32,6 +32,7 @@ mod space;
 mod status_updates;
 mod testimony;
 mod transactions;
+mod verdicts;
 mod writer;
 
 use std::path::Path;
@@ -65,7 +66,8 @@ pub use records::{
     StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
-pub use space::{DiskSpace, spill_directory, try_to_write};
+pub use space::{DiskSpace, database_bytes, spill_directory, try_to_write};
+pub use verdicts::VerdictRecord;
 
 /// A handle to the process's only store; clones share it.
 ///
@@ -373,15 +375,6 @@ impl Store {
     /// When the file cannot be opened.
     async fn reading_connection(&self) -> Result<SqliteConnection, StoreError> {
         Ok(connection::any(&self.inner.directory.database()).read_only(true).connect().await?)
-    }
-
-    /// Returns the bodies of the transactions with these numbers, as far as there are any. The caller must bound their
-    /// number.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn bodies_of(&self, numbers: &[Sequence]) -> Result<Vec<(Sequence, String)>, StoreError> {
-        transactions::bodies_of(&self.inner.readers, numbers).await
     }
 
     /// Returns a summary of the store up to a number.

@@ -35,6 +35,14 @@ impl DiskSpace {
     }
 }
 
+/// Returns the size of the database in a data directory with its log, in bytes.
+#[must_use]
+pub fn database_bytes(data_dir: &Path) -> u64 {
+    let files = ["tollgate.db", "tollgate.db-wal", "tollgate.db-shm"];
+    let sizes = files.iter().filter_map(|name| data_dir.join(name).metadata().ok());
+    sizes.map(|metadata| metadata.len()).sum()
+}
+
 /// Bytes that a trial writes, too many to be stored in the inode.
 const TRIAL_BYTES: usize = 64 << 10;
 

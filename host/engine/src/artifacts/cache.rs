@@ -91,6 +91,11 @@ impl Cache {
         Ok(cache)
     }
 
+    /// Returns whether there is an artifact of the module with this digest, valid or not.
+    pub(super) fn holds(&self, digest: ContentDigest) -> bool {
+        self.path_of(digest).exists()
+    }
+
     /// Returns the artifact of the module with this digest if its MAC is valid.
     pub(super) fn read(&self, digest: ContentDigest) -> Option<Vec<u8>> {
         let path = self.path_of(digest);

@@ -7,6 +7,7 @@ use tollgate_compiler::{CheckedRule, Position, position};
 use tollgate_history::History;
 use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::instruction::{Instruction, InstructionRecord, RuleOwner};
+use tollgate_model::sequence::Sequence;
 
 use crate::registry::{BindError, BoundModule, CostBound, Mismatch, Mismatches};
 use crate::sandbox::AdmittedModule;
@@ -42,22 +43,51 @@ pub struct BoundRule {
     pub outcomes: Arc<OutcomeCounts>,
 }
 
+/// Matches of a rule whose places are kept.
+const MATCHES_KEPT: usize = 50;
+
 /// Counts of the outcomes of a rule.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OutcomeCounts {
     n_matched: AtomicU64,
     n_failed: AtomicU64,
+    /// Sequence numbers of the latest matches, each at its number modulo the length; 0 where there is none.
+    latest: [AtomicU64; MATCHES_KEPT],
+}
+
+impl Default for OutcomeCounts {
+    fn default() -> Self {
+        let latest = [const { AtomicU64::new(0) }; MATCHES_KEPT];
+        Self { n_matched: AtomicU64::new(0), n_failed: AtomicU64::new(0), latest }
+    }
 }
 
 impl OutcomeCounts {
-    /// Counts one outcome.
-    pub fn count(&self, outcome: &RuleOutcome) {
+    /// Counts the outcome for the transaction with this number.
+    pub fn count(&self, outcome: &RuleOutcome, sequence: Sequence) {
         match outcome {
-            RuleOutcome::NotMatched => return,
-            RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) => &self.n_matched,
-            RuleOutcome::Failed(_) => &self.n_failed,
+            RuleOutcome::NotMatched => {}
+            RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) => {
+                let n_before = self.n_matched.fetch_add(1, Ordering::Relaxed);
+                let place = usize::try_from(n_before).unwrap_or_default() % MATCHES_KEPT;
+                if let Some(latest) = self.latest.get(place) {
+                    latest.store(sequence.0, Ordering::Relaxed);
+                }
+            }
+            RuleOutcome::Failed(_) => {
+                self.n_failed.fetch_add(1, Ordering::Relaxed);
+            }
         }
-        .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the numbers of the transactions that it matched last, at most 50, the highest first. Some may not be
+    /// stored yet, or never be.
+    #[must_use]
+    pub fn latest_matches(&self) -> Vec<Sequence> {
+        let numbers = self.latest.iter().map(|number| Sequence(number.load(Ordering::Relaxed)));
+        let mut numbers: Vec<Sequence> = numbers.filter(|number| number.0 > 0).collect();
+        numbers.sort_unstable_by(|one, other| other.cmp(one));
+        numbers
     }
 
     /// Returns the numbers of matches and of failures.

@@ -164,11 +164,10 @@ impl<H: HostCalls> InstanceSlot<H> {
     ) -> Self {
         let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.origin().grant());
         let terms = RunLimits { n_rules, fuel: admitted.fuel, grant, charges: CallCharges::Nothing };
-        let opened = if admitted.remembers {
-            open_fresh(&admitted.module, linker)
-        } else {
-            open_warm(&admitted.module, terms, linker, warm)
-        };
+        let code = admitted.code.get().map_err(|refusal| wasmtime::Error::msg(refusal.to_string()));
+        let opened = code.and_then(|code| {
+            if admitted.remembers { open_fresh(code, linker) } else { open_warm(code, terms, linker, warm) }
+        });
         Self { entry: opened.unwrap_or_else(|error| ModuleEntry::Broken(failure::classify(&error))), terms }
     }
 }

@@ -3,6 +3,7 @@
 use super::super::cache::Cache;
 use super::super::key::MAC_BYTES;
 use super::*;
+use crate::sandbox::code_bytes;
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use tollgate_model::instruction::{Grant, Origin};
 
@@ -72,6 +73,21 @@ fn a_module_of_this_compiler_is_compiled_once_too() {
     fs::write(fixture.kept(), b"damaged").unwrap();
     fixture.keeping().admit_own(GOOD).unwrap();
     assert_eq!(fixture.cache().read(ContentDigest::of(GOOD)), Some(artifact));
+}
+
+#[test]
+fn the_code_of_a_known_module_is_loaded_when_it_is_needed() {
+    let fixture = Fixture::new();
+    let artifacts = Arc::new(fixture.keeping());
+    artifacts.admit_own(GOOD).unwrap();
+    let artifact = fixture.cache().read(ContentDigest::of(GOOD)).unwrap();
+    let known = artifacts.admit_known(GOOD).unwrap();
+    // The file is not read before the code is needed: it is compiled again, and written again.
+    fs::write(fixture.kept(), b"damaged").unwrap();
+    known.load_code().unwrap();
+    assert_eq!(fixture.cache().read(ContentDigest::of(GOOD)).as_ref(), Some(&artifact));
+    assert_eq!(known.artifact(), Some(artifact));
+    assert!(code_bytes() > 0);
 }
 
 #[test]
