@@ -1,0 +1,99 @@
+import { parseAnswer } from "./json";
+import type { Diagnostic, Estimate } from "./types";
+
+/** The root of the API. The console is served at `console/` below it, behind any prefix of a proxy. */
+const ROOT = new URL("../", location.href.split("#")[0]);
+
+interface ErrorBody {
+  error?: string;
+  code?: string;
+  field?: string;
+  diagnostics?: Diagnostic[];
+  missing?: string[];
+  estimate?: Estimate;
+}
+
+/** A request that failed: refused by the service, or never answered. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: ErrorBody,
+    readonly requestId: string | null,
+  ) {
+    super(body.error ?? `The service answered ${status}`);
+  }
+
+  get code(): string {
+    return this.body.code ?? "unknown";
+  }
+
+  /** Whether this version of the service has no such endpoint. */
+  get isNotOffered(): boolean {
+    return (this.status === 404 && this.code === "not_found") || this.status === 405;
+  }
+
+  get isStarting(): boolean {
+    return this.code === "starting";
+  }
+
+  get isUnreachable(): boolean {
+    return this.status === 0;
+  }
+}
+
+export function apiUrl(path: string): URL {
+  return new URL(path.replace(/^\//, ""), ROOT);
+}
+
+/** Builds a path whose inserted parts are percent-encoded. */
+export function path(strings: TemplateStringsArray, ...parts: string[]): string {
+  return strings.reduce((whole, text, index) => whole + encodeURIComponent(parts[index - 1] ?? "") + text);
+}
+
+export interface RequestOptions {
+  method?: "GET" | "POST" | "PUT" | "DELETE";
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** Sends a request and returns the text of its answer. */
+export async function requestText(target: string, options: RequestOptions = {}): Promise<string> {
+  const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
+  const init: RequestInit = { method: options.method ?? "GET", headers, cache: "no-store" };
+  if (options.signal) init.signal = options.signal;
+  if (options.body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    init.body = JSON.stringify(options.body);
+  }
+  const response = await send(target, init);
+  const text = await response.text();
+  if (response.ok) return text;
+  throw new ApiError(response.status, errorBody(text), response.headers.get("X-Request-Id"));
+}
+
+async function send(target: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(apiUrl(target), init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    const message = isLate ? "The service did not answer in time." : "The service cannot be reached. It may be stopped or restarting.";
+    throw new ApiError(0, { error: message, code: "unreachable" }, null);
+  }
+}
+
+function errorBody(text: string): ErrorBody {
+  try {
+    const body = parseAnswer(text);
+    return typeof body === "object" && body !== null ? (body as ErrorBody) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Sends a request and returns its answer with exact numbers. */
+export async function request<T>(target: string, options: RequestOptions = {}): Promise<T> {
+  const text = await requestText(target, options);
+  return (text === "" ? null : parseAnswer(text)) as T;
+}

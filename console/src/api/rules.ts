@@ -1,0 +1,56 @@
+import { ApiError, path, request, type RequestOptions } from "./client";
+import type { CheckResult, Rule, RuleSummary, VerdictRow } from "./types";
+
+/** Lists the rules in short. A service that has no summaries answers whole instructions, without counts. */
+export async function listRules(signal?: AbortSignal): Promise<RuleSummary[]> {
+  try {
+    return await request<RuleSummary[]>("instructions/summaries", withSignal(signal));
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
+    const rules = await request<Rule[]>("instructions", withSignal(signal));
+    return rules.map((rule) => ({ ...rule, cost: rule.module.cost, hits: null, failures: null, hourly: [] }));
+  }
+}
+
+export function getRule(id: string, signal?: AbortSignal): Promise<Rule> {
+  return request(path`instructions/${id}`, withSignal(signal));
+}
+
+export async function ruleHits(id: string, signal?: AbortSignal): Promise<VerdictRow[]> {
+  const answer = await request<{ hits: VerdictRow[] }>(path`instructions/${id}/hits`, withSignal(signal));
+  return answer.hits;
+}
+
+/** Compiles a script without saving it. An estimate of its look-ups takes longer. */
+export function checkScript(
+  script: string,
+  id: string | null,
+  estimate: boolean,
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  const body = { script, estimate, ...(id !== null && { instruction_id: Number(id) }) };
+  return request("instructions/check", { method: "POST", body, signal });
+}
+
+/** Has the answer arrive before the history is read for the rule, which may take minutes. */
+const WITHOUT_WAITING = { Prefer: "respond-async" };
+
+export function saveNewRule(script: string): Promise<Rule> {
+  return request("compile-and-save-instruction", { method: "POST", body: { script }, headers: WITHOUT_WAITING });
+}
+
+export function replaceRule(id: string, script: string): Promise<Rule> {
+  return request(path`instructions/${id}`, { method: "PUT", body: { script }, headers: WITHOUT_WAITING });
+}
+
+export function deleteRule(id: string): Promise<void> {
+  return request(path`instructions/${id}`, { method: "DELETE" });
+}
+
+export function releaseRule(id: string): Promise<Rule> {
+  return request(path`instructions/${id}/release`, { method: "POST" });
+}
+
+function withSignal(signal: AbortSignal | undefined): RequestOptions {
+  return signal ? { signal } : {};
+}

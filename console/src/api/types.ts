@@ -1,0 +1,261 @@
+import type { Decimal } from "./decimal";
+
+export type Verdict = "approve" | "alert" | "review" | "block";
+/** The words a rule may use: `allow` is `approve`, `deny` is `block`. */
+export type RuleVerdict = Verdict | "allow" | "deny";
+
+export interface Position {
+  line: number;
+  column: number;
+}
+
+export interface Diagnostic extends Position {
+  code: string;
+  severity: "error" | "warning";
+  message: string;
+  help: string | null;
+  end: Position;
+  /** The text that corrects the marked place, if there is exactly one. */
+  replacement?: string | null;
+}
+
+export interface Cost {
+  instructions: number;
+  host_calls: number;
+  history_lookups: number;
+}
+
+export interface Estimate {
+  transactions: number;
+  fuel: number;
+  history_bytes: number;
+  kept_bytes: number;
+}
+
+export interface RuleSource {
+  kind: "api" | "upload" | "file" | "git";
+  path?: string;
+  commit?: string;
+}
+
+export interface Quarantine {
+  cause: string;
+  reason: string;
+  since: string;
+}
+
+export interface RefusedChange {
+  path: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+}
+
+/** What the list of rules and one rule have in common. */
+interface RuleCore {
+  id: string;
+  name: string;
+  description: string | null;
+  verdict: RuleVerdict;
+  score: number;
+  status: string;
+  source: RuleSource;
+  created_at: string;
+  updated_at: string;
+  quarantine: Quarantine | null;
+  refused_change: RefusedChange | null;
+}
+
+export interface RuleSummary extends RuleCore {
+  cost: Cost;
+  /** Transactions that it matched in the last 24 hours; null where the service does not count them. */
+  hits: number | null;
+  failures: number | null;
+  /** Matches in each of these hours, the oldest first; the last hour is under way. */
+  hourly: number[];
+}
+
+export interface Incomparable extends Position {
+  test: string;
+  field: string;
+  got: string;
+  wanted: string;
+  count: number;
+}
+
+export interface Rule extends RuleCore {
+  script: string | null;
+  reason: string;
+  warnings: Diagnostic[];
+  estimate: Estimate | null;
+  incomparable: Incomparable[];
+  progress: number | null;
+  module: { abi_version: number; bytes: number; cost: Cost; sha256: string };
+}
+
+export interface CompiledScript {
+  name: string;
+  description: string | null;
+  verdict: RuleVerdict;
+  score: number;
+  reason: string;
+  cost: Cost;
+  estimate: Estimate | null;
+  fields: string[];
+  lists: string[];
+  sha256: string;
+}
+
+export interface CheckResult {
+  diagnostics: Diagnostic[];
+  /** Null while it does not compile. */
+  rule: CompiledScript | null;
+  /** Why a save would be refused although it compiles. */
+  refusal: { code: string; error: string } | null;
+}
+
+/** One judged transaction in a feed or a list of hits. */
+export interface VerdictRow {
+  sequence: Decimal;
+  transaction_id: string;
+  accepted_at: string;
+  amount: Decimal;
+  currency: string;
+  source: string | null;
+  destination: string | null;
+  verdict: Verdict;
+  score: number;
+  reason: string | null;
+  rules: string[];
+}
+
+export interface TriggeredRule {
+  instruction_id: string;
+  name: string;
+  verdict: RuleVerdict;
+  score: number;
+  reason: string;
+}
+
+export interface FailedRule {
+  instruction_id: string;
+  name: string;
+  failure: string;
+}
+
+/** The evaluation within a stored transaction; `verdict` is missing if nobody asked for one. */
+export interface StoredEvaluation {
+  verdict?: Verdict | null;
+  score?: number | null;
+  reason?: string | null;
+  triggered?: TriggeredRule[] | null;
+  failures?: FailedRule[] | null;
+  rule_set_version?: Decimal | null;
+  evaluated_at?: string | null;
+}
+
+export interface Replay {
+  transaction_id: string;
+  sequence: Decimal;
+  outcome: "equal" | "differs" | "taken_over" | "not_derived";
+  differences: { what: string; stored: string; derived: string }[];
+  failures: { name: string; failure: string }[];
+}
+
+export interface NamedList {
+  name: string;
+  count: number;
+  sha256: string;
+  source: RuleSource;
+}
+
+export interface ListWithEntries extends NamedList {
+  entries: string[];
+}
+
+export interface FailedFile {
+  path: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+}
+
+export interface GitStatus {
+  configured: boolean;
+  url: string | null;
+  branch: string | null;
+  local_path: string;
+  current_commit: string | null;
+  remote_commit: string | null;
+  up_to_date: boolean;
+  ahead: number;
+  behind: number;
+  modified: string[];
+  deleted: string[];
+  untracked: string[];
+  history_rewritten: boolean;
+  last_sync: string | null;
+  last_error: { at: string; code: string; message: string } | null;
+  failed: FailedFile[];
+  in_the_way: string[];
+  not_written: { kind: string; name: string; path: string | null; message: string }[];
+}
+
+export interface Readiness {
+  status: "ready" | "starting" | "stopping" | "unavailable";
+  checks: Record<string, string>;
+}
+
+export interface Setting {
+  name: string;
+  value: string | null;
+  is_set: boolean;
+  origin: "environment" | "file" | "default";
+}
+
+export interface SystemState {
+  version: string;
+  started_at: string;
+  uptime_seconds: number;
+  rule_set_version: Decimal;
+  process: { resident_bytes: number; cpu_seconds: number; open_files: number };
+  disk: { free_bytes: number; store_bytes: number };
+  history: {
+    transactions: number;
+    series: number;
+    resident_bytes: number;
+    limit_bytes: number;
+    spilled_bytes: number;
+  };
+  connections: { open: number; max: number };
+  in_flight: number;
+  settings: Setting[];
+}
+
+export interface AlertDeadLetter {
+  id: string;
+  transaction_id: string;
+  attempts: number;
+  created_at: string;
+  dead_since: string;
+  error: string;
+}
+
+export interface LedgerDeadLetter {
+  id: string;
+  transaction_id: string;
+  is_event: boolean;
+  created_at: string;
+  found_at: string;
+  reason: string;
+  detail: string;
+}
+
+export interface Stats {
+  from: string;
+  to: string;
+  step_seconds: number;
+  steps: number;
+  series: { key: string; values: number[] }[];
+  latency: { p50_us: (number | null)[]; p99_us: (number | null)[] };
+}

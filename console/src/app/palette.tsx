@@ -1,0 +1,123 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { listRules } from "../api/rules";
+import type { RuleSummary } from "../api/types";
+import { Text } from "../words/text";
+import { openKeysHelp } from "./keys_help";
+import { NAVIGATION } from "./pages";
+import { go, link } from "./router";
+import { toggleTheme } from "./theme";
+
+interface Command {
+  id: string;
+  kind: string;
+  title: string;
+  run(): void;
+}
+
+const SHOWN_MAX = 12;
+const isOpen = signal(false);
+
+export function openPalette(): void {
+  isOpen.value = true;
+}
+
+const FIXED: Command[] = [
+  ...NAVIGATION.map(({ title, href }) => ({ id: href, kind: "Page", title, run: () => go(href) })),
+  { id: "new", kind: "Action", title: "New rule", run: () => go(link("rules", "new")) },
+  { id: "theme", kind: "Action", title: "Light or dark theme", run: toggleTheme },
+  { id: "keys", kind: "Action", title: "Show the keys", run: openKeysHelp },
+];
+
+/** Returns the commands that contain all words of the query, those that begin with it first. */
+function findCommands(query: string, rules: RuleSummary[]): Command[] {
+  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const all = [...FIXED, ...rules.flatMap(commandsOfRule)];
+  const found = all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  const first = words[0] ?? "";
+  found.sort((a, b) => Number(b.title.toLowerCase().startsWith(first)) - Number(a.title.toLowerCase().startsWith(first)));
+  const shown = found.slice(0, SHOWN_MAX);
+  if (query !== "") {
+    const id = query.trim();
+    shown.push({ id: "find", kind: "Transaction", title: id, run: () => go(link("transactions", id)) });
+  }
+  return shown;
+}
+
+function commandsOfRule({ id, name }: RuleSummary): Command[] {
+  return [
+    { id: `rule-${id}`, kind: "Rule", title: name, run: () => go(link("rules", id)) },
+    { id: `edit-${id}`, kind: "Edit rule", title: name, run: () => go(link("rules", id, "edit")) },
+  ];
+}
+
+export function Palette(): JSX.Element | null {
+  return isOpen.value ? <OpenPalette /> : null;
+}
+
+function useRuleNames(): RuleSummary[] {
+  const [rules, setRules] = useState<RuleSummary[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    // Without an answer the palette still offers pages and actions.
+    listRules(abort.signal).then(setRules, () => undefined);
+    return () => abort.abort();
+  }, []);
+  return rules;
+}
+
+function OpenPalette(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [query, setQuery] = useState("");
+  const [selected, setSelected] = useState(0);
+  const rules = useRuleNames();
+  const commands = useMemo(() => findCommands(query, rules), [query, rules]);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  const close = () => {
+    isOpen.value = false;
+  };
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    dialog.current?.close();
+    command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setSelected((selected + step + commands.length) % Math.max(1, commands.length));
+    else if (event.key === "Enter") run(commands[selected]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <dialog class="palette" ref={dialog} onClose={close} aria-label="Palette">
+      <input
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={`command-${selected}`}
+        aria-label="Page, rule, action or transaction id"
+        placeholder="Page, rule, action or transaction id"
+        autocomplete="off"
+        spellcheck={false}
+        value={query}
+        onInput={(event) => (setQuery(event.currentTarget.value), setSelected(0))}
+        onKeyDown={onKeyDown}
+      />
+      <ul id="palette-list" role="listbox" aria-label="Commands">
+        {commands.map((command, index) => (
+          <li
+            key={command.id}
+            id={`command-${index}`}
+            role="option"
+            aria-selected={index === selected}
+            onClick={() => run(command)}
+          >
+            <span class="quiet">{command.kind}</span> <Text value={command.title} />
+          </li>
+        ))}
+      </ul>
+    </dialog>
+  );
+}

@@ -1,0 +1,85 @@
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { parseAnswer } from "../api/json";
+import type { Decimal } from "../api/decimal";
+import type { Verdict, VerdictRow } from "../api/types";
+import type { ServerEvent } from "./sse";
+import { startSharedStream } from "./shared_stream";
+import type { StreamState } from "./stream";
+
+export interface Tick {
+  at: string;
+  sequence: Decimal;
+  counts: Record<Verdict, number>;
+  p50_us: number | null;
+  p99_us: number | null;
+  in_flight: number;
+}
+
+export interface VerdictBatch {
+  verdicts: VerdictRow[];
+  n_more: number;
+}
+
+interface EventTypes {
+  tick: Tick;
+  verdicts: VerdictBatch;
+  rules: { rule_set_version: Decimal };
+  resync: Record<string, never>;
+  /** This tab changed a rule or a list. */
+  changed: null;
+}
+
+type Handler<Name extends keyof EventTypes> = (event: EventTypes[Name]) => void;
+
+const handlers: { [Name in keyof EventTypes]: Set<Handler<Name>> } = {
+  tick: new Set(),
+  verdicts: new Set(),
+  rules: new Set(),
+  resync: new Set(),
+  changed: new Set(),
+};
+
+export const streamState = signal<StreamState>("connecting");
+export const lastTick = signal<Tick | null>(null);
+/** Version of the rule set that the stream named last. */
+export const ruleSetVersion = signal<Decimal | null>(null);
+
+export function startEvents(): void {
+  startSharedStream({
+    onEvent: dispatch,
+    onState: (state) => {
+      streamState.value = state;
+    },
+  });
+  listen("tick", (tick) => {
+    lastTick.value = tick;
+  });
+  listen("rules", (rules) => {
+    ruleSetVersion.value = rules.rule_set_version;
+  });
+}
+
+function dispatch(event: ServerEvent): void {
+  const name = event.type as keyof EventTypes;
+  if (!(name in handlers)) return;
+  const parsed = parseAnswer(event.data);
+  for (const handler of handlers[name]) (handler as (event: unknown) => void)(parsed);
+}
+
+/** Has the lists of rules loaded again, also where the service has no event stream. */
+export function tellChanged(): void {
+  for (const handler of handlers.changed) handler(null);
+}
+
+/** Calls `handler` for each event of a type. Returns the function that ends it. */
+export function listen<Name extends keyof EventTypes>(name: Name, handler: Handler<Name>): () => void {
+  const set = handlers[name] as Set<Handler<Name>>;
+  set.add(handler);
+  return () => set.delete(handler);
+}
+
+/** Calls `handler` for each event of a type while the component is shown. */
+export function useEvents<Name extends keyof EventTypes>(name: Name, handler: Handler<Name>): void {
+  useEffect(() => listen(name, handler), [name]);
+}

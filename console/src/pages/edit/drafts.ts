@@ -1,0 +1,26 @@
+import { readStored, store } from "../../app/storage";
+
+/** Unsaved scripts, kept in this browser until they are saved or discarded. */
+const PREFIX = "tollgate.draft.";
+
+export interface Draft {
+  script: string;
+  at: number;
+}
+
+export function readDraft(id: string): Draft | null {
+  try {
+    const draft = JSON.parse(readStored(PREFIX + id) ?? "null") as Draft | null;
+    return draft !== null && typeof draft.script === "string" ? draft : null;
+  } catch {
+    return null;
+  }
+}
+
+export function writeDraft(id: string, script: string): void {
+  store(PREFIX + id, JSON.stringify({ script, at: Date.now() }));
+}
+
+export function removeDraft(id: string): void {
+  store(PREFIX + id, null);
+}

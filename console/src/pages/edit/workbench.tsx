@@ -1,0 +1,144 @@
+import type { JSX } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Diagnostic, Rule } from "../../api/types";
+import { useKeys } from "../../app/keys";
+import { go, guardLeaving, link } from "../../app/router";
+import type { Editor } from "../../editor/editor";
+import { Text } from "../../words/text";
+import { ago } from "../../words/time";
+import { useChecking } from "./checking";
+import { DiffPanel } from "./diff_panel";
+import { readDraft, removeDraft, writeDraft, type Draft } from "./drafts";
+import { EditorHost } from "./editor_host";
+import { FindingsPanel } from "./findings";
+import { CostPanel, SaveRefused } from "./panels";
+import { useSaving } from "./saving";
+
+interface WorkbenchProps {
+  rule: Rule | null;
+  /** The script in force; empty for a new rule. */
+  inForce: string;
+  start: string;
+}
+
+const NOTHING: Diagnostic[] = [];
+
+export function Workbench({ rule, inForce, start }: WorkbenchProps): JSX.Element {
+  const draftKey = rule?.id ?? "new";
+  const [draft, setDraft] = useState<Draft | null>(() => readDraft(draftKey));
+  const [script, setScript] = useState(draft?.script ?? start);
+  const [openedAt] = useState(rule?.updated_at);
+  const editor = useRef<Editor | null>(null);
+  const canSave = rule === null || rule.source.kind === "api";
+  const checking = useChecking(script, rule?.id ?? null);
+  const saving = useSaving(rule?.id ?? null);
+  const diagnostics = saving.error?.body.diagnostics ?? checking.result?.diagnostics ?? NOTHING;
+  const showFindings = () => editor.current?.show(diagnostics);
+  useEffect(showFindings, [diagnostics]);
+  const isChanged = rule === null ? script !== start : script !== inForce;
+  useUnsaved(draftKey, script, isChanged && canSave);
+  const discard = () => {
+    editor.current?.setText(start);
+    removeDraft(draftKey);
+    setDraft(null);
+  };
+  const save = async () => {
+    if (!canSave || saving.isBusy) return;
+    const saved = await saving.save(script);
+    if (saved !== null) {
+      setDraft(null);
+      leave(link("rules", saved.id));
+    }
+  };
+  useKeys("Editor", [
+    { keys: "Ctrl+S", title: "Save", run: () => void save() },
+    { keys: "Ctrl+.", title: "Apply the correction at the cursor", run: () => editor.current?.fix() },
+    { keys: "i", title: "Into the editor", run: () => editor.current?.focus() },
+  ]);
+  const onChange = useCallback((text: string) => (setScript(text), saving.clear()), []);
+  return (
+    <div class="page fills editor-page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>
+          {rule === null ? "New rule" : canSave ? "Edit " : "Script of "}
+          {rule !== null && (
+            <span class="mono">
+              <Text value={rule.name} />
+            </span>
+          )}
+        </h1>
+        {canSave && (
+          <button type="button" class="primary" disabled={saving.isBusy} onClick={() => void save()}>
+            {saving.isBusy ? "Saving…" : rule === null ? "Save and put in force" : "Replace the rule in force"}{" "}
+            <kbd aria-hidden="true">Ctrl S</kbd>
+          </button>
+        )}
+      </div>
+      {!canSave && <ReadOnlyNote rule={rule} />}
+      {rule !== null && rule.updated_at !== openedAt && <ChangedNote />}
+      {draft !== null && canSave && <DraftNote draft={draft} discard={discard} />}
+      <div class="workbench">
+        <EditorHost editor={editor} text={script} isReadOnly={!canSave} onChange={onChange} onReady={showFindings} />
+        <aside class="findings" aria-label="Results of the check">
+          {saving.error !== null && <SaveRefused error={saving.error} />}
+          <FindingsPanel checking={checking} diagnostics={diagnostics} editor={editor} />
+          <CostPanel checking={checking} canSave={canSave} />
+        </aside>
+      </div>
+      {rule !== null && <DiffPanel before={inForce} after={script} />}
+    </div>
+  );
+}
+
+function ChangedNote(): JSX.Element {
+  return (
+    <p class="notice warn" role="status">
+      The rule in force has changed since this page was opened. The comparison below is against the new one; a save
+      replaces it.
+    </p>
+  );
+}
+
+function DraftNote({ draft, discard }: { draft: Draft; discard: () => void }): JSX.Element {
+  return (
+    <p class="notice warn">
+      An unsaved text of {ago(draft.at)} is shown.{" "}
+      <button type="button" class="small" onClick={discard}>
+        Discard it
+      </button>
+    </p>
+  );
+}
+
+function ReadOnlyNote({ rule }: { rule: Rule | null }): JSX.Element {
+  return (
+    <p class="notice">
+      This rule comes from <code>{rule?.source.path ?? rule?.source.kind}</code>. Change it there; the service follows. To keep a
+      variant in the service, copy the script into <a href={link("rules", "new")}>a new rule</a> under another name.
+    </p>
+  );
+}
+
+/** Set while the editor itself leaves, after a save. */
+let isLeaving = false;
+
+function leave(target: string): void {
+  isLeaving = true;
+  go(target);
+}
+
+/** Keeps unsaved text in the browser, so that leaving loses nothing. */
+function useUnsaved(key: string, script: string, isUnsaved: boolean): void {
+  useEffect(() => {
+    if (!isUnsaved) return;
+    const timer = setTimeout(() => writeDraft(key, script), 250);
+    return () => clearTimeout(timer);
+  }, [key, script, isUnsaved]);
+  useEffect(() => {
+    isLeaving = false;
+    return guardLeaving(() => {
+      if (isUnsaved && !isLeaving) writeDraft(key, script);
+      return true;
+    });
+  }, [key, script, isUnsaved]);
+}

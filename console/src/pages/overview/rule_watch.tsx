@@ -1,0 +1,135 @@
+import type { JSX } from "preact";
+import type { RuleSummary } from "../../api/types";
+import { link } from "../../app/router";
+import { Sparkline } from "../../chart/sparkline";
+import type { Resource } from "../../states/resource";
+import { Loaded } from "../../states/views";
+import { count, plural } from "../../words/number";
+import { Text } from "../../words/text";
+import { VerdictBadge } from "../../words/verdict";
+
+const SHOWN_MAX = 8;
+
+export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
+  return (
+    <>
+      <section class="panel">
+        <h2>Top rules, last hour against their usual hour</h2>
+        <Loaded resource={rules} what="rules">
+          {(all) => <TopRules rules={all} />}
+        </Loaded>
+      </section>
+      <section class="panel">
+        <h2>Failing and silent rules</h2>
+        <Loaded resource={rules} what="rules">
+          {(all) => <Unhealthy rules={all} />}
+        </Loaded>
+      </section>
+    </>
+  );
+}
+
+/** The median of the hours before the last one. */
+function usualHits(hourly: number[]): number {
+  const earlier = hourly.slice(0, -1).sort((a, b) => a - b);
+  return earlier[Math.floor(earlier.length / 2)] ?? 0;
+}
+
+function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
+  const counted = rules.filter(({ hits }) => hits !== null);
+  if (rules.length > 0 && counted.length === 0) return <p class="quiet">This version of the service does not count hits.</p>;
+  const top = counted.filter(({ hits }) => (hits ?? 0) > 0);
+  top.sort((a, b) => (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || (b.hits ?? 0) - (a.hits ?? 0));
+  const hasPast = top.some(({ hourly }) => hourly.slice(0, -1).some((hits) => hits > 0));
+  if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
+  return (
+    <table class="small-table" aria-label="Top rules">
+      <thead>
+        <tr>
+          <th scope="col">Rule</th>
+          <th scope="col" class="number">
+            Last hour
+          </th>
+          <th scope="col" class="number">
+            Usual
+          </th>
+          <th scope="col">24 h</th>
+        </tr>
+      </thead>
+      <tbody>
+        {top.slice(0, SHOWN_MAX).map((rule) => (
+          <TopRule key={rule.id} rule={rule} hasPast={hasPast} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Without an earlier hour, nothing is unusual yet. */
+function TopRule({ rule, hasPast }: { rule: RuleSummary; hasPast: boolean }): JSX.Element {
+  const now = rule.hourly.at(-1) ?? 0;
+  const usual = usualHits(rule.hourly);
+  const isUnusual = hasPast && now > 10 && now > usual * 3;
+  return (
+    <tr>
+      <td class="grow">
+        <a href={link("rules", rule.id)}>
+          <Text value={rule.name} />
+        </a>
+      </td>
+      <td class="number">
+        {isUnusual && <strong>↑ unusual </strong>}
+        {count(now)}
+      </td>
+      <td class="number">{count(usual)}</td>
+      <td>
+        <Sparkline values={rule.hourly} label="Hits per hour" />
+      </td>
+    </tr>
+  );
+}
+
+/** Why a rule needs a look; the most urgent first. */
+function complaint(rule: RuleSummary): { urgency: number; text: string } | null {
+  if (rule.quarantine !== null) return { urgency: 3, text: `Not run (${rule.status}): ${rule.quarantine.reason}` };
+  if (rule.refused_change !== null) return { urgency: 2, text: `Its changed file was refused: ${rule.refused_change.message}` };
+  if (rule.failures !== null && rule.failures > 0) {
+    return { urgency: 1, text: `Failed on ${plural(rule.failures, "transaction")} in 24 h` };
+  }
+  if (rule.hits === 0) return { urgency: 0, text: "No hit in 24 h" };
+  return null;
+}
+
+function Unhealthy({ rules }: { rules: RuleSummary[] }): JSX.Element {
+  const found = rules.flatMap((rule) => {
+    const reason = complaint(rule);
+    return reason === null ? [] : [{ rule, ...reason }];
+  });
+  found.sort((a, b) => b.urgency - a.urgency);
+  if (found.length === 0) return <p class="quiet">None.</p>;
+  return (
+    <>
+      <ul class="complaints">
+        {found.slice(0, SHOWN_MAX).map(({ rule, urgency, text }) => (
+          <li key={rule.id}>
+            <span class={urgency > 0 ? "state bad" : "state"}>
+              <span aria-hidden="true">{urgency > 0 ? "✗" : "○"}</span> {urgency > 0 ? "Failing" : "Silent"}
+            </span>
+            <a href={link("rules", rule.id)}>
+              <Text value={rule.name} />
+            </a>
+            <VerdictBadge verdict={rule.verdict} />
+            <span class="quiet cut">
+              <Text value={text} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {found.length > SHOWN_MAX && (
+        <p>
+          <a href={`${link("rules")}?sort=hits`}>{plural(found.length - SHOWN_MAX, "more rule")}</a>
+        </p>
+      )}
+    </>
+  );
+}

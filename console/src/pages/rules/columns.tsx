@@ -1,0 +1,107 @@
+import type { RuleSummary } from "../../api/types";
+import { link } from "../../app/router";
+import { Sparkline } from "../../chart/sparkline";
+import type { Column } from "../../grid/table";
+import { count } from "../../words/number";
+import { SourceName } from "../../words/source";
+import { Text } from "../../words/text";
+import { ago, fullTime } from "../../words/time";
+import { severity, VerdictBadge } from "../../words/verdict";
+import { DeleteRule } from "./delete_rule";
+import { ruleState, RULE_STATES, stateKind, stateMark } from "./state";
+
+export function ruleColumns(): Column<RuleSummary>[] {
+  return [...nameColumns(), ...countColumns(), ...originColumns()];
+}
+
+function nameColumns(): Column<RuleSummary>[] {
+  return [
+    {
+      key: "name",
+      title: "Name",
+      sortKey: (rule) => rule.name,
+      cell: (rule) => (
+        <a href={link("rules", rule.id)}>
+          <Text value={rule.name} />
+        </a>
+      ),
+    },
+    {
+      key: "verdict",
+      title: "Verdict",
+      width: 120,
+      sortKey: (rule) => severity(rule.verdict) + rule.score / 2,
+      cell: (rule) => <VerdictBadge verdict={rule.verdict} score={rule.score} />,
+    },
+    {
+      key: "state",
+      title: "State",
+      width: 132,
+      sortKey: (rule) => RULE_STATES.indexOf(ruleState(rule)),
+      cell: (rule) => {
+        const state = ruleState(rule);
+        return (
+          <span class={`state ${stateKind(state)}`}>
+            <span aria-hidden="true">{stateMark(state)}</span> {state}
+          </span>
+        );
+      },
+    },
+  ];
+}
+
+function countColumns(): Column<RuleSummary>[] {
+  return [
+    {
+      key: "hits",
+      title: "Hits 24 h",
+      width: 78,
+      isNumber: true,
+      sortKey: (rule) => rule.hits,
+      cell: (rule) => count(rule.hits),
+    },
+    {
+      key: "hourly",
+      title: "By hour",
+      width: 112,
+      cell: (rule) => <Sparkline values={rule.hourly} label="Hits in 24 hours" />,
+    },
+    {
+      key: "cost",
+      title: "Cost",
+      width: 60,
+      isNumber: true,
+      sortKey: (rule) => rule.cost.instructions,
+      cell: (rule) => count(rule.cost.instructions),
+    },
+    {
+      key: "lookups",
+      title: "Look-ups",
+      width: 80,
+      isNumber: true,
+      sortKey: (rule) => rule.cost.history_lookups,
+      cell: (rule) => count(rule.cost.history_lookups),
+    },
+  ];
+}
+
+function originColumns(): Column<RuleSummary>[] {
+  return [
+    {
+      key: "source",
+      title: "Source",
+      width: 140,
+      sortKey: (rule) => `${rule.source.kind} ${rule.source.path ?? ""}`,
+      cell: (rule) => <SourceName source={rule.source} />,
+    },
+    {
+      key: "changed",
+      title: "Changed",
+      width: 88,
+      isNumber: true,
+      sortKey: (rule) => Date.parse(rule.updated_at),
+      cell: (rule) => <span title={fullTime(rule.updated_at)}>{ago(rule.updated_at)}</span>,
+    },
+    { key: "delete", title: "Action", width: 72, cell: (rule) => <DeleteRule rule={rule} isSmall /> },
+  ];
+}

@@ -1,0 +1,26 @@
+import type { JSX } from "preact";
+import { deleteRule } from "../../api/rules";
+import { actLater, isPending } from "../../app/undo";
+
+interface DeletableRule {
+  id: string;
+  name: string;
+}
+
+/** Sends the deletion after five seconds. Until then nothing has happened, so an undo keeps the rule and its id. */
+export function deleteLater({ id, name }: DeletableRule): void {
+  actLater(`delete rule ${id}`, `Delete ${name}`, () => deleteRule(id));
+}
+
+export function DeleteRule({ rule, isSmall }: { rule: DeletableRule; isSmall?: boolean }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={isSmall ? "small" : undefined}
+      disabled={isPending(`delete rule ${rule.id}`)}
+      onClick={() => deleteLater(rule)}
+    >
+      Delete<span class="hidden-text"> {rule.name}</span>
+    </button>
+  );
+}

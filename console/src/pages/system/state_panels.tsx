@@ -1,0 +1,132 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Setting, SystemState } from "../../api/types";
+import { lastTick } from "../../live/events";
+import { bytes, count, micros } from "../../words/number";
+import { Text } from "../../words/text";
+import { duration, fullTime } from "../../words/time";
+
+function Rows({ rows }: { rows: [string, ComponentChildren][] }): JSX.Element {
+  return (
+    <dl class="fields">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Share of a limit: a bar for the eye, numbers for the reader. */
+function Meter({ label, value, max }: { label: string; value: number; max: number }): JSX.Element {
+  const percent = max > 0 ? Math.min(100, Math.round((value / max) * 100)) : 0;
+  return <progress class={percent >= 90 ? "full" : ""} max={100} value={percent} aria-label={`${label}: ${percent} percent`} />;
+}
+
+/** Processor time per second of clock time, between two answers. */
+function useCpuShare(state: SystemState): number | null {
+  const [last, setLast] = useState({ cpu: state.process.cpu_seconds, uptime: state.uptime_seconds });
+  const [share, setShare] = useState<number | null>(null);
+  useEffect(() => {
+    const passed = state.uptime_seconds - last.uptime;
+    if (passed <= 0) return;
+    setShare((state.process.cpu_seconds - last.cpu) / passed);
+    setLast({ cpu: state.process.cpu_seconds, uptime: state.uptime_seconds });
+  }, [state]);
+  return share;
+}
+
+export function Load({ state }: { state: SystemState }): JSX.Element {
+  const share = useCpuShare(state);
+  const tick = lastTick.value;
+  return (
+    <>
+      <Rows
+        rows={[
+          ["In flight", count(state.in_flight)],
+          ["Latency p50, p99", `${micros(tick?.p50_us ?? null)}, ${micros(tick?.p99_us ?? null)}`],
+          ["Processor", share === null ? "–" : `${Math.round(share * 100)} % of a core`],
+          ["Memory of the process", bytes(state.process.resident_bytes)],
+          ["Open files", count(state.process.open_files)],
+          ["Connections", `${count(state.connections.open)} of ${count(state.connections.max)}`],
+        ]}
+      />
+      <Meter label="Connections" value={state.connections.open} max={state.connections.max} />
+    </>
+  );
+}
+
+export function HistoryMemory({ state: { history } }: { state: SystemState }): JSX.Element {
+  return (
+    <>
+      <Rows
+        rows={[
+          ["In memory", `${bytes(history.resident_bytes)} of ${bytes(history.limit_bytes)}`],
+          ["In the spill file", bytes(history.spilled_bytes)],
+          ["Transactions", count(history.transactions)],
+          ["Series", count(history.series)],
+        ]}
+      />
+      <Meter label="Memory of the history" value={history.resident_bytes} max={history.limit_bytes} />
+    </>
+  );
+}
+
+export function Store({ state }: { state: SystemState }): JSX.Element {
+  return (
+    <Rows
+      rows={[
+        ["Size of the store", bytes(state.disk.store_bytes)],
+        ["Free on its disk", bytes(state.disk.free_bytes)],
+        ["Rule set", state.rule_set_version.text],
+        ["Version", state.version],
+        ["Started", fullTime(state.started_at)],
+        ["Running for", duration(state.uptime_seconds)],
+      ]}
+    />
+  );
+}
+
+export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const shown = all ? settings : settings.filter(({ origin }) => origin !== "default");
+  return (
+    <>
+      <p class="quiet">
+        Settings belong to the environment of the service and cannot be changed here.{" "}
+        <label class="check">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> Also defaults
+        </label>
+      </p>
+      {shown.length === 0 ? (
+        <p>Every setting has its default.</p>
+      ) : (
+        <table class="small-table" aria-label="Settings">
+          <thead>
+            <tr>
+              <th scope="col">Setting</th>
+              <th scope="col">Value</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((setting) => (
+              <tr key={setting.name}>
+                <td class="mono">{setting.name}</td>
+                <td class="mono grow wraps">{settingValue(setting)}</td>
+                <td>{setting.origin}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function settingValue({ value, is_set }: Setting): ComponentChildren {
+  if (value !== null) return <Text value={value} />;
+  return <span class="quiet">{is_set ? "set, not shown" : "not set"}</span>;
+}

@@ -1,0 +1,51 @@
+import type { JSX } from "preact";
+import type { StoredEvaluation } from "../../api/types";
+import { link } from "../../app/router";
+import { FAILURE_WORDS } from "../../words/failure";
+import { LongText } from "../../words/long_text";
+import { Text } from "../../words/text";
+import { severity, VerdictBadge } from "../../words/verdict";
+
+export function MatchedRules({ evaluation }: { evaluation: StoredEvaluation }): JSX.Element {
+  const rules = [...(evaluation.triggered ?? [])].sort((a, b) => severity(b.verdict) - severity(a.verdict));
+  if (rules.length === 0) return <p class="quiet">{evaluation.verdict ? "No rule matched." : "It was not judged."}</p>;
+  return (
+    <ul class="outcomes">
+      {rules.map((rule) => (
+        <li key={rule.instruction_id}>
+          <VerdictBadge verdict={rule.verdict} score={rule.score} />
+          <a href={link("rules", rule.instruction_id)}>
+            <Text value={rule.name} />
+          </a>
+          <p class="reason">
+            <LongText value={rule.reason} />
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): JSX.Element | null {
+  const failed = evaluation.failures ?? [];
+  if (failed.length === 0) return null;
+  return (
+    <>
+      <h3>Failed rules</h3>
+      <p class="quiet">A rule that fails raises the verdict to at least review.</p>
+      <ul class="outcomes">
+        {failed.map((rule) => (
+          <li key={rule.instruction_id}>
+            <span class="state bad">
+              <span aria-hidden="true">✗</span> {rule.failure}
+            </span>
+            <a href={link("rules", rule.instruction_id)}>
+              <Text value={rule.name} />
+            </a>
+            <p class="reason">{FAILURE_WORDS[rule.failure] ?? rule.failure}</p>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
