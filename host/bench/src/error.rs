@@ -37,6 +37,9 @@ pub(super) enum BenchError {
     /// The charts could not be drawn.
     #[error("the charts cannot be drawn: {0}")]
     Charts(#[from] DrawError),
+    /// A directory is not empty.
+    #[error("`{0}` is not empty; the demo writes made-up payments and takes only an empty directory")]
+    NotEmpty(String),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,

@@ -9,6 +9,7 @@
 
 mod client;
 pub mod corpus;
+mod demo;
 mod error;
 mod generator;
 mod interrupt;
@@ -27,6 +28,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+pub use demo::{DemoOptions, DemoPace, demo};
 
 use error::BenchError;
 use machine::MachineInfo;

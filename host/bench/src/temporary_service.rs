@@ -34,7 +34,11 @@ pub(super) struct TemporaryService {
 }
 
 #[derive(Debug)]
-struct TemporaryDirectory(PathBuf);
+struct TemporaryDirectory {
+    path: PathBuf,
+    /// Whether it stays when the service ends.
+    stays: bool,
+}
 
 impl TemporaryService {
     /// Starts a service with these rules below `directory`, and waits until all rules are in force.
@@ -46,7 +50,25 @@ impl TemporaryService {
         rules: &[Script],
         settings: &[(String, String)],
     ) -> Result<Self, BenchError> {
-        let place = TemporaryDirectory::below(directory, rules).map_err(BenchError::io("write the rules"))?;
+        let path = directory.join(format!("tollgate-bench-{}", Uuid::now_v7()));
+        Self::started(TemporaryDirectory { path, stays: false }, rules, settings)
+    }
+
+    /// Starts a service without rules in this directory, which stays.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub(super) fn start_in(directory: &Path, settings: &[(String, String)]) -> Result<Self, BenchError> {
+        let path = std::path::absolute(directory).map_err(BenchError::io("find the directory"))?;
+        Self::started(TemporaryDirectory { path, stays: true }, &[], settings)
+    }
+
+    fn started(
+        place: TemporaryDirectory,
+        rules: &[Script],
+        settings: &[(String, String)],
+    ) -> Result<Self, BenchError> {
+        place.fill(rules).map_err(BenchError::io("write the rules"))?;
         let mut process = command(&place, settings).spawn().map_err(BenchError::io("start a service"))?;
         let address = process.stderr.take().map(listening);
         let failed = |process: &mut Child, why: String| {
@@ -70,7 +92,7 @@ impl TemporaryService {
 
     /// A directory next to the rules directory, on the same file system.
     pub(super) fn beside(&self) -> PathBuf {
-        self.place.0.join("beside")
+        self.place.path.join("beside")
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -105,31 +127,34 @@ impl Drop for TemporaryService {
 }
 
 impl TemporaryDirectory {
-    fn below(directory: &Path, rules: &[Script]) -> std::io::Result<Self> {
-        let place = Self(directory.join(format!("tollgate-bench-{}", Uuid::now_v7())));
+    fn fill(&self, rules: &[Script]) -> std::io::Result<()> {
         for part in ["data", "beside", "spill", "rules/lists"] {
-            fs::create_dir_all(place.0.join(part))?;
+            fs::create_dir_all(self.path.join(part))?;
         }
-        fs::write(place.rules().join(format!("lists/{WATCHED}.txt")), watched())?;
+        if !rules.is_empty() {
+            fs::write(self.rules().join(format!("lists/{WATCHED}.txt")), watched())?;
+        }
         for Script { path, text } in rules {
-            let path = place.rules().join(path);
+            let path = self.rules().join(path);
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
             }
             fs::write(path, text)?;
         }
-        Ok(place)
+        Ok(())
     }
 
     fn rules(&self) -> PathBuf {
-        self.0.join("rules")
+        self.path.join("rules")
     }
 }
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        // `drop` cannot report an error; leftovers remain in the directory.
-        fs::remove_dir_all(&self.0).ok();
+        if !self.stays {
+            // `drop` cannot report an error; leftovers remain in the directory.
+            fs::remove_dir_all(&self.path).ok();
+        }
     }
 }
 
@@ -143,11 +168,11 @@ fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command
         .arg("serve")
         .env_clear()
         .env("SERVICE_PORT", "0")
-        .env("SERVICE_DATA_DIR", place.0.join("data"))
-        .env("SERVICE_SPILL_DIR", place.0.join("spill"))
+        .env("SERVICE_DATA_DIR", place.path.join("data"))
+        .env("SERVICE_SPILL_DIR", place.path.join("spill"))
         .env("WATCH_SCRIPT_DIR", place.rules())
         .envs(settings.iter().map(|(name, value)| (name, value)))
-        .current_dir(&place.0)
+        .current_dir(&place.path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
