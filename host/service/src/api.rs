@@ -13,9 +13,11 @@
 mod alerts;
 mod api_service;
 mod body;
+mod console;
 mod docs;
 mod error;
 mod error_code;
+mod events;
 mod finish;
 mod git;
 mod guard;
@@ -27,9 +29,12 @@ mod linger;
 mod listener;
 mod lists;
 mod openapi;
+mod query;
 mod quoted;
 mod request_limits;
 mod routes;
+mod stats;
+mod system;
 mod transactions;
 mod webhook;
 
@@ -41,6 +46,7 @@ use tokio::net::TcpListener;
 use tollgate_links::signature::SigningKeys;
 use tollgate_model::transaction::RequestSettings;
 
+use crate::activity::Activity;
 use crate::alerting::Alerting;
 use crate::audit::Replays;
 use crate::git_sync::GitSync;
@@ -89,6 +95,8 @@ pub(crate) struct ApiDeps {
     pub hosts: Arc<AllowedHosts>,
     /// Limits and options for requests.
     pub requests: RequestSettings,
+    /// What the service does and did.
+    pub activity: Activity,
     /// Exports traces; `None` if no collector is configured.
     pub traces: Option<Traces>,
 }

@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod bench;
 mod check;
+mod demo;
 mod doctor;
 mod from_watch;
 mod healthcheck;
@@ -65,6 +66,8 @@ enum Command {
     },
     /// Measures the service on this machine, with temporary services on loopback, and prints the results
     Bench(Box<bench::BenchArguments>),
+    /// Runs a service on loopback in which made-up customers pay, on data of its own, until it is stopped
+    Demo(demo::DemoArguments),
     /// Verifies the integrity of the store
     Audit {
         #[command(subcommand)]
@@ -150,6 +153,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
         Ok(Cli { command: Some(Command::Bench(asked)) }) => {
             CliAction::Exit(bench::bench(*asked, as_given(&arguments)))
         }
+        Ok(Cli { command: Some(Command::Demo(asked)) }) => CliAction::Exit(demo::demo(asked)),
         Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
             CliAction::Exit(audit::replay(&asked))
         }

@@ -19,7 +19,8 @@ mod traces;
 
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
 pub(crate) use environment::{
-    authorities_named, is_supervised, load_dotenv, process_environment, proxies_set, unknown_settings,
+    SettingOrigin, authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
+    settings_in_force, unknown_settings,
 };
 pub(crate) use git::GitSettings;
 pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};

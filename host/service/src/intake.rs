@@ -12,6 +12,7 @@
 mod activating;
 mod admitting;
 mod change;
+mod checking;
 mod draft;
 mod estimating;
 mod following;
@@ -60,6 +61,7 @@ use crate::telemetry::metrics::Metrics;
 use crate::telemetry::request_ids::RequestIds;
 use activating::Activating;
 use change::VersionContents;
+use checking::CHECKS_MAX;
 use installing::{FILLS_MAX, ReservedInstruction, check_name};
 
 use source::DirectorySource;
@@ -67,6 +69,7 @@ use tree::{RemovedFiles, TreeKind};
 use turns::OwnerTurns;
 
 pub use admitting::MANIFEST_CHECK;
+pub use checking::{CheckScope, CompiledScript, ScriptCheck};
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::{Following, Recheck};
 pub use installing::InstructionChange;
@@ -107,7 +110,7 @@ pub struct IntakeDeps {
     /// Sandbox that admits compiled scripts.
     pub sandbox: Sandbox,
     /// Admission of modules from untrusted authors.
-    pub artifacts: Artifacts,
+    pub artifacts: Arc<Artifacts>,
     /// Readiness checks of the service.
     pub checks: ReadinessChecks,
     /// Rules that each owner may save in a minute over the API.
@@ -126,6 +129,8 @@ struct RulePipeline {
     activating: Arc<Activating>,
     /// Held while the history is filled for a new instruction of the API.
     fills: tokio::sync::Semaphore,
+    /// Held while a script is checked without being saved.
+    checks: tokio::sync::Semaphore,
     /// Turns of the owners of such instructions.
     turns: OwnerTurns,
     /// Held during a change.
@@ -381,6 +386,7 @@ impl RulePipeline {
             deps: Arc::new(deps),
             activating: Arc::default(),
             fills: tokio::sync::Semaphore::new(FILLS_MAX),
+            checks: tokio::sync::Semaphore::new(CHECKS_MAX),
             turns: OwnerTurns::new(saves_per_minute),
             state: tokio::sync::Mutex::new(state),
             admitting: tokio::sync::Mutex::default(),

@@ -14,6 +14,7 @@ mod readiness;
 mod telemetry;
 
 // flows
+mod activity;
 mod alerting;
 mod audit;
 mod git_sync;

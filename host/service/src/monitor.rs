@@ -430,7 +430,7 @@ impl TransactionPipeline {
         }
         let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
             let rule = &rule_set.rules.get(place)?.rule;
-            rule.outcomes.count(outcome);
+            rule.outcomes.count(outcome, *sequence);
             Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
         });
         let now = self.deps.clock.now();

@@ -167,7 +167,7 @@ impl Service {
         let (ground, failing) = SharedParts::open(settings).await?;
         let Rules { directory, intake, git, polling } =
             Rules::start(settings, ground.intake(settings)?).await?;
-        let surroundings = ground.surroundings(settings);
+        let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
@@ -213,6 +213,7 @@ impl Service {
             ledger_keys: keys,
             hosts: hosts_of(settings),
             requests: settings.requests,
+            activity,
             traces,
         });
         Ok(Self {
@@ -254,13 +255,14 @@ impl Service {
     /// Returns an error if the disk does not confirm a write, the committer ends unexpectedly, or the history cannot be
     /// restored.
     pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
-        let traces = self.state.traces.clone();
+        let (traces, activity) = (self.state.traces.clone(), self.state.activity.clone());
         let (drain, draining) = oneshot::channel::<()>();
         let drained = async move {
             draining.await.ok();
         };
         let mut server = std::pin::pin!(api::serve(self.socket, self.state, self.listener, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
+        let keeping = activity.keep();
         let mut committing = self.committing;
         tokio::select! {
             () = &mut server => {}
@@ -269,6 +271,8 @@ impl Service {
             _ = stop => {
                 self.snapshots.restoring.give_up();
                 self.is_stopping.store(true, Ordering::Relaxed);
+                // Streams of events would not end by themselves.
+                activity.events.close();
                 drop(drain);
                 server.await;
             }
@@ -286,6 +290,8 @@ impl Service {
             traces.stop().await;
         }
         writing.abort();
+        keeping.abort();
+        activity.statistics.write().await;
         self.snapshots.write_last().await;
         self.store.close().await;
         Ok(())

@@ -13,7 +13,8 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tower::Service as _;
 
-use super::{ApiState, finish, guard, health, routes};
+use super::routes::{self, RoutePaths};
+use super::{ApiState, finish, guard, health};
 use crate::telemetry::metrics::RequestKind;
 use crate::telemetry::request_ids::RequestIds;
 
@@ -25,6 +26,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Debug, Clone)]
 pub(super) struct ApiService {
     routes: Router,
+    paths: RoutePaths,
     state: ApiState,
 }
 
@@ -38,7 +40,7 @@ impl ApiService {
             .fallback(finish::not_found)
             .method_not_allowed_fallback(finish::method_not_allowed)
             .with_state(state.clone());
-        Self { routes, state }
+        Self { routes, paths: RoutePaths::all(), state }
     }
 
     /// Answers a request, even if its handler panics.
@@ -46,7 +48,7 @@ impl ApiService {
         let (began, kind) = (Instant::now(), kind_of(&request));
         let has_body = !request.body().is_end_stream();
         let traces = self.state.traces.as_ref().filter(|_| kind != RequestKind::Health);
-        let span = traces.map(|traces| traces.begin(&request));
+        let span = traces.map(|traces| traces.begin(&request, self.paths.find(request.uri().path())));
         let ids = ids_of(&request).with_span(span.as_ref());
         let request_id = ids.request();
         // State that was in use during a panic is never used again.

@@ -1,7 +1,9 @@
 //! Instructions over HTTP.
 
+pub(super) mod check;
 pub(super) mod compile_and_save;
 pub(super) mod get;
+pub(super) mod hits;
 pub(super) mod list;
 pub(super) mod module;
 mod parameters;
@@ -9,6 +11,7 @@ pub(super) mod release;
 pub(super) mod remove;
 pub(super) mod replace;
 mod respond_async;
+pub(super) mod summaries;
 pub(super) mod upload;
 pub(super) mod view;
 

@@ -14,7 +14,10 @@ use utoipa::{Modify, OpenApi};
 
 use super::error::{ErrorBody, FailedCheck};
 use super::error_code::ErrorCode;
-use super::{alerts, docs, git, health, instructions, ledger, lists, routes, transactions, webhook};
+use super::{
+    alerts, console, docs, events, git, health, instructions, ledger, lists, routes, stats, system,
+    transactions, webhook,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -35,9 +38,12 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         webhook::ledger_webhook,
         webhook::blnk_webhook,
         instructions::compile_and_save::compile_and_save_instruction,
+        instructions::check::check_script,
         instructions::upload::upload_module,
         instructions::list::list_instructions,
+        instructions::summaries::list_summaries,
         instructions::get::get_instruction,
+        instructions::hits::get_hits,
         instructions::module::get_module,
         instructions::replace::replace_script,
         instructions::replace::replace_module,
@@ -59,7 +65,14 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         health::healthz,
         health::readyz,
         health::metrics,
+        events::get_events,
+        stats::get_stats,
+        system::get_system,
         document,
+        console::from_root,
+        console::to_page,
+        console::page,
+        console::file,
         docs::to_page,
         docs::page,
         docs::file,

@@ -1,6 +1,7 @@
 //! The list of routes with their handlers and errors.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -9,11 +10,15 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::error_code::ErrorCode;
 use super::instructions::{
-    compile_and_save, get as get_instruction, list, module, release, remove, replace, upload,
+    check, compile_and_save, get as get_instruction, hits, list, module, release, remove, replace, summaries,
+    upload,
 };
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject, replay as replay_transaction};
-use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
+use super::{
+    ApiState, alerts, body, console, docs, events, git, guard, health, ledger, openapi, stats, system,
+    webhook,
+};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -37,11 +42,14 @@ pub(super) fn routes() -> Vec<Route> {
             compile_and_save::compile_and_save_instruction,
             compile_and_save::ERRORS,
         ),
+        Route::post("/instructions/check", check::check_script, check::ERRORS),
         Route::post("/instructions/wasm", upload::upload_module, upload::ERRORS).with_bytes(),
         Route::get("/instructions", list::list_instructions, list::ERRORS),
+        Route::get("/instructions/summaries", summaries::list_summaries, summaries::ERRORS),
         Route::get("/instructions/{id}", get_instruction::get_instruction, get_instruction::ERRORS),
         Route::put("/instructions/{id}", replace::replace_script, compile_and_save::ERRORS)
             .also(replace::ERRORS),
+        Route::get("/instructions/{id}/hits", hits::get_hits, hits::ERRORS),
         Route::get("/instructions/{id}/module", module::get_module, module::ERRORS),
         Route::put("/instructions/{id}/module", replace::replace_module, upload::ERRORS)
             .with_bytes()
@@ -68,8 +76,15 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),
         Route::get("/metrics", health::metrics, &[]),
+        Route::get("/events", events::get_events, events::ERRORS),
+        Route::get("/stats", stats::get_stats, stats::ERRORS),
+        Route::get("/system", system::get_system, system::ERRORS),
         // Documentation.
         Route::get("/openapi.json", openapi::document, &[]),
+        Route::get("/", console::from_root, console::ERRORS),
+        Route::get("/console", console::to_page, &[]),
+        Route::get("/console/", console::page, &[]),
+        Route::get("/console/{file}", console::file, console::ERRORS),
         Route::get("/docs", docs::to_page, &[]),
         Route::get("/docs/", docs::page, &[]),
         Route::get("/docs/{file}", docs::file, docs::ERRORS),
@@ -159,6 +174,51 @@ impl Route {
     }
 }
 
+/// The paths of all routes, to name requests by.
+#[derive(Debug, Clone)]
+pub(super) struct RoutePaths(Arc<[&'static str]>);
+
+impl RoutePaths {
+    pub(super) fn all() -> Self {
+        Self(routes().into_iter().map(|route| route.path).collect())
+    }
+
+    /// Returns the route of a path, as it stands in the OpenAPI document; `None` if there is none.
+    pub(super) fn find(&self, path: &str) -> Option<&'static str> {
+        self.0.iter().find(|route| is_of(route, path)).copied()
+    }
+}
+
+fn is_of(route: &str, path: &str) -> bool {
+    let (mut route, mut path) = (route.split('/'), path.split('/'));
+    let fits =
+        |(segment, given): (&str, &str)| segment == given || (segment.starts_with('{') && !given.is_empty());
+    route.by_ref().zip(path.by_ref()).all(fits) && route.next().is_none() && path.next().is_none()
+}
+
 pub(super) fn router() -> Router<ApiState> {
     routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_belongs_to_at_most_one_route() {
+        let paths = RoutePaths::all();
+        for (path, expected) in [
+            ("/inject", Some("/inject")),
+            ("/transactions/t-1/replay", Some("/transactions/{transaction_id}/replay")),
+            ("/instructions/wasm", Some("/instructions/wasm")),
+            ("/instructions/7", Some("/instructions/{id}")),
+            ("/instructions/", None),
+            ("/inject/", None),
+            ("/", Some("/")),
+            ("*", None),
+            ("/wp-login.php", None),
+        ] {
+            assert_eq!(paths.find(path), expected, "{path}");
+        }
+    }
 }

@@ -40,7 +40,7 @@ use super::*;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::audit::{self, Audit};
-use crate::config::GitSettings;
+use crate::config::{GitSettings, Settings};
 use crate::git_sync::{self, GitSync, PendingEdits};
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor};
@@ -124,6 +124,8 @@ async fn state(directory: &Path) -> ApiState {
     let store = Store::open(directory).await.unwrap();
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
     let (registry, metrics) = (empty_registry(), Arc::<Metrics>::default());
+    let settings = Settings { data_dir: directory.to_owned(), ..Settings::read(|_| Ok(None)).unwrap() };
+    let activity = Activity::start(&settings, 1 << 26, &store, &metrics, &registry, &clock);
     let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
     let deps = intake::IntakeDeps {
         clock: Arc::clone(&clock),
@@ -133,7 +135,7 @@ async fn state(directory: &Path) -> ApiState {
         metrics: Arc::clone(&metrics),
         breakers: Arc::new(Breakers::new().0),
         policy: Policy::default(),
-        artifacts: Artifacts::open(directory, &sandbox, Compiler::in_this_process()),
+        artifacts: Arc::new(Artifacts::open(directory, &sandbox, Compiler::in_this_process())),
         sandbox: sandbox.clone(),
         lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
         saves_per_minute: std::num::NonZeroU32::MAX,
@@ -186,6 +188,7 @@ async fn state(directory: &Path) -> ApiState {
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(hosts()),
         requests: RequestSettings::default(),
+        activity,
         traces: None,
     })
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use tollgate_compiler::nearest_within;
 
@@ -14,11 +15,67 @@ use crate::config::{ConfigError, SECTIONS};
 /// # Errors
 /// Returns an error if the file exists but cannot be read.
 pub(crate) fn load_dotenv() -> Result<(), ConfigError> {
+    let unset: Vec<&str> = known_settings().filter(|name| env::var_os(name).is_none()).collect();
     match dotenvy::from_path(".env") {
-        Ok(()) => Ok(()),
+        Ok(()) => {
+            let of_file = unset.into_iter().filter(|name| env::var_os(name).is_some());
+            // A second reading finds all of them set.
+            OF_FILE.set(of_file.collect()).ok();
+            Ok(())
+        }
         Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(ConfigError::Dotenv(error.to_string())),
     }
+}
+
+/// The settings that the file `.env` supplied.
+static OF_FILE: OnceLock<Vec<&'static str>> = OnceLock::new();
+
+/// A setting as it is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SettingInForce {
+    /// Name of the variable.
+    pub name: &'static str,
+    /// Its value, or the words that describe the default; `None` if it is a secret.
+    pub value: Option<String>,
+    /// The source of the value.
+    pub origin: SettingOrigin,
+}
+
+/// The source of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SettingOrigin {
+    /// The environment of the process.
+    Environment,
+    /// The file `.env`.
+    File,
+    /// The program.
+    Default,
+}
+
+/// Returns all settings of this process.
+#[must_use]
+pub(crate) fn settings_in_force() -> Vec<SettingInForce> {
+    let of_file = OF_FILE.get().map_or(&[][..], Vec::as_slice);
+    let variables = SECTIONS.iter().flat_map(|(_, section)| *section);
+    let in_force = variables.map(|variable| {
+        let set = env::var_os(variable.name).filter(|value| !value.is_empty());
+        let origin = match &set {
+            None => SettingOrigin::Default,
+            Some(_) if of_file.contains(&variable.name) => SettingOrigin::File,
+            Some(_) => SettingOrigin::Environment,
+        };
+        let value = set.map_or_else(
+            || Some(variable.default.to_owned()),
+            |value| (!variable.is_secret).then(|| value.to_string_lossy().into_owned()),
+        );
+        SettingInForce { name: variable.name, value, origin }
+    });
+    in_force.collect()
+}
+
+fn known_settings() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().flat_map(|(_, section)| *section).map(|known| known.name)
 }
 
 /// Returns a variable of this process; an empty one counts as unset.
@@ -49,8 +106,7 @@ const KUBERNETES: [&str; 3] = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"];
 /// that it resembles.
 #[must_use]
 pub(crate) fn unknown_settings() -> Vec<String> {
-    let known: Vec<&str> =
-        SECTIONS.iter().flat_map(|(_, section)| *section).map(|known| known.name).collect();
+    let known: Vec<&str> = known_settings().collect();
     let set = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let unknown = set.filter(|(name, value)| is_like_a_setting(name, value) && !known.contains(&&**name));
     let described = |name: &str| match nearest_within(name, TYPING_ERRORS_MAX, known.iter().copied()) {

@@ -42,6 +42,7 @@ pub(super) const REPO: Variable = variable(
     "none",
     "Git repository to follow for rules.",
 )
+.secret()
 .explained_in("git.md");
 pub(super) const BRANCH: Variable = variable(
     "WATCH_SCRIPT_GIT_BRANCH",
@@ -54,7 +55,8 @@ pub(super) const TOKEN: Variable = variable(
     "a token",
     "none",
     "Access token for WATCH_SCRIPT_GIT_REPO. It is kept in memory only.",
-);
+)
+.secret();
 pub(super) const POLL: Variable = variable(
     "WATCH_SCRIPT_GIT_POLL_INTERVAL",
     "a time such as 500ms, 30s or 5m, from 100ms to 1d",

@@ -25,6 +25,7 @@ pub(super) const DSN: Variable = variable(
     "none",
     "PostgreSQL ledger whose transactions feed the history.",
 )
+.secret()
 .explained_in("ledger.md");
 pub(super) const TABLE: Variable = variable(
     "LEDGER_TABLE",

@@ -53,6 +53,7 @@ pub(super) const LEDGER_SECRET: Variable = variable(
     "none: signatures are not checked",
     "Secrets with which a ledger signs its webhooks. Unsigned webhooks are then refused.",
 )
+.secret()
 .explained_in("events.md");
 pub(super) const THRESHOLD: Variable = variable(
     "ALERT_RISK_THRESHOLD",
@@ -67,13 +68,15 @@ pub(super) const TUNNEL: Variable = variable(
     "none",
     "Dashboard that receives alerts while it is connected.",
 )
+.secret()
 .explained_in("tunnel.md");
 pub(super) const TUNNEL_TOKEN: Variable = variable(
     "TUNNEL_TOKEN",
     "a token",
     "none",
     "Token sent to the dashboard as `Authorization: Bearer`. It is kept in memory only.",
-);
+)
+.secret();
 pub(super) const HEARTBEAT: Variable = variable(
     "TUNNEL_HEARTBEAT",
     "a time such as 500ms, 20s or 5m, from 50ms to 10m",
@@ -98,6 +101,7 @@ pub(super) const WEBHOOK: Variable = variable(
     "none",
     "Endpoints that receive every alert over HTTP: the first, or the next one if that fails.",
 )
+.secret()
 .explained_in("alerts.md");
 pub(super) const WEBHOOK_SECRET: Variable = variable(
     "ALERT_WEBHOOK_SECRET",
@@ -105,6 +109,7 @@ pub(super) const WEBHOOK_SECRET: Variable = variable(
     "none: alerts are not signed",
     "Secrets with which alerts are signed, as Standard Webhooks.",
 )
+.secret()
 .explained_in("alerts.md");
 pub(super) const WEBHOOK_RETRIES: Variable = variable(
     "ALERT_WEBHOOK_RETRIES",

@@ -20,7 +20,7 @@ fn page() -> String {
     for (title, variables) in SECTIONS {
         write!(page, "\n## {title}\n\n| Setting | Default | Values | Purpose |\n|---|---|---|---|\n")
             .unwrap();
-        for Variable { name, allowed, default, meaning, page: more } in variables {
+        for Variable { name, allowed, default, meaning, page: more, .. } in variables {
             let more = more.map(|more| format!(" See [{}]({more}).", more.split('#').next().unwrap_or(more)));
             let more = more.unwrap_or_default();
             writeln!(page, "| `{name}` | {default} | {allowed} | {meaning}{more} |").unwrap();

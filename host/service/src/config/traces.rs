@@ -8,4 +8,5 @@ pub(super) const ENDPOINT: Variable = variable(
     "none",
     "Collector that receives traces of requests over OTLP (HTTP with protobuf), at the path `/v1/traces` below this address.",
 )
+.secret()
 .explained_in("operations.md#traces");

@@ -76,7 +76,7 @@ impl Fixture {
             metrics: Arc::clone(&metrics),
             breakers: Arc::new(tollgate_engine::evaluation::Breakers::new().0),
             policy: tollgate_engine::policy::Policy::default(),
-            artifacts: Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process()),
+            artifacts: Arc::new(Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process())),
             sandbox,
             saves_per_minute: std::num::NonZeroU32::MAX,
             required: intake::RequiredRules::new(&checks, 0),

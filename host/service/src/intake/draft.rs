@@ -68,7 +68,7 @@ impl Draft {
     /// # Errors
     /// [`IntakeError::Compile`], and [`IntakeError::Refused`] for a bug of the compiler.
     pub fn compile(
-        artifacts: &Artifacts,
+        artifacts: &Arc<Artifacts>,
         lists: &Lists,
         zones: &ZoneData,
         script: String,
@@ -82,7 +82,7 @@ impl Draft {
             error => IntakeError::Refused(error.to_string()),
         })?;
         let module =
-            artifacts.admit_own(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+            artifacts.admit_known(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let (script, entry, cost) = (Some(script), rule.entry.clone(), module.manifest.cost);
         let (checked, warnings) = (Some(Arc::new(rule)), diagnostics);
         Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate: None })
@@ -132,9 +132,9 @@ impl Draft {
     ///
     /// # Errors
     /// [`IntakeError::Refused`] if the module is not admitted.
-    pub fn stored(artifacts: &Artifacts, record: &InstructionRecord) -> Result<Self, IntakeError> {
+    pub fn stored(artifacts: &Arc<Artifacts>, record: &InstructionRecord) -> Result<Self, IntakeError> {
         let module = artifacts
-            .admit_own(&record.module)
+            .admit_known(&record.module)
             .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let entry = module.manifest.rules.first().cloned();
         Ok(Self {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tollgate_engine::registry::{CountedMismatch, Lists};
+use tollgate_engine::registry::{CountedMismatch, Lists, RuleSet};
 use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
+use tollgate_model::sequence::Sequence;
 
 use crate::intake::tree::TreeKind;
 use crate::intake::{FailedScript, Intake};
@@ -90,6 +91,31 @@ impl Intake {
     #[must_use]
     pub fn instruction(&self, id: InstructionId) -> Option<ListedInstruction> {
         self.instructions().into_iter().find(|listed| listed.instruction.record.id == id)
+    }
+
+    /// Returns the rule set in force.
+    #[must_use]
+    pub fn rule_set(&self) -> Arc<RuleSet> {
+        self.pipeline.deps.registry.current()
+    }
+
+    /// Returns the ids and names of the rules in force.
+    #[must_use]
+    pub fn names(&self) -> Vec<(InstructionId, String)> {
+        let rule_set = self.pipeline.deps.registry.current();
+        let records = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record);
+        records.map(|record| (record.id, record.name.clone())).collect()
+    }
+
+    /// Returns the numbers of the transactions that a rule matched last; `None` if it is not known.
+    #[must_use]
+    pub fn latest_matches(&self, id: InstructionId) -> Option<Vec<Sequence>> {
+        let rule_set = self.pipeline.deps.registry.current();
+        let mut rules = rule_set.rules.iter().map(|in_force| &in_force.rule);
+        match rules.find(|rule| rule.instruction.record.id == id) {
+            Some(rule) => Some(rule.outcomes.latest_matches()),
+            None => self.instruction(id).map(|_| Vec::new()),
+        }
     }
 
     /// Returns the lists in force.

@@ -111,6 +111,15 @@ impl NumberedRecord {
             Self::Deferred(record) => record.sequence,
         }
     }
+
+    /// Returns the number of the transaction that it is about.
+    const fn transaction(&self) -> Sequence {
+        match self {
+            Self::Transaction(record, _) => record.sequence,
+            Self::Update(record, _) => record.target,
+            Self::Deferred(record) => record.target,
+        }
+    }
 }
 
 impl Commit {
@@ -125,9 +134,10 @@ impl Commit {
 
     /// Counts, logs and answers a durable commit. Returns its alert.
     fn complete(self, metrics: &Metrics) -> Option<Arc<Alert>> {
+        let sequence = self.record.transaction();
         let CommitCompletion { caller, answer, evaluation } = self.completion;
         if let Some(evaluation) = evaluation {
-            evaluation.count(metrics);
+            evaluation.count(metrics, sequence);
         }
         match &self.record {
             NumberedRecord::Transaction(record, _) if record.assessment.is_some() => {
@@ -205,8 +215,11 @@ impl EvaluationFigures {
         Self { verdict: assessment.verdict, failures, duration }
     }
 
-    fn count(&self, metrics: &Metrics) {
+    fn count(&self, metrics: &Metrics, transaction: Sequence) {
         metrics.judged(self.verdict, self.duration);
+        if self.verdict != Verdict::Approve {
+            metrics.flagged(transaction);
+        }
         self.failures.iter().for_each(|&failure| metrics.rule_failed(failure));
     }
 }

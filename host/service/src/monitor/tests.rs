@@ -48,7 +48,7 @@ impl Fixture {
         let sandbox = Sandbox::new().unwrap();
         let lists = Lists::default();
         let clock = SystemClock;
-        let artifacts = Artifacts::without_cache(&sandbox, Compiler::in_this_process());
+        let artifacts = Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process()));
         let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());

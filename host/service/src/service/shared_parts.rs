@@ -14,6 +14,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_store::{Store, StoredPast, spill_directory};
 
+use crate::activity::Activity;
 use crate::config::Settings;
 use crate::intake::{self, RequiredRules};
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
@@ -92,6 +93,12 @@ impl SharedParts {
         }
     }
 
+    /// Starts to collect what people look at.
+    pub(super) fn activity(&self, settings: &Settings) -> Activity {
+        let Self { store, metrics, registry, clock, .. } = self;
+        Activity::start(settings, self.memory.bytes, store, metrics, registry, clock)
+    }
+
     pub(super) fn intake(&self, settings: &Settings) -> Result<intake::IntakeDeps, ServiceError> {
         Ok(intake::IntakeDeps {
             clock: Arc::clone(&self.clock),
@@ -106,11 +113,11 @@ impl SharedParts {
                 .map_or_else(|| Ok(Policy::default()), Policy::read)?
                 .with_fuel_per_owner(settings.fuel_per_owner),
             sandbox: self.sandbox.clone(),
-            artifacts: Artifacts::open(
+            artifacts: Arc::new(Artifacts::open(
                 &settings.data_dir,
                 &self.sandbox,
                 Compiler::of_this_program(settings.walls_are_needed),
-            ),
+            )),
             saves_per_minute: settings.saves_per_minute,
             required: RequiredRules::new(&self.checks, settings.rules_required),
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
@@ -120,12 +127,13 @@ impl SharedParts {
     }
 }
 
-/// Returns the resident memory of this process, in bytes.
+/// Returns the resident memory of this process without the code of rules, in bytes.
 pub(super) fn resident_bytes() -> Option<usize> {
     #[cfg(target_os = "linux")]
     {
         let pages = procfs::process::Process::myself().and_then(|process| process.statm()).ok()?.resident;
-        usize::try_from(pages * procfs::page_size()).ok()
+        let resident = usize::try_from(pages * procfs::page_size()).ok()?;
+        Some(resident.saturating_sub(tollgate_engine::sandbox::code_bytes()))
     }
     #[cfg(not(target_os = "linux"))]
     None

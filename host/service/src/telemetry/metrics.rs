@@ -21,20 +21,23 @@ mod rules_in_force;
 mod snapshots;
 mod transactions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tollgate_links::outbound::TunnelObserver;
 
 use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 use tollgate_guest_abi::Verdict;
 
 use tollgate_engine::registry::RuleSet;
 use tollgate_model::assessment::RuleFailure;
+use tollgate_model::sequence::Sequence;
 
+use crate::telemetry::latency::N_CLASSES;
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use git::GitMetrics;
@@ -51,6 +54,8 @@ use transactions::TransactionMetrics;
 pub(crate) use connections::OpenConnection;
 pub(crate) use history::HistorySize;
 pub(crate) use links::MeasuredLink;
+#[cfg(target_os = "linux")]
+pub(crate) use process::ProcessUsage;
 pub(crate) use requests::RequestKind;
 pub(crate) use rules::RuleSetFigures;
 pub(crate) use transactions::InFlight;
@@ -60,6 +65,9 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 
 /// The first word of every name.
 const PREFIX: &str = "tollgate";
+
+/// Transactions that were not approved, of which the numbers are kept until somebody takes them.
+const FLAGGED_MAX: usize = 256;
 
 /// One label with a fixed word as its value.
 type Label = [(&'static str, &'static str); 1];
@@ -86,6 +94,21 @@ pub struct Metrics {
     readiness: ReadinessMetrics,
     requests: RequestMetrics,
     connections: ConnectionMetrics,
+    /// Latest transactions that were not approved.
+    flagged: Mutex<VecDeque<Sequence>>,
+}
+
+/// What was counted since the service started.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceTotals {
+    /// Verdicts by their word.
+    pub(crate) verdicts: [(&'static str, u64); 4],
+    /// Failures of rules by kind.
+    pub(crate) failures: [(&'static str, u64); RuleFailure::ALL.len()],
+    /// Times of injects by class.
+    pub(crate) times: [u64; N_CLASSES],
+    /// Transactions in flight now.
+    pub(crate) n_in_flight: i64,
 }
 
 impl Default for Metrics {
@@ -124,6 +147,7 @@ impl Metrics {
             readiness: ReadinessMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             connections: ConnectionMetrics::register(&mut registry),
+            flagged: Mutex::default(),
             registry,
             of_links,
         }
@@ -145,6 +169,31 @@ impl Metrics {
     /// Counts a verdict; `evaluation_time` is the total for all rules. Repeated responses are not counted.
     pub fn judged(&self, verdict: Verdict, evaluation_time: Duration) {
         self.transactions.judged(verdict, evaluation_time);
+    }
+
+    /// Returns what was counted so far.
+    #[must_use]
+    pub(crate) fn totals(&self) -> ServiceTotals {
+        ServiceTotals {
+            verdicts: self.transactions.totals(),
+            failures: self.rules.totals(),
+            times: self.requests.inject_times(),
+            n_in_flight: self.transactions.n_in_flight(),
+        }
+    }
+
+    /// Notes the number of a transaction that was not approved. Only the latest are kept.
+    pub(crate) fn flagged(&self, sequence: Sequence) {
+        let mut flagged = self.flagged.lock();
+        if flagged.len() >= FLAGGED_MAX {
+            flagged.pop_front();
+        }
+        flagged.push_back(sequence);
+    }
+
+    /// Returns the numbers that were noted since the last call, the lowest first.
+    pub(crate) fn take_flagged(&self) -> Vec<Sequence> {
+        self.flagged.lock().drain(..).collect()
     }
 
     /// Counts a transaction refused because another one has its id.
@@ -312,6 +361,16 @@ impl Metrics {
     /// Counts an error response; `code` is from the catalogue of error codes.
     pub fn refused(&self, code: &'static str) {
         self.requests.refused(code);
+    }
+
+    /// Returns the size of the history.
+    pub(crate) fn history_size(&self) -> HistorySize {
+        self.history.size()
+    }
+
+    /// Returns the number of open connections.
+    pub(crate) fn n_connections(&self) -> i64 {
+        self.connections.n_open()
     }
 
     /// Counts a connection as open until the returned guard is dropped.

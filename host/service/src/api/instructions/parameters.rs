@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use percent_encoding::percent_decode_str;
 use tollgate_engine::sandbox::AdmissionFinding;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use utoipa::IntoParams;
 
+use crate::api::query::decoded;
 use crate::api::quoted::quoted;
 use crate::intake::MANIFEST_CHECK;
 
@@ -126,17 +126,6 @@ impl QueryParameters {
     ) -> Option<T> {
         judge(text?).map_err(|fault| self.faults.push(fault)).ok()
     }
-}
-
-/// Decodes a form-encoded text, in which `+` is a space.
-fn decoded(text: &str) -> Option<String> {
-    let text = text.replace('+', " ");
-    let is_whole = text
-        .split('%')
-        .skip(1)
-        .all(|part| part.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)));
-    let decoded = percent_decode_str(&text).decode_utf8().ok()?.into_owned();
-    is_whole.then_some(decoded)
 }
 
 #[cfg(test)]

@@ -239,6 +239,6 @@ impl From<&FailedScript> for RefusedChangeView {
     }
 }
 
-fn written(time: DateTime<Utc>) -> String {
+pub(super) fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }

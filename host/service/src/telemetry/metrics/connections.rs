@@ -56,6 +56,10 @@ impl ConnectionMetrics {
         OpenConnection { gauge: self.open.clone() }
     }
 
+    pub(super) fn n_open(&self) -> i64 {
+        self.open.get()
+    }
+
     pub(super) fn refused(&self, reason: &'static str) -> Counter {
         self.refused.get_or_create_owned(&[("reason", reason)])
     }

@@ -40,6 +40,10 @@ impl HistoryMetrics {
         metrics
     }
 
+    pub(super) fn size(&self) -> HistorySize {
+        self.measure.get().map(|measure| measure()).unwrap_or_default()
+    }
+
     pub(super) fn watch(&self, measure: impl Fn() -> HistorySize + Send + Sync + 'static) {
         // The first source stays, so all values of a scrape come from one history.
         let _ = self.measure.set(Box::new(measure));
@@ -48,7 +52,7 @@ impl HistoryMetrics {
 
 impl Collector for HistoryMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let size = self.measure.get().map(|measure| measure()).unwrap_or_default();
+        let size = self.size();
         for (name, help, count) in [
             ("history_transactions", "Transactions in the history", size.n_transactions),
             ("history_series", "Series of the history", size.n_series),

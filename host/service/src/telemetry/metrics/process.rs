@@ -18,13 +18,17 @@ struct ProcessMetrics {
     started: f64,
 }
 
+/// What this process takes.
 #[derive(Debug)]
-struct ProcessUsage {
-    cpu_seconds: f64,
-    resident_bytes: u64,
+pub(crate) struct ProcessUsage {
+    /// CPU time, user and system.
+    pub(crate) cpu_seconds: f64,
+    /// Resident memory.
+    pub(crate) resident_bytes: u64,
     virtual_bytes: u64,
     n_threads: i64,
-    n_files: usize,
+    /// Open files.
+    pub(crate) n_files: usize,
 }
 
 pub(super) fn register(registry: &mut Registry) {
@@ -33,7 +37,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 impl ProcessUsage {
-    fn read() -> ProcResult<Self> {
+    pub(crate) fn read() -> ProcResult<Self> {
         let process = Process::myself()?;
         let stat = process.stat()?;
         #[expect(clippy::cast_precision_loss, reason = "a process does not run for 2^53 ticks")]

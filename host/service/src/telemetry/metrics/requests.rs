@@ -8,6 +8,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Label;
+use crate::telemetry::latency::{LatencyCounts, N_CLASSES};
 
 /// The kinds of requests whose times are comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum RequestKind {
 #[derive(Debug)]
 pub(super) struct RequestMetrics {
     times: [Histogram; RequestKind::ALL.len()],
+    /// Times of injects once more, in classes that are fine enough for quantiles.
+    inject_times: LatencyCounts,
     refusals: Family<Label, Counter>,
     events_ignored: Counter,
 }
@@ -42,6 +45,7 @@ impl RequestMetrics {
         );
         let metrics = Self {
             times: RequestKind::ALL.map(|kind| times.get_or_create_owned(&[("kind", kind.as_str())])),
+            inject_times: LatencyCounts::default(),
             refusals: Family::default(),
             events_ignored: Counter::default(),
         };
@@ -62,6 +66,14 @@ impl RequestMetrics {
         if let Some(times) = self.times.get(kind as usize) {
             times.observe(time.as_secs_f64());
         }
+        if kind == RequestKind::Inject {
+            self.inject_times.note(time);
+        }
+    }
+
+    /// Returns how many injects took how long.
+    pub(super) fn inject_times(&self) -> [u64; N_CLASSES] {
+        self.inject_times.read()
     }
 
     pub(super) fn event_ignored(&self) {

@@ -83,6 +83,11 @@ impl RuleMetrics {
         self.of(failure).inc();
     }
 
+    /// Returns how often rules failed, by kind.
+    pub(super) fn totals(&self) -> [(&'static str, u64); RuleFailure::ALL.len()] {
+        RuleFailure::ALL.map(|failure| (failure.as_str(), self.of(failure).get()))
+    }
+
     pub(super) fn bodies_failed(&self, n_bodies: usize) {
         self.bodies_failed.inc_by(n_bodies as u64);
     }

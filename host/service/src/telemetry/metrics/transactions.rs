@@ -93,6 +93,16 @@ impl TransactionMetrics {
         self.evaluation_time.observe(evaluation_time.as_secs_f64());
     }
 
+    /// Returns how many verdicts were given of each kind, in the order of severity.
+    pub(super) fn totals(&self) -> [(&'static str, u64); 4] {
+        [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block]
+            .map(|verdict| (verdict.as_str(), self.of(verdict).get()))
+    }
+
+    pub(super) fn n_in_flight(&self) -> i64 {
+        self.in_flight.get()
+    }
+
     pub(super) fn unclear_identifier(&self, origin: &'static str) {
         self.unclear_identifiers.get_or_create_owned(&[("origin", origin)]).inc();
     }

@@ -1,0 +1,78 @@
+//! What the service does and did, for people who look at it: events, figures of the past, verdicts in short.
+
+mod events;
+mod statistics;
+mod verdict_row;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::task::JoinHandle;
+use tollgate_engine::registry::Registry;
+use tollgate_model::clock::Clock;
+use tollgate_store::Store;
+
+use crate::config::Settings;
+use crate::telemetry::metrics::Metrics;
+use events::EventDeps;
+
+pub(crate) use events::{Event, Events, Topic};
+pub(crate) use statistics::{Statistics, StepFigures, StepLength};
+pub(crate) use verdict_row::VerdictRow;
+
+/// What the service does and did. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Activity {
+    /// Stored verdicts.
+    pub(crate) store: Store,
+    /// Figures of the past.
+    pub(crate) statistics: Arc<Statistics>,
+    /// What happens now.
+    pub(crate) events: Arc<Events>,
+    /// Time after which the events of a connection end.
+    pub(crate) stream_age: Duration,
+    /// The service itself.
+    pub(crate) service: Arc<ServiceFacts>,
+}
+
+/// What does not change while the service runs.
+#[derive(Debug)]
+pub(crate) struct ServiceFacts {
+    /// When it was started.
+    pub(crate) started_at: DateTime<Utc>,
+    /// The data directory.
+    pub(crate) data_dir: PathBuf,
+    /// Limit of the memory of the history, in bytes.
+    pub(crate) memory_bytes: usize,
+}
+
+impl Activity {
+    /// Starts to collect. Must be called within a tokio runtime.
+    pub(crate) fn start(
+        settings: &Settings,
+        memory_bytes: usize,
+        store: &Store,
+        metrics: &Arc<Metrics>,
+        registry: &Arc<Registry>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let data_dir = settings.data_dir.clone();
+        let statistics = Arc::new(Statistics::open(&data_dir, metrics, registry, clock));
+        let events = Events::start(EventDeps {
+            metrics: Arc::clone(metrics),
+            registry: Arc::clone(registry),
+            store: store.clone(),
+            clock: Arc::clone(clock),
+        });
+        let service = Arc::new(ServiceFacts { started_at: clock.now(), data_dir, memory_bytes });
+        let stream_age = settings.connections.limits.age;
+        Self { store: store.clone(), statistics, events, stream_age, service }
+    }
+
+    /// Reads the counters now and then, until the task is aborted.
+    pub(crate) fn keep(&self) -> JoinHandle<()> {
+        tokio::spawn(Arc::clone(&self.statistics).keep())
+    }
+}

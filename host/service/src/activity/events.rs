@@ -1,0 +1,280 @@
+//! What happens in the service, for clients that follow it: verdicts, rates, changes of the rules.
+//!
+//! ```text
+//!  counters of the metrics ─┐
+//!  stored verdicts ─────────┼──every quarter of a second, while somebody listens──▶ Event ──▶ every listener
+//!  version of the rules ────┘
+//! ```
+//!
+//! All listeners share the same events, so one more costs little. A listener that falls behind is told so.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::broadcast;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tollgate_engine::registry::Registry;
+use tollgate_model::clock::Clock;
+use tollgate_model::sequence::Sequence;
+use tollgate_store::{Store, StoreError};
+
+use crate::activity::VerdictRow;
+use crate::telemetry::latency::quantile;
+use crate::telemetry::logs::ErrorChain;
+use crate::telemetry::metrics::{Metrics, ServiceTotals};
+
+/// Time between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Longest time without an event for listeners of rates.
+const QUIET_MAX: Duration = Duration::from_secs(5);
+/// Verdicts in one event.
+const ROWS_MAX: usize = 50;
+/// Events that a listener may be behind.
+const BEHIND_MAX: usize = 64;
+
+/// Sends events to its listeners.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// `None` once the service stops.
+    sender: Mutex<Option<broadcast::Sender<Event>>>,
+}
+
+/// The dependencies of [`Events`].
+#[derive(Debug)]
+pub(crate) struct EventDeps {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    pub(crate) topic: Topic,
+    /// Number of the last record that is durable.
+    pub(crate) sequence: Sequence,
+    /// JSON.
+    pub(crate) data: Arc<str>,
+}
+
+/// The subject of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Topic {
+    /// Rates.
+    Ticks,
+    /// Verdicts.
+    Verdicts,
+    /// Changes of rules and lists.
+    Rules,
+}
+
+#[derive(Serialize)]
+struct Tick {
+    at: String,
+    sequence: u64,
+    counts: VerdictCounts,
+    p50_us: Option<u64>,
+    p99_us: Option<u64>,
+    in_flight: i64,
+}
+
+#[derive(Serialize)]
+struct VerdictCounts {
+    approve: u64,
+    alert: u64,
+    review: u64,
+    block: u64,
+}
+
+#[derive(Serialize)]
+struct NewVerdicts {
+    verdicts: Vec<VerdictRow>,
+    n_more: u64,
+}
+
+#[derive(Serialize)]
+struct NewRules {
+    rule_set_version: u64,
+}
+
+impl Topic {
+    pub(crate) const ALL: [Self; 3] = [Self::Ticks, Self::Verdicts, Self::Rules];
+
+    /// Returns the word by which a client asks for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Ticks => "ticks",
+            Self::Verdicts => "verdicts",
+            Self::Rules => "rules",
+        }
+    }
+
+    /// Returns the name of its events.
+    pub(crate) const fn event(self) -> &'static str {
+        match self {
+            Self::Ticks => "tick",
+            Self::Verdicts => "verdicts",
+            Self::Rules => "rules",
+        }
+    }
+}
+
+impl Events {
+    /// Starts to look. Must be called within a tokio runtime.
+    pub(crate) fn start(deps: EventDeps) -> Arc<Self> {
+        let (sender, _) = broadcast::channel(BEHIND_MAX);
+        let events = Arc::new(Self { sender: Mutex::new(Some(sender)) });
+        tokio::spawn(Observer::new(deps).run(Arc::downgrade(&events)));
+        events
+    }
+
+    /// Returns the events from now on; `None` if the service stops.
+    pub(crate) fn listen(&self) -> Option<broadcast::Receiver<Event>> {
+        self.sender.lock().as_ref().map(broadcast::Sender::subscribe)
+    }
+
+    /// Ends the events of all listeners.
+    pub(crate) fn close(&self) {
+        self.sender.lock().take();
+    }
+
+    fn has_listeners(&self) -> bool {
+        self.sender.lock().as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    fn send(&self, event: Event) {
+        if let Some(sender) = &*self.sender.lock() {
+            // Nobody may listen any more.
+            sender.send(event).ok();
+        }
+    }
+}
+
+/// What was seen at the last look, while somebody listened.
+#[derive(Debug)]
+struct Seen {
+    totals: ServiceTotals,
+    through: Sequence,
+    rule_set_version: u64,
+    told_at: Instant,
+}
+
+#[derive(Debug)]
+struct Observer {
+    deps: EventDeps,
+    /// `None` while nobody listens.
+    seen: Option<Seen>,
+}
+
+impl Observer {
+    const fn new(deps: EventDeps) -> Self {
+        Self { deps, seen: None }
+    }
+
+    /// Looks until the events are dropped.
+    async fn run(mut self, events: std::sync::Weak<Events>) {
+        let mut pauses = interval(PAUSE);
+        pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            pauses.tick().await;
+            let Some(events) = events.upgrade() else { return };
+            if !events.has_listeners() {
+                self.seen = None;
+                continue;
+            }
+            match self.look().await {
+                Ok(found) => found.into_iter().for_each(|event| events.send(event)),
+                Err(error) => tracing::warn!(error = %ErrorChain(&error), "events cannot be told"),
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<Vec<Event>, StoreError> {
+        let EventDeps { metrics, registry, store, clock } = &self.deps;
+        // In this order, a verdict that is counted is stored.
+        let (totals, flagged) = (metrics.totals(), metrics.take_flagged());
+        let through = store.last_sequence().await?;
+        let rule_set_version = registry.current().version;
+        let Some(seen) = &mut self.seen else {
+            self.seen = Some(Seen { totals, through, rule_set_version, told_at: Instant::now() });
+            return Ok(Vec::new());
+        };
+        let mut events = Vec::new();
+        let counts = counts_between(&seen.totals, &totals);
+        let n_judged = counts.approve + counts.alert + counts.review + counts.block;
+        if n_judged > 0 || seen.told_at.elapsed() >= QUIET_MAX {
+            let tick = tick(clock.now(), through, counts, &seen.totals, &totals);
+            events.push(event(Topic::Ticks, through, &tick));
+            seen.told_at = Instant::now();
+        }
+        if n_judged > 0 {
+            let numbers = numbers_of(&flagged, seen.through, through);
+            let verdicts = rows_of(store, &numbers).await?;
+            let n_more = n_judged.saturating_sub(verdicts.len() as u64);
+            events.push(event(Topic::Verdicts, through, &NewVerdicts { verdicts, n_more }));
+        }
+        if rule_set_version != seen.rule_set_version {
+            events.push(event(Topic::Rules, through, &NewRules { rule_set_version }));
+        }
+        (seen.totals, seen.through, seen.rule_set_version) = (totals, through, rule_set_version);
+        Ok(events)
+    }
+}
+
+/// Returns the transactions to tell of: the latest that were not approved, and the latest others in what is left.
+fn numbers_of(flagged: &[Sequence], after: Sequence, through: Sequence) -> Vec<Sequence> {
+    let flagged: BTreeSet<Sequence> = flagged.iter().rev().take(ROWS_MAX).copied().collect();
+    let latest = (after.0 + 1..=through.0).rev().take(ROWS_MAX).map(Sequence);
+    let others = latest.filter(|number| !flagged.contains(number)).take(ROWS_MAX - flagged.len());
+    flagged.iter().copied().chain(others).collect()
+}
+
+async fn rows_of(store: &Store, numbers: &[Sequence]) -> Result<Vec<VerdictRow>, StoreError> {
+    let records = store.verdicts_of(numbers).await?;
+    // A text that is not ours would have failed when it was written.
+    Ok(records.iter().filter_map(|record| VerdictRow::of(record).ok()).collect())
+}
+
+fn counts_between(before: &ServiceTotals, after: &ServiceTotals) -> VerdictCounts {
+    let grown = |word: &str| {
+        let of = |totals: &ServiceTotals| {
+            totals.verdicts.iter().find(|(known, _)| *known == word).map_or(0, |(_, n)| *n)
+        };
+        of(after).saturating_sub(of(before))
+    };
+    VerdictCounts {
+        approve: grown("approve"),
+        alert: grown("alert"),
+        review: grown("review"),
+        block: grown("block"),
+    }
+}
+
+fn tick(
+    now: DateTime<Utc>,
+    through: Sequence,
+    counts: VerdictCounts,
+    before: &ServiceTotals,
+    after: &ServiceTotals,
+) -> Tick {
+    let times = before.times.iter().zip(&after.times).map(|(before, after)| after.saturating_sub(*before));
+    let times = times.enumerate();
+    Tick {
+        at: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+        sequence: through.0,
+        counts,
+        p50_us: quantile(times.clone(), 500),
+        p99_us: quantile(times, 990),
+        in_flight: after.n_in_flight,
+    }
+}
+
+fn event(topic: Topic, sequence: Sequence, data: &impl Serialize) -> Event {
+    // Numbers and texts alone: this cannot fail.
+    Event { topic, sequence, data: serde_json::to_string(data).unwrap_or_default().into() }
+}

@@ -1,0 +1,124 @@
+//! `GET /instructions/summaries`
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use chrono::TimeDelta;
+use serde::Serialize;
+use tollgate_guest_abi::{Cost, Verdict};
+use tollgate_model::instruction::{Instruction, InstructionSource};
+use utoipa::ToSchema;
+
+use super::view::{QuarantineView, RefusedChangeView, written};
+use crate::activity::{StepFigures, StepLength};
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::intake::ListedInstruction;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
+
+/// Hours that a summary has counts of, the present one included.
+const N_HOURS: usize = 24;
+
+/// A rule in short, with what it did.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InstructionSummary)]
+pub(in crate::api) struct SummaryView<'a> {
+    /// Id of the instruction.
+    id: i64,
+    /// Name of the rule.
+    name: &'a str,
+    /// Purpose of the rule; null if its author states none.
+    #[schema(required = true)]
+    description: Option<&'a str>,
+    /// Verdict of the rule when it matches.
+    verdict: Verdict,
+    /// Risk from 0 (low) to 1 (high).
+    #[schema(minimum = 0, maximum = 1)]
+    score: f64,
+    /// `active`, `activating`, `quarantined` or `suspended`, as of an instruction.
+    #[schema(example = "active")]
+    status: &'static str,
+    /// Why the rule is in quarantine; null if it is not.
+    #[schema(required = true)]
+    quarantine: Option<QuarantineView<'a>>,
+    /// The error in a newer version of its file; null if there is none.
+    #[schema(required = true)]
+    refused_change: Option<RefusedChangeView>,
+    /// Origin of the instruction.
+    source: &'a InstructionSource,
+    /// Worst case of one evaluation.
+    cost: Cost,
+    /// Time at which the instruction was first saved.
+    #[schema(value_type = DateTime<Utc>)]
+    created_at: String,
+    /// Time at which its script or module last changed.
+    #[schema(value_type = DateTime<Utc>)]
+    updated_at: String,
+    /// Transactions that it matched in each of the last 24 hours, the oldest first; the last hour is under way.
+    hourly: Vec<u64>,
+    /// The sum of `hourly`.
+    hits: u64,
+    /// Transactions on which it failed in these hours.
+    failures: u64,
+}
+
+/// Lists the instructions in short, by id, with what they did in the last 24 hours.
+#[utoipa::path(
+    get, path = "/instructions/summaries", tag = "Instructions",
+    responses((
+        status = 200,
+        description = "One entry for each rule that is in force or about to be.",
+        body = [SummaryView<'static>]
+    ))
+)]
+pub(in crate::api) async fn list_summaries(State(api): State<ApiState>) -> Result<Response, ApiError> {
+    let written = tokio::task::spawn_blocking(move || {
+        let now = api.activity.statistics.now();
+        let hour = now.timestamp().div_euclid(StepLength::Hour.seconds());
+        let from = now - TimeDelta::hours(24);
+        let steps: BTreeMap<i64, StepFigures> = api
+            .activity
+            .statistics
+            .between(StepLength::Hour, from, now + TimeDelta::seconds(1))
+            .into_iter()
+            .map(|(at, step)| (at.timestamp().div_euclid(StepLength::Hour.seconds()), step))
+            .collect();
+        let hours = (0..N_HOURS).rev().map(|ago| hour - i64::try_from(ago).unwrap_or_default());
+        let hours: Vec<Option<&StepFigures>> = hours.map(|hour| steps.get(&hour)).collect();
+        let instructions = api.intake.instructions();
+        let summaries: Vec<_> = instructions.iter().map(|listed| summary(listed, &hours)).collect();
+        serde_json::to_vec(&summaries)
+    });
+    match written.await {
+        Ok(Ok(body)) => Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response()),
+        Ok(Err(error)) => Err(ApiError::internal(&error.to_string())),
+        Err(error) => Err(ApiError::internal(&error.to_string())),
+    }
+}
+
+fn summary<'a>(listed: &'a ListedInstruction, hours: &[Option<&StepFigures>]) -> SummaryView<'a> {
+    let Instruction { record, entry, cost, .. } = &*listed.instruction;
+    let figures = hours.iter().map(|hour| hour.and_then(|hour| hour.rules.get(&record.id.0)));
+    let hourly: Vec<u64> = figures.clone().map(|rule| rule.map_or(0, |rule| rule.matched)).collect();
+    SummaryView {
+        id: record.id.0,
+        name: &record.name,
+        description: entry.description.as_deref(),
+        verdict: entry.verdict,
+        score: entry.score,
+        status: listed.status.as_str(),
+        quarantine: record.quarantine.as_ref().map(QuarantineView::from),
+        refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
+        source: &record.source,
+        cost: *cost,
+        created_at: written(record.created_at),
+        updated_at: written(record.updated_at),
+        hits: hourly.iter().sum(),
+        hourly,
+        failures: figures.flatten().map(|rule| rule.failed).sum(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Checks a script without saving it.
+
+use std::collections::BTreeSet;
+
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{Compilation, CompileOptions, Diagnostic, compile};
+use tollgate_engine::policy::named_lists;
+use tollgate_engine::sandbox::manifest_of;
+use tollgate_guest_abi::{Manifest, RuleEntry};
+use tollgate_history::QueryEstimate;
+use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionSource};
+
+use crate::intake::installing::check_name;
+use crate::intake::{Intake, IntakeError, RulePipeline, estimating, granting, off_the_executor};
+
+/// Scripts that are checked at a time; others wait.
+pub(super) const CHECKS_MAX: usize = 2;
+
+/// What a check finds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckScope {
+    /// Errors, warnings and the cost of the script.
+    Script,
+    /// Also the cost of its questions, estimated with what is stored, which takes longer.
+    Estimate,
+}
+
+/// The result of a check.
+#[derive(Debug)]
+pub struct ScriptCheck {
+    /// Errors and warnings in the order of the script.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The compiled rule; `None` if the script has an error.
+    pub compiled: Option<CompiledScript>,
+    /// Another reason why a save would be refused now.
+    pub refusal: Option<IntakeError>,
+}
+
+/// A rule that was compiled and is not saved.
+#[derive(Debug)]
+pub struct CompiledScript {
+    /// The rule as it would be listed.
+    pub entry: RuleEntry,
+    /// Everything that its module needs.
+    pub manifest: Manifest,
+    /// Digest of its module.
+    pub digest: ContentDigest,
+    /// Cost of its questions; `None` unless it was asked for, the rule has questions and the history is restored.
+    pub estimate: Option<QueryEstimate>,
+}
+
+impl CompiledScript {
+    /// Returns the names of the lists that it uses.
+    pub fn named_lists(&self) -> BTreeSet<&str> {
+        named_lists(&self.manifest.needs)
+    }
+}
+
+impl Intake {
+    /// Compiles a script and tells what a save would answer. It changes nothing.
+    ///
+    /// `replaces` is the instruction whose place it would take.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] for a bug of the compiler, and [`IntakeError::Unavailable`].
+    pub async fn check(
+        &self,
+        script: String,
+        replaces: Option<InstructionId>,
+        scope: CheckScope,
+    ) -> Result<ScriptCheck, IntakeError> {
+        let pipeline = self.pipeline.clone();
+        let _permit = self.pipeline.checks.acquire().await.map_err(|_| IntakeError::Unavailable)?;
+        off_the_executor(move || pipeline.check(&script, replaces, scope)).await
+    }
+}
+
+impl RulePipeline {
+    fn check(
+        &self,
+        script: &str,
+        replaces: Option<InstructionId>,
+        scope: CheckScope,
+    ) -> Result<ScriptCheck, IntakeError> {
+        let current = self.deps.registry.current();
+        let names: BTreeSet<String> = current.lists.names().map(str::to_owned).collect();
+        let options =
+            CompileOptions { named_lists: Some(&names), zones: Some(self.deps.history.zones().names()) };
+        let Compilation { rule, diagnostics } = compile(script, &options);
+        let Some(rule) = rule else { return Ok(ScriptCheck { diagnostics, compiled: None, refusal: None }) };
+        let bytes = match emit(std::slice::from_ref(&rule)) {
+            Ok(emitted) => emitted.bytes,
+            Err(error) => {
+                let refusal = Some(IntakeError::OverLimit(error.to_string()));
+                return Ok(ScriptCheck { diagnostics, compiled: None, refusal });
+            }
+        };
+        let manifest = manifest_of(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let manifest =
+            manifest.ok_or_else(|| IntakeError::Refused("the module has no manifest".to_owned()))?;
+        let asks = !(manifest.needs.aggregates.is_empty() && manifest.needs.previous.is_empty());
+        let estimate = match scope {
+            CheckScope::Estimate if asks && self.deps.history.knows_stored() => {
+                Some(estimating::of_manifest(&manifest, &self.deps.history, &current.lists)?)
+            }
+            _ => None,
+        };
+        let refusal = self.would_save(&rule.entry.name, &manifest, estimate, replaces).err();
+        let (entry, digest) = (rule.entry, ContentDigest::of(&bytes));
+        let compiled = Some(CompiledScript { entry, manifest, digest, estimate });
+        Ok(ScriptCheck { diagnostics, compiled, refusal })
+    }
+
+    /// Checks what a save checks of a compiled script.
+    fn would_save(
+        &self,
+        name: &str,
+        manifest: &Manifest,
+        estimate: Option<QueryEstimate>,
+        replaces: Option<InstructionId>,
+    ) -> Result<(), IntakeError> {
+        let (deps, source) = (&self.deps, InstructionSource::Api);
+        let current = deps.registry.current();
+        if let Some(id) = replaces {
+            self.replaceable(&current, id, &source)?;
+        }
+        check_name(&current, name, &self.activating, replaces)?;
+        granting::check(deps, &source, manifest)?;
+        let Some(estimate) = estimate else { return Ok(()) };
+        deps.policy.of(&source)?.check_estimate(estimate)?;
+        if deps.history.fits(&estimate) { Ok(()) } else { Err(IntakeError::NoRoom(Some(estimate))) }
+    }
+}
