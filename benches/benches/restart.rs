@@ -3,7 +3,8 @@
 //! `cargo bench -p tollgate-benches --bench restart [-- [two] [ROWS]]`
 //!
 //! With `rules=N` it measures instead how long a service takes to be ready that knows N rules from its last run. It builds
-//! the service, or runs the program that `TOLLGATE_BINARY` names.
+//! the service, or runs the program that `TOLLGATE_BINARY` names. With `customers=N` it measures the memory of a service
+//! that judges what N customers of a population pay in 75 days by the shipped rules.
 //!
 //! The benchmark fills a store with transactions and installs the shipped example rules. With `two`, it installs only a
 //! count by source and a sum by destination over seven days. It restores the history three times: from the store, from
@@ -13,6 +14,8 @@
 
 #[path = "restart/known_rules.rs"]
 mod known_rules;
+#[path = "restart/process_size.rs"]
+mod process_size;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -80,6 +83,11 @@ fn main() -> anyhow::Result<()> {
         println!("machine: {}", machine());
         known_rules::measure(n_rules);
         return Ok(());
+    }
+    let n_customers = numbers("customers=", &[0])?.first().copied().unwrap_or(0);
+    if n_customers > 0 {
+        println!("machine: {}", machine());
+        return process_size::measure(n_customers);
     }
     let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let n_rows: usize = asked.unwrap_or(N_ROWS);

@@ -137,7 +137,7 @@ fn measure(
 
 fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::Result<RuleSet> {
     let lists = Lists::default();
-    let artifacts = Artifacts::without_cache(sandbox, Compiler::in_this_process());
+    let artifacts = Arc::new(Artifacts::without_cache(sandbox, Compiler::in_this_process()));
     let bound = (1..).zip(rules).map(|(number, rule)| {
         let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), rule.script.clone())?;
         let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());

@@ -32,6 +32,7 @@ pub mod log;
 pub mod modules;
 pub mod oracle;
 pub mod partition;
+pub mod played;
 pub mod postgres;
 pub mod process;
 pub mod proof;

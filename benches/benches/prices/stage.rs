@@ -112,7 +112,7 @@ impl Stage {
 
     fn compile(&self, when: &str) -> anyhow::Result<BoundRule> {
         let script = format!("rule measured {{ when {when} then review score 0.5 reason \"because\" }}");
-        let artifacts = Artifacts::without_cache(&self.sandbox, Compiler::in_this_process());
+        let artifacts = Arc::new(Artifacts::without_cache(&self.sandbox, Compiler::in_this_process()));
         let draft = Draft::compile(&artifacts, &self.lists, &ZoneData::built_in(), script)
             .with_context(|| when.to_owned())?;
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, Utc::now());

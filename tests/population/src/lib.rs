@@ -7,8 +7,6 @@
 //!
 //! Everything follows from the seed and the day. No part of it knows a rule.
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
-
 mod amount;
 mod cast;
 pub mod context;

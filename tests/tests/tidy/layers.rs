@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 44] = [
+pub(crate) const MODULES: [&str; 45] = [
     // nouns
     "config",
     "clock",
@@ -43,6 +43,7 @@ pub(crate) const MODULES: [&str; 44] = [
     "readiness",
     "outbound",
     // flows
+    "activity",
     "alerting",
     "intake",
     "git_sync",

@@ -1,0 +1,129 @@
+#![cfg(test)]
+//! The shipped rules leave honest customers alone and stop criminals, on populations that were written without them.
+//!
+//! `UPDATE_GOLDEN=1` rewrites the table in `rules/README.md`. The full mode plays further seeds, and `TOLLGATE_PROOF_SEED` plays
+//! only that one. `TOLLGATE_PLAYED` names a file for every payment with its verdict, a line of JSON each.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+
+use chrono::{DateTime, Utc};
+use tollgate_population::Population;
+use tollgate_tests::played::{PlayedPayment, PopulationResult, RuleResult, play};
+use tollgate_tests::{Home, Service, proof, repository};
+
+/// The seed of the table.
+const SEED: u64 = 1;
+/// Further seeds, of the full mode. Nobody looked at them while the rules were changed.
+const OTHER_SEEDS: [u64; 3] = [20_261, 20_262, 20_263];
+const N_CUSTOMERS: usize = 150;
+const NOW: &str = "2026-10-15T12:00:00Z";
+
+/// Most honest payments that may be held, as a share.
+const HELD_MAX: f64 = 0.01;
+/// Fewest stories that must be caught, as a share.
+const CAUGHT_MIN: f64 = 0.95;
+
+const BEGIN: &str = "<!-- populations: begin -->\n";
+const END: &str = "<!-- populations: end -->\n";
+
+/// Returns a home with the shipped rules and lists.
+fn home() -> Home {
+    let home = Home::new();
+    let rules = repository::root().join("rules");
+    for suffix in [".ws", ".txt", ".csv"] {
+        for path in repository::files("rules", suffix) {
+            let relative = path.strip_prefix(&rules).unwrap().to_str().unwrap().to_owned();
+            home.write_rule(&relative, fs::read(&path).unwrap());
+        }
+    }
+    home
+}
+
+/// Plays a population. Also returns the verdict of each rule.
+fn result(seed: u64) -> (PopulationResult, BTreeMap<String, String>) {
+    let home = home();
+    let service = Service::start(&home);
+    let now: DateTime<Utc> = NOW.parse().unwrap();
+    let population = Population::ending_at(now, seed, N_CUSTOMERS);
+    let played = play(&service, &population);
+    let rules = service.get("/instructions/summaries").expect(200);
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let verdicts: BTreeMap<String, String> =
+        rules.as_array().unwrap().iter().map(|rule| (text(&rule["name"]), text(&rule["verdict"]))).collect();
+    let holds = |rule: &str| matches!(verdicts[rule].as_str(), "review" | "block" | "deny");
+    let result = PopulationResult::of(&played, population.stories(), holds);
+    println!("seed {seed}: {}", result.summary());
+    if let Some(path) = std::env::var_os("TOLLGATE_PLAYED") {
+        fs::write(path, played.iter().map(PlayedPayment::line).collect::<String>()).unwrap();
+    }
+    (result, verdicts)
+}
+
+#[track_caller]
+fn check_limits(seed: u64, result: &PopulationResult) {
+    let shares = (result.share_held(), result.share_caught());
+    let some: Vec<_> = result.blocked.iter().take(5).collect();
+    assert!(some.is_empty(), "seed {seed}: {} honest payments are blocked: {some:?} …", result.blocked.len());
+    assert!(shares.0 <= HELD_MAX && shares.1 >= CAUGHT_MIN, "seed {seed}: {shares:?}; {}", result.summary());
+}
+
+fn table(result: &PopulationResult, verdicts: &BTreeMap<String, String>) -> String {
+    let percent = |n: usize, all: usize| {
+        format!(
+            "{:.2} %",
+            100.0 * f64::from(u32::try_from(n).unwrap()) / f64::from(u32::try_from(all.max(1)).unwrap())
+        )
+    };
+    let mut text = format!(
+        "Of {} honest payments, {} were held ({}) and {} blocked. Of {} criminal stories, {} were caught ({}).\n\n",
+        result.n_honest,
+        result.n_held,
+        percent(result.n_held, result.n_honest),
+        result.blocked.len(),
+        result.n_stories,
+        result.n_stories - result.missed.len(),
+        percent(result.n_stories - result.missed.len(), result.n_stories),
+    );
+    text.push_str("| typology | stories | caught |\n|---|---|---|\n");
+    for (typology, (n_all, n_caught)) in &result.by_typology {
+        writeln!(text, "| {typology} | {n_all} | {n_caught} |").unwrap();
+    }
+    text.push_str("\n| rule | verdict | honest payments matched | stories matched in time | of them by no other rule that holds |\n|---|---|---|---|---|\n");
+    for (name, verdict) in verdicts {
+        let RuleResult { n_honest, n_stories, n_alone } = result.rules.get(name).cloned().unwrap_or_default();
+        let share = percent(n_honest, result.n_honest);
+        writeln!(text, "| `{name}` | {verdict} | {n_honest} ({share}) | {n_stories} | {n_alone} |").unwrap();
+    }
+    let idle = |name: &&String| result.rules.get(*name).is_none_or(|rule| rule.n_stories == 0);
+    let idle: Vec<String> = verdicts.keys().filter(idle).map(|name| format!("`{name}`")).collect();
+    writeln!(text, "\nRules that matched no story in time: {}.", idle.join(", ")).unwrap();
+    text
+}
+
+#[test]
+fn honest_customers_pass_and_criminals_are_stopped() {
+    if let Some(seed) = std::env::var("TOLLGATE_PROOF_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        return check_limits(seed, &result(seed).0);
+    }
+    let (result, verdicts) = result(SEED);
+    let readme = repository::root().join("rules/README.md");
+    let written = fs::read_to_string(&readme).unwrap();
+    let (before, rest) = written.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let expected = format!("{before}{BEGIN}\n{}\n{END}{after}", table(&result, &verdicts));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&readme, &expected).unwrap();
+    }
+    check_limits(SEED, &result);
+    assert!(
+        fs::read_to_string(&readme).unwrap() == expected,
+        "the table differs: UPDATE_GOLDEN=1 rewrites it"
+    );
+    if proof::is_full() {
+        for seed in OTHER_SEEDS {
+            check_limits(seed, &self::result(seed).0);
+        }
+    }
+}
