@@ -1,11 +1,13 @@
+// Tiny is a quarter of the ticket that the merchant declared, so that the rule holds in every currency.
 rule tiny_authorisations_at_merchant {
-    description "Ten or more authorisations below 2.00 at one merchant within five minutes, most of them declined: its checkout is a testing ground."
-    when amount < 2
-        and count(when metadata.merchant_id == $current.metadata.merchant_id and amount < 2, "PT5M") >= 9
-        and count(when metadata.merchant_id == $current.metadata.merchant_id and amount < 2
-                   and status == "declined", "PT5M")
-          / count(when metadata.merchant_id == $current.metadata.merchant_id and amount < 2, "PT5M") > 0.6
-    then alert
+    description "Three other cards were declined with tiny charges at one merchant within two hours, and another one comes: its checkout is a testing ground."
+    when metadata.card_present == false
+        and amount <= 0.25 * metadata.declared_average_ticket
+        and distinct(metadata.card_fingerprint when metadata.merchant_id == $current.metadata.merchant_id
+                                                    and metadata.card_fingerprint != $current.metadata.card_fingerprint
+                                                    and amount <= 0.25 * $current.metadata.declared_average_ticket
+                                                    and status in ("declined", "rejected"), "PT2H") >= 3
+    then review
         score 0.7
         reason "The merchant's checkout is used to test cards. Ask the merchant to switch on a challenge."
 }

@@ -1,8 +1,13 @@
 // "Never" is not "long ago": an account without any payment in 400 days is new or empty, not dormant. What the account
 // receives does not wake it; only what leaves counts.
 rule dormant_account_reactivated {
-    description "First payment after 180 quiet days, and more than 1,000: sleeping accounts are taken over because nobody looks."
-    when amount > 1000
+    description "The first payment after 180 quiet days is a large transfer: sleeping accounts are taken over because nobody looks."
+    when ((currency not_in ("JPY", "KWD", "NGN") and amount > 250)
+          or (currency == "JPY" and amount > 25000)
+          or (currency == "KWD" and amount > 75)
+          or (currency == "NGN" and amount > 100000))
+        and not (metadata.type in ("sale", "card", "standing_order", "direct_debit", "salary", "pension", "payout",
+                                   "refund", "chargeback"))
         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed", "lapsed",
                             "refunded", "rejected", "reversed", "void", "voided"))
         and count(when source == $current.source and status == "applied", "P180D") == 0

@@ -9,7 +9,7 @@ rule dormant_new_payee_contact_change {
             destination: "$current.destination",
             status: "applied"
         })
-    then block
+    then review
         score 0.9
         reason "Dormant account, new contact details, new payee. Lock it and write to the address held before the change."
 }

@@ -1,11 +1,34 @@
+// Naira: the daily ceiling of the lowest tier. Euro: the month of an account without identification.
 rule tier_one_daily_limit {
-    description "A tier 1 customer may pay at most 1,000 within 24 hours, the current payment included."
+    description "A tier 1 customer pays within 24 hours more than that level allows, the current payment included."
     when metadata.kyc_tier == 1
-        and amount + sum(when source == $current.source
-                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                              "lapsed", "refunded", "rejected", "reversed", "void",
-                                              "voided")), "PT24H") > 1000
-    then block
+        and source not_in $merchant_settlement_accounts
+        and not (metadata.type == "cash_deposit")
+        and ((currency == "NGN"
+              and amount + sum(when source == $current.source
+                                    and currency == $current.currency
+                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                        "voided")), "PT24H") > 50000)
+             or (currency == "EUR"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "PT24H") > 150)
+             or (currency == "GBP"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "PT24H") > 130)
+             or (currency == "USD"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "PT24H") > 165))
+    then review
         score 0.8
         reason "Above the daily limit of tier 1. Invite the customer to verify their identity."
 }

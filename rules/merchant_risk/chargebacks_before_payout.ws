@@ -7,7 +7,7 @@ rule chargebacks_before_payout {
                    and metadata.type == "chargeback", "P60D") >= 3
         and count(when metadata.merchant_id == $current.metadata.merchant_id and metadata.type == "chargeback", "P60D")
           > 0.01 * count(when metadata.merchant_id == $current.metadata.merchant_id and metadata.type == "sale", "P60D")
-    then block
+    then review
         score 0.9
         reason "Chargebacks above one percent. Keep the payout as a reserve and ask the merchant for delivery records."
 }

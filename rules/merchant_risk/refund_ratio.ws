@@ -8,7 +8,7 @@ rule refund_ratio {
                     and metadata.type == "refund", "P30D") + 1)
           / count(when metadata.merchant_id == $current.metadata.merchant_id
                    and metadata.type == "sale", "P30D") > 0.15
-    then review
-        score 0.7
+    then alert
+        score 0.5
         reason "Refunds out of proportion. Sample ten of them: same card as the sale, same amount, plausible reason?"
 }

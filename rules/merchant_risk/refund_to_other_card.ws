@@ -1,12 +1,13 @@
+// A refund to the new card of a customer whose old one expired is mostly an ordinary ticket.
 rule refund_to_other_card {
-    description "A high-risk merchant refunds a card that bought nothing there in 180 days: a way to cash out stolen cards."
+    description "A refund goes to a card that bought nothing there in 180 days, at a high-risk merchant or for a large sum: a way to cash out."
     when metadata.type == "refund"
         and metadata.card_fingerprint != ""
-        and metadata.mcc in $high_risk_mcc
+        and (metadata.mcc in $high_risk_mcc or amount > 2 * metadata.declared_average_ticket)
         and not previous_transaction(within: "P180D", match: {
             metadata.type: "sale",
             metadata.merchant_id: "$current.metadata.merchant_id",
-            metadata.card_fingerprint: "$current.metadata.card_fingerprint"
+            metadata.card_fingerprint: "$current.metadata.card_fingerprint",
         })
     then review
         score 0.7

@@ -1,13 +1,17 @@
+// Clothes that are sent back to a small shop in a quiet week are ordinary tickets.
 rule refunds_exceed_sales {
-    description "A merchant refunds more within a day than it sold within the week: its balance, or its terminal, is being emptied."
+    description "A refund of many times the declared ticket, or large refunds within a day that exceed the sales of the week: a balance, or a terminal, is being emptied."
     when metadata.type == "refund"
         and metadata.merchant_id != ""
-        and amount + sum(when metadata.merchant_id == $current.metadata.merchant_id
-                          and metadata.type == "refund", "P1D") > 500
-        and amount + sum(when metadata.merchant_id == $current.metadata.merchant_id
-                          and metadata.type == "refund", "P1D")
-          > sum(when metadata.merchant_id == $current.metadata.merchant_id and metadata.type == "sale", "P7D")
-    then block
+        and amount > 4 * metadata.declared_average_ticket
+        and (amount > 10 * metadata.declared_average_ticket
+             or amount + sum(when metadata.merchant_id == $current.metadata.merchant_id
+                                  and metadata.type == "refund"
+                                  and currency == $current.currency, "P1D")
+               > sum(when metadata.merchant_id == $current.metadata.merchant_id
+                          and metadata.type == "sale"
+                          and currency == $current.currency, "P7D"))
+    then review
         score 0.85
         reason "Refunds exceed sales. Stop refunds at this merchant and call the owner; the terminal may be stolen."
 }

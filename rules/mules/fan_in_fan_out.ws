@@ -1,17 +1,18 @@
+// The savings that follow a customer to a new bank come from one account, and salaries do not count.
 rule fan_in_fan_out {
-    description "An account younger than 30 days takes in from four or more payers and pays out to three or more payees within a day: a mule at work."
-    when metadata.account_age_days < 30
+    description "An account younger than 60 days takes in from three or more payers and pays out within a day: a mule at work."
+    when metadata.account_age_days < 60
         and source not_in $merchant_settlement_accounts
+        and ((currency not_in ("JPY", "KWD", "NGN") and amount > 100)
+             or (currency == "JPY" and amount > 10000)
+             or (currency == "KWD" and amount > 30)
+             or (currency == "NGN" and amount > 40000))
         and distinct(source when destination == $current.source
-                             and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                 "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                 "voided")), "PT24H") >= 4
-        and distinct(destination when source == $current.source
-                                  and destination != $current.destination
-                                  and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                      "expired", "failed", "lapsed", "refunded", "rejected",
-                                                      "reversed", "void", "voided")), "PT24H") >= 2
-    then block
+                                 and not (metadata.type in ("salary", "pension", "refund"))
+                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                     "voided")), "PT24H") >= 3
+    then review
         score 0.9
-        reason "A young account spreads what it collects. Freeze it, and warn the banks of the payers."
+        reason "A young account passes on what it collects. Hold, and warn the banks of the payers."
 }

@@ -1,8 +1,12 @@
 rule minutes_old_payee {
-    description "More than 2,000 to a payee entered less than an hour ago: those who know their payee seldom hurry so."
+    description "A large sum to a payee entered less than an hour ago: those who know their payee seldom hurry so."
     when meta_data.payee_added_minutes_ago between 0 and 59
-        and amount > 2000
+        and ((currency not_in ("JPY", "KWD", "NGN") and amount > 500)
+             or (currency == "JPY" and amount > 50000)
+             or (currency == "KWD" and amount > 150)
+             or (currency == "NGN" and amount > 200000))
         and not (meta_data.pair in $trusted_pairs)
+        and not (destination in $current.meta_data.saved_beneficiaries)
         and source not_in $payroll_sources
     then review
         score 0.6

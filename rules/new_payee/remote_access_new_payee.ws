@@ -1,14 +1,18 @@
 rule remote_access_new_payee {
     description "A first payment to a payee while the customer is on the phone or somebody else steers the screen: the scam in progress."
     when (metadata.session.call_in_progress == true or metadata.session.remote_access == true)
-        and amount > 50
+        and ((currency not_in ("JPY", "KWD", "NGN") and amount > 100)
+             or (currency == "JPY" and amount > 10000)
+             or (currency == "KWD" and amount > 30)
+             or (currency == "NGN" and amount > 40000))
         and destination != ""
+        and not (metadata.device_kind == "agent_terminal")
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied"
+            status: "applied",
         })
-    then block
+    then review
         score 0.9
-        reason "Someone may be steering this payment. Refuse, end the session and call the customer back later."
+        reason "Someone may be steering this payment. Hold it, end the session and call the customer back later."
 }

@@ -1,7 +1,10 @@
 // Banks are closed and help is far: scammers like weekends. Friday evening counts as one.
 rule weekend_new_payee {
-    description "More than 3,000 to a new payee from Friday evening to Sunday night, London time: chosen because nobody answers the phone."
-    when amount > 3000
+    description "A large sum to a new payee from Friday evening to Sunday night, London time: chosen because nobody answers the phone."
+    when ((currency not_in ("JPY", "KWD", "NGN") and amount > 2000)
+          or (currency == "JPY" and amount > 200000)
+          or (currency == "KWD" and amount > 600)
+          or (currency == "NGN" and amount > 800000))
         and destination != ""
         and (day_of_week(timestamp, "Europe/London") in ("Saturday", "sunday")
              or (day_of_week(timestamp, "Europe/London") == "Friday" and hour_of_day(timestamp, "Europe/London") >= 18))
@@ -9,7 +12,7 @@ rule weekend_new_payee {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied"
+            status: "applied",
         })
     then alert
         score 0.35

@@ -1,19 +1,32 @@
+// The limit is 10,000 in euros and dollars, 5,000,000 in naira. The presents of a wedding and the money for a school trip
+// stay far below.
 rule collected_small_deposits {
-    description "Five or more payers send less than 3,000 each to one account, above 10,000 together within a week: smurfs feeding one hand."
-    when amount < 3000
+    description "Six or more payers send one account middling sums within two days, seven tenths of the reporting limit together: smurfs feeding one hand."
+    when ((currency != "NGN" and amount < 3000) or (currency == "NGN" and amount < 1500000))
         and destination not_in $merchant_settlement_accounts
+        and metadata.type in ("transfer", "wire")
+        and ((currency != "NGN"
+              and amount + sum(when destination == $current.destination
+                                    and currency == $current.currency
+                                    and metadata.type in ("transfer", "wire")
+                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                        "voided")), "P2D") > 7000)
+             or (currency == "NGN"
+                 and amount + sum(when destination == $current.destination
+                                       and currency == $current.currency
+                                       and metadata.type in ("transfer", "wire")
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P2D") > 3500000))
         and distinct(source when destination == $current.destination
-                             and source != $current.source
-                             and amount < 3000
-                             and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                 "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                 "voided")), "P7D") >= 4
-        and amount + sum(when destination == $current.destination
-                          and amount < 3000
-                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                              "lapsed", "refunded", "rejected", "reversed", "void",
-                                              "voided")), "P7D") > 10000
-    then alert
+                                 and source != $current.source
+                                 and currency == $current.currency
+                                 and metadata.type in ("transfer", "wire")
+                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                     "voided")), "P2D") >= 5
+    then review
         score 0.6
         reason "Many small payments from different people gather here. Compare names and addresses of the payers."
 }

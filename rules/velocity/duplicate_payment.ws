@@ -1,8 +1,12 @@
-// Only an earlier payment that went through makes a duplicate; a retry after a failure is welcome.
+// Only an earlier payment that went through makes a duplicate; a retry after a failure is welcome. Who holds the card to
+// a machine twice wants two tickets.
 rule duplicate_payment {
-    description "The same amount to the same payee again within five minutes: a double click or a client that retries with a new id."
+    description "The same amount to the same payee again within ten minutes, without a card in hand: a double click or a client that retries with a new id."
     when not (metadata.repeat_intended == true)
-        and previous_transaction(within: "PT5M", match: {
+        and not (metadata.card_present == true)
+        and source not_in $payroll_sources
+        and source not_in $merchant_settlement_accounts
+        and previous_transaction(within: "PT10M", match: {
             source: "$current.source",
             destination: "$current.destination",
             amount: "$current.amount",
