@@ -11,7 +11,7 @@ let running;
 let streams = null;
 
 before(async () => {
-  running = await startConsole({ port: 18204, answer: (from, to) => from.url.startsWith("/events") && stand(from, to) });
+  running = await startConsole({ answer: (from, to) => from.url.startsWith("/events") && stand(from, to) });
   await seed(running.service.url, 5);
 });
 

@@ -14,7 +14,7 @@ let running;
 let ids;
 
 before(async () => {
-  running = await startConsole({ port: 18201 });
+  running = await startConsole();
   ids = await seed(running.service.url);
 });
 

@@ -16,7 +16,7 @@ let stream = null;
 let n_rules = 0;
 
 before(async () => {
-  running = await startConsole({ port: 18205, answer: (from, to) => stand(from.url, to) });
+  running = await startConsole({ answer: (from, to) => stand(from.url, to) });
   ids = await seed(running.service.url, 5);
 });
 

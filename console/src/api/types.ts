@@ -213,23 +213,24 @@ export interface Setting {
   origin: "environment" | "file" | "default";
 }
 
+/** The state of the process; null is what only `GET /system` tells. */
 export interface SystemState {
   version: string;
   started_at: string;
   uptime_seconds: number;
   rule_set_version: Decimal;
   process: { resident_bytes: number; cpu_seconds: number; open_files: number };
-  disk: { free_bytes: number; store_bytes: number };
+  disk: { free_bytes: number; store_bytes: number } | null;
   history: {
     transactions: number;
     series: number;
     resident_bytes: number;
-    limit_bytes: number;
+    limit_bytes: number | null;
     spilled_bytes: number;
   };
-  connections: { open: number; max: number };
+  connections: { open: number; max: number | null };
   in_flight: number;
-  settings: Setting[];
+  settings: Setting[] | null;
 }
 
 export interface AlertDeadLetter {

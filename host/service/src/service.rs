@@ -161,12 +161,11 @@ impl Service {
     /// # Errors
     /// Returns the error of the first step that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
-        // The port comes first: a second service on it must not touch the store of the first one.
         let (socket, listener) = (listen(settings)?, Listener::open(&settings.connections)?);
         let ledger = ledger::of(settings)?;
         let (ground, failing) = SharedParts::open(settings).await?;
-        let Rules { directory, intake, git, polling } =
-            Rules::start(settings, ground.intake(settings)?).await?;
+        let rules = Rules::start(settings, ground.intake(settings)?).await?;
+        let Rules { directory, intake, git, polling } = rules;
         let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
@@ -199,7 +198,7 @@ impl Service {
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
         let ledgers = LedgerSources::of(&ledger, payments.news());
-        let is_stopping = Arc::new(AtomicBool::new(false));
+        let is_stopping = Arc::<AtomicBool>::default();
         let state = ApiState::of(api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
@@ -307,6 +306,7 @@ fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
     Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
 }
 
+/// Binds the port. It comes first: a second service on it must not touch the store of the first one.
 fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
     let socket = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;

@@ -41,6 +41,7 @@ function useCpuShare(state: SystemState): number | null {
 export function Load({ state }: { state: SystemState }): JSX.Element {
   const share = useCpuShare(state);
   const tick = lastTick.value;
+  const { max } = state.connections;
   return (
     <>
       <Rows
@@ -50,36 +51,52 @@ export function Load({ state }: { state: SystemState }): JSX.Element {
           ["Processor", share === null ? "–" : `${Math.round(share * 100)} % of a core`],
           ["Memory of the process", bytes(state.process.resident_bytes)],
           ["Open files", count(state.process.open_files)],
-          ["Connections", `${count(state.connections.open)} of ${count(state.connections.max)}`],
+          ["Connections", ofLimit(count(state.connections.open), max === null ? null : count(max))],
         ]}
       />
-      <Meter label="Connections" value={state.connections.open} max={state.connections.max} />
+      {max !== null && <Meter label="Connections" value={state.connections.open} max={max} />}
     </>
   );
 }
 
-export function HistoryMemory({ state: { history } }: { state: SystemState }): JSX.Element {
+interface HistoryProps {
+  state: SystemState;
+  limit: number | null;
+}
+
+export function HistoryMemory({ state: { history }, limit }: HistoryProps): JSX.Element {
   return (
     <>
       <Rows
         rows={[
-          ["In memory", `${bytes(history.resident_bytes)} of ${bytes(history.limit_bytes)}`],
+          ["In memory", ofLimit(bytes(history.resident_bytes), limit === null ? null : bytes(limit))],
           ["In the spill file", bytes(history.spilled_bytes)],
           ["Transactions", count(history.transactions)],
           ["Series", count(history.series)],
         ]}
       />
-      <Meter label="Memory of the history" value={history.resident_bytes} max={history.limit_bytes} />
+      {limit !== null && <Meter label="Memory of the history" value={history.resident_bytes} max={limit} />}
     </>
   );
+}
+
+function ofLimit(value: string, limit: string | null): string {
+  return limit === null ? value : `${value} of ${limit}`;
+}
+
+function diskRows({ disk }: SystemState): [string, string][] {
+  if (disk === null) return [];
+  return [
+    ["Size of the store", bytes(disk.store_bytes)],
+    ["Free on its disk", bytes(disk.free_bytes)],
+  ];
 }
 
 export function Store({ state }: { state: SystemState }): JSX.Element {
   return (
     <Rows
       rows={[
-        ["Size of the store", bytes(state.disk.store_bytes)],
-        ["Free on its disk", bytes(state.disk.free_bytes)],
+        ...diskRows(state),
         ["Rule set", state.rule_set_version.text],
         ["Version", state.version],
         ["Started", fullTime(state.started_at)],

@@ -12,11 +12,11 @@ use crate::sandbox::{AdmissionRefusal, AdmittedModule};
 static LOADED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Admits the same module again, with its code.
-type Admission = Box<dyn FnOnce() -> Result<AdmittedModule, AdmissionRefusal> + Send>;
+type DeferredAdmission = Box<dyn FnOnce() -> Result<AdmittedModule, AdmissionRefusal> + Send>;
 
 pub(super) enum ModuleCode {
     Loaded(LoadedCode),
-    Deferred(Box<LazyLock<Result<AdmittedModule, AdmissionRefusal>, Admission>>),
+    Deferred(Box<LazyLock<Result<AdmittedModule, AdmissionRefusal>, DeferredAdmission>>),
 }
 
 /// Code in memory that may be executed.
@@ -39,7 +39,7 @@ impl ModuleCode {
         Self::Loaded(LoadedCode { module, bytes })
     }
 
-    pub(super) fn deferred(admit: Admission) -> Self {
+    pub(super) fn deferred(admit: DeferredAdmission) -> Self {
         Self::Deferred(Box::new(LazyLock::new(admit)))
     }
 

@@ -155,7 +155,7 @@ impl Events {
     }
 }
 
-/// What was seen at the last look, while somebody listened.
+/// What was seen at the last look.
 #[derive(Debug)]
 struct Seen {
     totals: ServiceTotals,
@@ -167,7 +167,7 @@ struct Seen {
 #[derive(Debug)]
 struct Observer {
     deps: EventDeps,
-    /// `None` while nobody listens.
+    /// `None` before the first look.
     seen: Option<Seen>,
 }
 
@@ -183,15 +183,22 @@ impl Observer {
         loop {
             pauses.tick().await;
             let Some(events) = events.upgrade() else { return };
-            if !events.has_listeners() {
-                self.seen = None;
-                continue;
-            }
-            match self.look().await {
+            let looked = if events.has_listeners() { self.look().await } else { self.pass_over().await };
+            match looked {
                 Ok(found) => found.into_iter().for_each(|event| events.send(event)),
                 Err(error) => tracing::warn!(error = %ErrorChain(&error), "events cannot be told"),
             }
         }
+    }
+
+    /// Notes how things stand while nobody listens, so that a new listener misses nothing.
+    async fn pass_over(&mut self) -> Result<Vec<Event>, StoreError> {
+        let EventDeps { metrics, registry, store, .. } = &self.deps;
+        metrics.take_flagged();
+        let (totals, rule_set_version) = (metrics.totals(), registry.current().version);
+        let through = store.last_sequence().await?;
+        self.seen = Some(Seen { totals, through, rule_set_version, told_at: Instant::now() });
+        Ok(Vec::new())
     }
 
     async fn look(&mut self) -> Result<Vec<Event>, StoreError> {

@@ -57,7 +57,7 @@ struct StoredFields<'a> {
 }
 
 #[derive(Deserialize)]
-struct StoredAnswer<'a> {
+struct AnswerFields<'a> {
     #[serde(borrow)]
     verdict: Cow<'a, str>,
     score: f64,
@@ -80,7 +80,7 @@ impl VerdictRow {
     /// When the stored texts are not what the service writes.
     pub(crate) fn of(record: &VerdictRecord) -> Result<Self, serde_json::Error> {
         let fields: StoredFields<'_> = serde_json::from_str(&record.body)?;
-        let answer: StoredAnswer<'_> = serde_json::from_str(&record.assessment)?;
+        let answer: AnswerFields<'_> = serde_json::from_str(&record.assessment)?;
         let accepted = DateTime::from_timestamp_micros(record.accepted_micros).unwrap_or_default();
         Ok(Self {
             sequence: record.sequence.0,

@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use super::ApiState;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
-use super::query::Query;
+use super::query::RequestQuery;
 use crate::activity::{Event, Topic};
 
 pub(super) const ERRORS: &[ErrorCode] =
@@ -60,14 +60,14 @@ pub(super) async fn get_events(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::read(query.as_deref(), &["topics"])?;
+    let query = RequestQuery::read(query.as_deref(), &["topics"])?;
     let topics =
         query.get("topics", "topics separated by commas: `ticks`, `verdicts`, `rules`", topics_of)?;
     let stopping = || ApiError::new(ErrorCode::Stopping, "the service is stopping");
     let receiver = api.activity.events.listen().ok_or_else(stopping)?;
     let last = api.activity.store.last_sequence().await?;
     let known = headers.get(LAST_EVENT_ID).and_then(|id: &HeaderValue| id.to_str().ok()?.parse().ok());
-    let listener = Listener {
+    let listener = EventListener {
         receiver,
         topics: topics.unwrap_or_else(|| Topic::ALL.to_vec()),
         has_missed: known.is_some_and(|known: u64| known != last.0).then_some(last),
@@ -85,7 +85,7 @@ fn topics_of(text: &str) -> Option<Vec<Topic>> {
     text.split(',').map(|word| Topic::ALL.into_iter().find(|topic| topic.word() == word)).collect()
 }
 
-struct Listener {
+struct EventListener {
     receiver: Receiver<Event>,
     topics: Vec<Topic>,
     /// The number up to which the client has missed something.
@@ -93,7 +93,7 @@ struct Listener {
     until: Instant,
 }
 
-impl Listener {
+impl EventListener {
     fn stream(self) -> impl Stream<Item = Result<SentEvent, Infallible>> {
         stream::unfold(self, |mut listener| async move {
             let event = listener.next().await?;

@@ -10,9 +10,9 @@ use super::quoted::quoted;
 
 /// The parameters of a query by their name.
 #[derive(Debug, Default)]
-pub(super) struct Query(BTreeMap<&'static str, String>);
+pub(super) struct RequestQuery(BTreeMap<&'static str, String>);
 
-impl Query {
+impl RequestQuery {
     /// Reads a query that may have these parameters, each once.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ mod tests {
             (Some("step=%ff"), Err("the query is not percent-encoded UTF-8")),
             (Some("step=x"), Err("`step` must be anything but x; it is `x`")),
         ] {
-            let read = Query::read(query, &["step"]);
+            let read = RequestQuery::read(query, &["step"]);
             let read = read.and_then(|query| {
                 query.get("step", "anything but x", |text| (text != "x").then(|| text.to_owned()))
             });

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ApiState;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
-use super::query::Query;
+use super::query::RequestQuery;
 use crate::activity::{StepFigures, StepLength};
 
 pub(super) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField];
@@ -98,7 +98,7 @@ pub(super) async fn get_stats(
     State(api): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<StatsView>, ApiError> {
-    let query = Query::read(query.as_deref(), &["from", "to", "step", "by"])?;
+    let query = RequestQuery::read(query.as_deref(), &["from", "to", "step", "by"])?;
     let time = |name| {
         query.get(name, "a time as RFC 3339", |text| {
             DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))

@@ -143,21 +143,9 @@ async fn state(directory: &Path) -> ApiState {
         checks: checks.clone(),
         sink: None,
     };
+    let deps_of_git = (Arc::clone(&registry), Arc::clone(&clock), Arc::clone(&metrics), checks.clone());
     let intake = Intake::start(deps, &RulesDirectory::by_default(directory.join("rules"))).await.unwrap();
-    let (git, _) = GitSync::begin(git_sync::GitSyncDeps {
-        intake: intake.clone(),
-        registry: Arc::clone(&registry),
-        clock: Arc::clone(&clock),
-        metrics: Arc::clone(&metrics),
-        checks: checks.clone(),
-        settings: GitSettings::default(),
-        directory: directory.join("git"),
-        edits: Arc::new(PendingEdits::default()),
-        worker: Worker::in_this_process(Duration::from_secs(10)),
-        is_optional: false,
-    })
-    .await
-    .unwrap();
+    let git = git(&deps_of_git, intake.clone(), directory).await;
     let (monitor, _) = Monitor::start(monitor::MonitorDeps {
         alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
         clock: Arc::clone(&clock),
@@ -191,6 +179,26 @@ async fn state(directory: &Path) -> ApiState {
         activity,
         traces: None,
     })
+}
+
+async fn git(
+    (registry, clock, metrics, checks): &(Arc<Registry>, Arc<dyn Clock>, Arc<Metrics>, ReadinessChecks),
+    intake: Intake,
+    directory: &Path,
+) -> GitSync {
+    let deps = git_sync::GitSyncDeps {
+        intake,
+        registry: Arc::clone(registry),
+        clock: Arc::clone(clock),
+        metrics: Arc::clone(metrics),
+        checks: checks.clone(),
+        settings: GitSettings::default(),
+        directory: directory.join("git"),
+        edits: Arc::new(PendingEdits::default()),
+        worker: Worker::in_this_process(Duration::from_secs(10)),
+        is_optional: false,
+    };
+    GitSync::begin(deps).await.unwrap().0
 }
 
 fn empty_registry() -> Arc<Registry> {

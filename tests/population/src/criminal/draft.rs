@@ -75,7 +75,7 @@ impl Draft {
     }
 }
 
-/// Who is paid: an account, and its holder if that is a customer of the bank.
+/// The payee: an account, and its holder if that is a customer of the bank.
 #[derive(Clone, Copy)]
 pub(super) struct Payee<'a> {
     account: &'a str,

@@ -7,7 +7,7 @@ use super::money::{currency_of, level, neat};
 use super::scene::Scene;
 use crate::{Card, Customer, Device, Merchant};
 
-/// Who a made-up customer is.
+/// A made-up customer.
 pub(super) struct Profile {
     pub(super) country: &'static str,
     pub(super) age: u32,

@@ -36,7 +36,7 @@ pub(super) struct Buy<'t> {
     pub(super) outcome: Outcome,
 }
 
-/// Who is paid by a transfer.
+/// The payee of a transfer.
 #[derive(Debug, Clone)]
 pub(super) struct Payee {
     pub(super) account: String,

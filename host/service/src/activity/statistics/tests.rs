@@ -1,3 +1,5 @@
+//! Tests of the steps, of their file, and of what counting costs.
+
 use chrono::TimeDelta;
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_model::assessment::RuleOutcome;

@@ -1,5 +1,7 @@
 //! Embeds the shipped rules and lists, which the demo saves over the API.
 
+#![expect(clippy::print_stdout, reason = "a build script talks to Cargo by standard output")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
