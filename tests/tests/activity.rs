@@ -149,13 +149,14 @@ fn a_query_that_is_not_understood_is_refused() {
         ("/stats?step=PT5M", "step"),
         ("/stats?by=account", "by"),
         ("/stats?from=yesterday", "from"),
-        ("/stats?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from"),
         ("/events?topics=ticks,gossip", "topics"),
     ] {
         let refused = service.get(path);
         assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_field"), "{path}");
         assert_eq!(refused.at("/field"), field, "{path}");
     }
+    let none = service.get("/stats?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z").expect(200);
+    assert_eq!((&none["steps"], &none["series"]), (&json!(0), &json!([])));
 }
 
 #[test]

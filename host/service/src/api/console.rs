@@ -33,7 +33,7 @@ static ETAG: LazyLock<String> = LazyLock::new(|| {
     get, path = "/", tag = "Documentation",
     responses((status = 307, description = "The console is at `/console/`."))
 )]
-pub(super) async fn from_root(headers: HeaderMap) -> Result<Redirect, ApiError> {
+pub(super) async fn console_from_root(headers: HeaderMap) -> Result<Redirect, ApiError> {
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
     if accepted.is_some_and(|accepted| accepted.contains("text/html")) {
         return Ok(Redirect::temporary("console/"));
@@ -46,7 +46,7 @@ pub(super) async fn from_root(headers: HeaderMap) -> Result<Redirect, ApiError> 
     get, path = "/console", tag = "Documentation",
     responses((status = 308, description = "The console is at `/console/`."))
 )]
-pub(super) async fn to_page() -> Redirect {
+pub(super) async fn to_console() -> Redirect {
     Redirect::permanent("console/")
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn to_page() -> Redirect {
         (status = 304, description = "The page that the client has is current.")
     )
 )]
-pub(super) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn console_page(headers: HeaderMap) -> Result<Response, ApiError> {
     answer("index.html", &headers)
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
         status = 200, description = "A file of the console.", content_type = "application/octet-stream", body = String
     ))
 )]
-pub(super) async fn file(
+pub(super) async fn console_file(
     name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {

@@ -13,7 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 use tollgate_model::sequence::Sequence;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ApiState;
 use super::error::ApiError;
@@ -35,8 +35,24 @@ const LAST_EVENT_ID: &str = "last-event-id";
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct EventParameters {
     /// Topics separated by commas: `ticks`, `verdicts`, `rules`; all by default.
-    #[param(example = "ticks,verdicts")]
+    #[param(example = "ticks,verdicts", pattern = "^(ticks|verdicts|rules)(,(ticks|verdicts|rules))*$")]
     topics: Option<String>,
+}
+
+/// An event.
+#[derive(ToSchema)]
+#[schema(as = Event)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(super) struct SentEventSchema {
+    /// `tick`, `verdicts`, `rules` or `resync`.
+    #[schema(example = "rules")]
+    event: String,
+    /// JSON.
+    #[schema(example = r#"{"rule_set_version":812}"#)]
+    data: String,
+    /// Number of the last durable record.
+    #[schema(example = "1042", nullable = false)]
+    id: Option<String>,
 }
 
 /// Follows verdicts, rates and changes of the rules, as server-sent events.
@@ -53,7 +69,7 @@ pub(super) struct EventParameters {
 /// reaches its age limit or the service stops.
 #[utoipa::path(
     get, path = "/events", tag = "Operation", params(EventParameters),
-    responses((status = 200, description = "The events.", content_type = "text/event-stream", body = String))
+    responses((status = 200, description = "The events.", content_type = "text/event-stream", body = SentEventSchema))
 )]
 pub(super) async fn get_events(
     State(api): State<ApiState>,

@@ -27,10 +27,10 @@ pub(super) struct StatsParameters {
     /// End, exclusive; by default now.
     to: Option<DateTime<Utc>>,
     /// Length of a step: `PT1M` (the default), kept for 24 hours, or `PT1H`, kept for 30 days.
-    #[param(example = "PT1M")]
+    #[param(example = "PT1M", pattern = "^PT1[MH]$")]
     step: Option<String>,
     /// What a series is of: `verdict` (the default), `rule` (matches) or `failure` (failed rules by kind).
-    #[param(example = "verdict")]
+    #[param(example = "verdict", pattern = "^(verdict|rule|failure)$")]
     by: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub(super) async fn get_stats(
     let now = api.activity.statistics.now();
     let to = time("to")?.unwrap_or(now).min(now);
     let from = time("from")?.unwrap_or_else(|| to - TimeDelta::days(1));
-    let range = StepRange::of(length, from, to)?;
+    let range = StepRange::of(length, from, to);
     let figures = api.activity.statistics.between(length, range.time(0), range.time(range.n_steps));
     let names: BTreeMap<i64, String> = match grouping {
         Grouping::Rule => api.intake.names().into_iter().map(|(id, name)| (id.0, name)).collect(),
@@ -137,16 +137,13 @@ struct StepRange {
 }
 
 impl StepRange {
-    fn of(length: StepLength, from: DateTime<Utc>, to: DateTime<Utc>) -> Result<Self, ApiError> {
+    /// Returns the steps that are kept; none if `from` is later than `to`.
+    fn of(length: StepLength, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         let seconds = length.seconds();
         let (first, end) = (from.timestamp().div_euclid(seconds), to.timestamp().div_euclid(seconds) + 1);
         let n_kept = i64::try_from(length.n_kept()).unwrap_or(i64::MAX);
-        let n_steps = usize::try_from(end - first).ok().filter(|n| *n > 0);
-        let n_steps = n_steps.ok_or_else(|| {
-            ApiError::new(ErrorCode::InvalidField, "`from` must not be later than `to`").at("from")
-        })?;
         let first = first.max(end - n_kept);
-        Ok(Self { length, first, n_steps: n_steps.min(length.n_kept()) })
+        Self { length, first, n_steps: usize::try_from(end - first).unwrap_or_default() }
     }
 
     fn time(&self, step: usize) -> DateTime<Utc> {
