@@ -143,6 +143,10 @@ impl Events {
         self.sender.lock().take();
     }
 
+    fn is_closed(&self) -> bool {
+        self.sender.lock().is_none()
+    }
+
     fn has_listeners(&self) -> bool {
         self.sender.lock().as_ref().is_some_and(|sender| sender.receiver_count() > 0)
     }
@@ -159,7 +163,8 @@ impl Events {
 #[derive(Debug)]
 struct Seen {
     totals: ServiceTotals,
-    through: Sequence,
+    /// `None` after a time without listeners.
+    through: Option<Sequence>,
     rule_set_version: u64,
     told_at: Instant,
 }
@@ -169,36 +174,50 @@ struct Observer {
     deps: EventDeps,
     /// `None` before the first look.
     seen: Option<Seen>,
+    has_failed: bool,
 }
 
 impl Observer {
     const fn new(deps: EventDeps) -> Self {
-        Self { deps, seen: None }
+        Self { deps, seen: None, has_failed: false }
     }
 
-    /// Looks until the events are dropped.
+    /// Looks until the events are closed or dropped.
     async fn run(mut self, events: std::sync::Weak<Events>) {
         let mut pauses = interval(PAUSE);
         pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             pauses.tick().await;
             let Some(events) = events.upgrade() else { return };
-            let looked = if events.has_listeners() { self.look().await } else { self.pass_over().await };
-            match looked {
-                Ok(found) => found.into_iter().for_each(|event| events.send(event)),
-                Err(error) => tracing::warn!(error = %ErrorChain(&error), "events cannot be told"),
+            if events.is_closed() {
+                return;
+            }
+            if !events.has_listeners() {
+                self.pass_over();
+                continue;
+            }
+            match self.look().await {
+                _ if events.is_closed() => return,
+                Ok(found) => {
+                    self.has_failed = false;
+                    found.into_iter().for_each(|event| events.send(event));
+                }
+                // The first failure in a row tells enough.
+                Err(_) if self.has_failed => {}
+                Err(error) => {
+                    self.has_failed = true;
+                    tracing::warn!(error = %ErrorChain(&error), "events cannot be told");
+                }
             }
         }
     }
 
     /// Notes how things stand while nobody listens, so that a new listener misses nothing.
-    async fn pass_over(&mut self) -> Result<Vec<Event>, StoreError> {
-        let EventDeps { metrics, registry, store, .. } = &self.deps;
+    fn pass_over(&mut self) {
+        let EventDeps { metrics, registry, .. } = &self.deps;
         metrics.take_flagged();
         let (totals, rule_set_version) = (metrics.totals(), registry.current().version);
-        let through = store.last_sequence().await?;
-        self.seen = Some(Seen { totals, through, rule_set_version, told_at: Instant::now() });
-        Ok(Vec::new())
+        self.seen = Some(Seen { totals, through: None, rule_set_version, told_at: Instant::now() });
     }
 
     async fn look(&mut self) -> Result<Vec<Event>, StoreError> {
@@ -208,7 +227,7 @@ impl Observer {
         let through = store.last_sequence().await?;
         let rule_set_version = registry.current().version;
         let Some(seen) = &mut self.seen else {
-            self.seen = Some(Seen { totals, through, rule_set_version, told_at: Instant::now() });
+            self.pass_over();
             return Ok(Vec::new());
         };
         let mut events = Vec::new();
@@ -220,7 +239,8 @@ impl Observer {
             seen.told_at = Instant::now();
         }
         if n_judged > 0 {
-            let numbers = numbers_of(&flagged, seen.through, through);
+            let after = seen.through.unwrap_or(Sequence(through.0.saturating_sub(n_judged)));
+            let numbers = numbers_of(&flagged, after, through);
             let verdicts = rows_of(store, &numbers).await?;
             let n_more = n_judged.saturating_sub(verdicts.len() as u64);
             events.push(event(Topic::Verdicts, through, &NewVerdicts { verdicts, n_more }));
@@ -228,7 +248,7 @@ impl Observer {
         if rule_set_version != seen.rule_set_version {
             events.push(event(Topic::Rules, through, &NewRules { rule_set_version }));
         }
-        (seen.totals, seen.through, seen.rule_set_version) = (totals, through, rule_set_version);
+        (seen.totals, seen.through, seen.rule_set_version) = (totals, Some(through), rule_set_version);
         Ok(events)
     }
 }
