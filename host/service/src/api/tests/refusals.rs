@@ -37,8 +37,8 @@ const GOOD: &str = r#"{"transaction_id": "t", "amount": 1, "currency": "EUR", "r
 #[test]
 fn paths_that_lead_nowhere_are_not_found() {
     let fixture = Fixture::new();
+    check(&fixture, "GET /", &[], "", "not_found");
     for path in [
-        "/",
         "/inject/",
         "//inject",
         "/Inject",
