@@ -6,7 +6,7 @@ rule tiny_authorisations_at_merchant {
         and distinct(metadata.card_fingerprint when metadata.merchant_id == $current.metadata.merchant_id
                                                     and metadata.card_fingerprint != $current.metadata.card_fingerprint
                                                     and amount <= 0.25 * $current.metadata.declared_average_ticket
-                                                    and status in ("declined", "rejected"), "PT2H") >= 3
+                                                    and status in ("canceled", "cancelled", "declined", "failed", "rejected"), "PT2H") >= 3
     then review
         score 0.7
         reason "The merchant's checkout is used to test cards. Ask the merchant to switch on a challenge."
