@@ -18,10 +18,10 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 const MODE: &str = "TOLLGATE_CONSOLE";
-/// What the build reads.
+/// Files and folders that the build reads.
 const SOURCES: [&str; 6] =
     ["package.json", "package-lock.json", "tsconfig.json", "build.mjs", "build", "src"];
-/// What the service shows in place of a console that was not built.
+/// The page that the service shows in place of a console that was not built.
 const MISSING: &str = "missing.html";
 const NODE_MIN: u32 = 18;
 /// Types that are text, and so worth compressing.

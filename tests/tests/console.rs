@@ -14,7 +14,7 @@ use tollgate_tests::binary::binary;
 use tollgate_tests::{Home, Service, Toolchain, proof, repository};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
-/// What the build and the tests of the console read.
+/// Files and folders that the build and the tests of the console read.
 const SOURCES: [&str; 7] =
     ["package.json", "package-lock.json", "tsconfig.json", "build.mjs", "build", "src", "tests"];
 

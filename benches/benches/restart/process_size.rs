@@ -11,7 +11,7 @@ use tollgate_tests::{Home, Service, process, repository};
 
 /// Clients that pay at once.
 const N_CLIENTS: usize = 8;
-/// What the sizing rule adds to the estimate, in MiB.
+/// Memory that the sizing rule adds to the estimate, in MiB.
 const BESIDE_MIB: u64 = 64;
 const SEED: u64 = 1;
 

@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::temporary_service::TemporaryService;
 use payer::Payer;
 
-/// What to play, and how.
+/// The population to play, and its pace.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
     /// An empty directory for the data, which stays; `None` for one that is removed at the end.

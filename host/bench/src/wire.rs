@@ -1,4 +1,4 @@
-//! Parses HTTP/1.1 responses with a `Content-Length`, the only kind this service sends.
+//! Parses HTTP/1.1 responses with a `Content-Length`, the only kind that answers these requests.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What the service does and did, for people who look at it: events, figures of the past, verdicts in short.
+//! Events, figures of the past and verdicts in short, for people who look at the service.
 
 mod events;
 mod statistics;
@@ -22,14 +22,14 @@ pub(crate) use events::{Event, Events, Topic};
 pub(crate) use statistics::{Statistics, StepFigures, StepLength};
 pub(crate) use verdict_row::VerdictRow;
 
-/// What the service does and did. Cheap to clone.
+/// Access to stored verdicts, figures of the past and events. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Activity {
     /// Stored verdicts.
     pub(crate) store: Store,
     /// Figures of the past.
     pub(crate) statistics: Arc<Statistics>,
-    /// What happens now.
+    /// Events as they happen.
     pub(crate) events: Arc<Events>,
     /// Time after which the events of a connection end.
     pub(crate) stream_age: Duration,
@@ -37,7 +37,7 @@ pub(crate) struct Activity {
     pub(crate) service: Arc<ServiceFacts>,
 }
 
-/// What does not change while the service runs.
+/// Facts that stay the same while the service runs.
 #[derive(Debug)]
 pub(crate) struct ServiceFacts {
     /// When it was started.

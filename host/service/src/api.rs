@@ -95,7 +95,7 @@ pub(crate) struct ApiDeps {
     pub hosts: Arc<AllowedHosts>,
     /// Limits and options for requests.
     pub requests: RequestSettings,
-    /// What the service does and did.
+    /// Stored verdicts, figures of the past and events.
     pub activity: Activity,
     /// Exports traces; `None` if no collector is configured.
     pub traces: Option<Traces>,

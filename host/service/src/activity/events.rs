@@ -1,4 +1,4 @@
-//! What happens in the service, for clients that follow it: verdicts, rates, changes of the rules.
+//! Verdicts, rates and changes of the rules as they happen, for clients that follow the service.
 //!
 //! ```text
 //!  counters of the metrics ─┐
@@ -159,7 +159,7 @@ impl Events {
     }
 }
 
-/// What was seen at the last look.
+/// The counters and versions at the last look.
 #[derive(Debug)]
 struct Seen {
     totals: ServiceTotals,

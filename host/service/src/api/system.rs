@@ -44,7 +44,7 @@ pub(super) struct SystemView {
     settings: Vec<SettingView>,
 }
 
-/// What the process takes.
+/// Resources that the process takes.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SystemProcess)]
 pub(super) struct ProcessView {

@@ -16,7 +16,7 @@ use crate::intake::{Intake, IntakeError, RulePipeline, estimating, granting, off
 /// Scripts that are checked at a time; others wait.
 pub(super) const CHECKS_MAX: usize = 2;
 
-/// What a check finds out.
+/// The extent of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckScope {
     /// Errors, warnings and the cost of the script.

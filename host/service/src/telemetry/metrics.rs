@@ -98,7 +98,7 @@ pub struct Metrics {
     flagged: Mutex<VecDeque<Sequence>>,
 }
 
-/// What was counted since the service started.
+/// Counts since the service started.
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceTotals {
     /// Verdicts by their word.

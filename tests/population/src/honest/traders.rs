@@ -115,6 +115,7 @@ pub(super) fn wire<'w>(book: &mut Book<'w>, me: &Person<'w>, day: i64, dice: &mu
     }
 }
 
+/// Returns the identifier of a made-up bank's head office, by ISO 9362: four letters, the country, place and branch.
 fn bank(country: &str) -> String {
     format!("LIND{country}2XXXX")
 }

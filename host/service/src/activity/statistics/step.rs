@@ -22,7 +22,7 @@ pub(crate) enum StepLength {
     Hour,
 }
 
-/// What happened in a step.
+/// The figures of one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct StepFigures {

@@ -36,7 +36,7 @@ pub(super) struct ScriptToCheck {
     estimate: bool,
 }
 
-/// What the compiler and a save have to say about a script.
+/// The diagnostics of a script, and the answer that a save would give.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ScriptCheck)]
 pub(in crate::api) struct ScriptCheckView {

@@ -18,7 +18,7 @@ struct ProcessMetrics {
     started: f64,
 }
 
-/// What this process takes.
+/// Resources that this process takes.
 #[derive(Debug)]
 pub(crate) struct ProcessUsage {
     /// CPU time, user and system.
