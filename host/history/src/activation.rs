@@ -29,8 +29,8 @@ const SELECTED_SERIES_MAX: usize = 256;
 /// Lag, in sequence numbers, at which the last catch-up round begins. New steps are retained for the series from then
 /// on.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
-/// At most so many sequence numbers are read after a series turned out not to fit.
-const ROWS_AFTER_MISFIT: u64 = 16_384;
+/// At most so many sequence numbers are read after a series turned out not to fit. Its memory is taken until then.
+const ROWS_AFTER_MISFIT: u64 = 2_048;
 /// Rounds after which the last one begins whatever the lag.
 const CATCH_UP_ROUNDS_MAX: usize = 16;
 
@@ -294,7 +294,7 @@ impl FillSource<'_> {
                 fits = fits && self.fits();
                 if fits {
                     item.put_on(key_table);
-                    self.spill.make_room();
+                    self.spill.make_room_in_turn();
                 }
             })?;
             if !fits {
@@ -306,6 +306,6 @@ impl FillSource<'_> {
     }
 
     fn fits(&self) -> bool {
-        !self.must_fit || (self.spill.fits(0) && self.spill.has_room())
+        !self.must_fit || (self.spill.fits(0) && self.spill.has_room_to_fill())
     }
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use allowed::AllowedBytes;
 use file::SpillFile;
@@ -174,6 +174,14 @@ impl Spill {
         })
     }
 
+    /// Returns whether memory use is at most a tenth above the limit. A series that is filled is given up beyond that, so
+    /// that there is still [room](Self::has_room) for transactions.
+    pub(super) fn has_room_to_fill(&self) -> bool {
+        self.bound.as_ref().is_none_or(|bound| {
+            self.resident_bytes() <= bound.limit_bytes.saturating_add(bound.limit_bytes / 10)
+        })
+    }
+
     /// Returns whether there is a limit, so that data may have to leave memory.
     pub(super) const fn is_bounded(&self) -> bool {
         self.bound.is_some()
@@ -196,7 +204,24 @@ impl Spill {
             return;
         }
         // Another thread is already doing this.
-        let Some(mut spill_sources) = bound.spill_sources.try_lock() else { return };
+        let Some(spill_sources) = bound.spill_sources.try_lock() else { return };
+        self.spill_in_turn(bound, spill_sources);
+    }
+
+    /// Does the same as [`Self::make_room`], and waits for another thread that is doing it: whoever fills a series must not
+    /// be faster than that.
+    pub(super) fn make_room_in_turn(&self) {
+        let Some(bound) = &self.bound else { return };
+        if self.excess(bound) > 0 {
+            self.spill_in_turn(bound, bound.spill_sources.lock());
+        }
+    }
+
+    fn spill_in_turn(
+        &self,
+        bound: &SpillLimit,
+        mut spill_sources: MutexGuard<'_, VecDeque<Weak<dyn SpillSource>>>,
+    ) {
         // Two passes without success: in the first, everything may be spared as recently used.
         let (mut n_in_vain, mut n_rounds) = (0, 0);
         while n_in_vain < 2 * spill_sources.len() && n_rounds < ROUNDS_MAX * spill_sources.len() {

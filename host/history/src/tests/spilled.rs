@@ -1,15 +1,17 @@
 //! With little memory, every answer is exact or an error.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tempfile::TempDir;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Semantics};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use super::{count_of_same, same, spec, transaction};
-use crate::{AggregateQuery, History, LookupError};
+use crate::{AggregateQuery, History, HistoryError, LookupError, Past, PastError, PastItem};
 
 const N_ROWS: i64 = 3_000;
 
@@ -71,6 +73,48 @@ fn without_a_place_to_go_nothing_leaves_memory_and_nothing_more_is_let_in() {
     assert!(!full.has_room());
     assert_eq!((full.spilled_bytes(), ask(&full, &count, 499)), (0, Ok(500.0)));
     assert_eq!(ask(&history, &sum, N_ROWS), Ok(N_ROWS as f64 * 2.5));
+}
+
+/// Stored payments, which note how often a history had no room for a transaction while they were read.
+#[derive(Debug, Default)]
+struct WatchedPast {
+    rows: Vec<Arc<Transaction>>,
+    history: OnceLock<Weak<History>>,
+    n_without_room: AtomicUsize,
+}
+
+impl Past for WatchedPast {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(PastItem<'_>),
+    ) -> Result<(), PastError> {
+        for (sequence, transaction) in (1..).map(Sequence).zip(&self.rows) {
+            if sequence > after && sequence <= through {
+                show(PastItem::Accepted { sequence, transaction });
+                let history = self.history.get().and_then(Weak::upgrade).unwrap();
+                self.n_without_room.fetch_add(usize::from(!history.has_room()), Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_series_that_does_not_fit_is_given_up_while_there_is_room_for_transactions() {
+    let rows: Vec<_> = (0..N_ROWS).map(|at| transaction("alice", "2.5", at)).collect();
+    let past = Arc::new(WatchedPast { rows, ..WatchedPast::default() });
+    let directory = tempfile::tempdir().unwrap();
+    let history = History::over(Arc::<WatchedPast>::clone(&past)).bounded(10_000, directory.path()).unwrap();
+    let history = Arc::new(history.refusing_excess());
+    past.history.set(Arc::downgrade(&history)).unwrap();
+    history.spill.break_disk();
+    past.rows.iter().for_each(|row| history.admit(Arc::clone(row), |_| ()));
+    history.settle(history.last_sequence());
+    let refused = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).map(drop);
+    assert_eq!(refused, Err(HistoryError::OverLimit));
+    assert_eq!(past.n_without_room.load(Ordering::Relaxed), 0);
 }
 
 #[test]
