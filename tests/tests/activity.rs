@@ -211,6 +211,37 @@ fn a_rule_knows_the_transactions_that_it_matched_last() {
 }
 
 #[test]
+fn a_transaction_knows_the_changes_of_its_status() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    let mut sent = sample::with(&sample::transaction("moved"), &json!({"status": "pending"}));
+    drop(service.inject(&sent).expect(200));
+    let path = "/transactions/moved/status-updates";
+    assert_eq!(service.get(path).expect(200), json!({"status_updates": []}));
+    for status in ["inflight", "applied", "applied"] {
+        sent["status"] = json!(status);
+        let event = json!({"event": format!("transaction.{status}"), "data": sent});
+        drop(service.post("/ledgerwebhook", &event).expect(200));
+    }
+    let updates = service.get(path).expect(200);
+    let moves: Vec<_> = updates["status_updates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|update| [&update["before"], &update["after"], &update["event"], &update["sequence"]])
+        .collect();
+    assert_eq!(
+        json!(moves),
+        json!([
+            ["pending", "inflight", "transaction.inflight", 2],
+            ["inflight", "applied", "transaction.applied", 3]
+        ])
+    );
+    let missing = service.get("/transactions/nobody/status-updates");
+    assert_eq!((missing.status, missing.code().as_str()), (404, "transaction_not_found"));
+}
+
+#[test]
 fn listeners_hear_of_verdicts_rates_and_rules() {
     let home = Home::new();
     let service = Service::start(&home);

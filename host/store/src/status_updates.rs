@@ -9,7 +9,7 @@ use tollgate_model::transaction::{DatedStatus, ReportedStatus};
 
 use super::deferred_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
-use super::{CurrentRecord, StatusUpdateRecord, StoreError};
+use super::{CurrentRecord, StatusUpdateRecord, Store, StoreError};
 
 /// Maximum number of rows in one insert, and of ids in one query.
 const ROWS_PER_INSERT_MAX: usize = 128;
@@ -136,6 +136,28 @@ pub(super) async fn between(
     .fetch_all(readers)
     .await?;
     rows.iter().map(|row| Ok((update_of(row)?, row.try_get(6)?))).collect()
+}
+
+impl Store {
+    /// Returns the latest status updates of a transaction, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn status_updates_of(
+        &self,
+        target: Sequence,
+        limit: u32,
+    ) -> Result<Vec<StatusUpdateRecord>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT sequence, target, before, after, event, accepted_micros FROM status_updates WHERE target = ?1 \
+             ORDER BY sequence DESC LIMIT ?2",
+        )
+        .bind(stored(target.0)?)
+        .bind(limit)
+        .fetch_all(&self.inner.readers)
+        .await?;
+        rows.iter().rev().map(update_of).collect()
+    }
 }
 
 fn update_of(row: &SqliteRow) -> Result<StatusUpdateRecord, StoreError> {

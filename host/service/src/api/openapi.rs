@@ -35,6 +35,7 @@ use super::{
         transactions::inject::inject,
         transactions::get::get_transaction,
         transactions::replay::replay_transaction,
+        transactions::status_updates::get_status_updates,
         webhook::ledger_webhook,
         webhook::blnk_webhook,
         instructions::compile_and_save::compile_and_save_instruction,

@@ -14,15 +14,21 @@ use super::instructions::{
     upload,
 };
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
-use super::transactions::{get as get_transaction, inject, replay as replay_transaction};
+use super::transactions::{get as get_transaction, inject, replay as replay_transaction, status_updates};
 use super::{
     ApiState, alerts, body, console, docs, events, git, guard, health, ledger, openapi, stats, system,
     webhook,
 };
 
 pub(super) fn routes() -> Vec<Route> {
+    let mut routes = of_transactions();
+    routes.extend(of_rules());
+    routes.extend(of_operation());
+    routes
+}
+
+fn of_transactions() -> Vec<Route> {
     vec![
-        // Transactions.
         Route::post("/inject", inject::inject, inject::ERRORS),
         Route::get(
             "/transactions/{transaction_id}",
@@ -34,8 +40,18 @@ pub(super) fn routes() -> Vec<Route> {
             replay_transaction::replay_transaction,
             replay_transaction::ERRORS,
         ),
+        Route::get(
+            "/transactions/{transaction_id}/status-updates",
+            status_updates::get_status_updates,
+            status_updates::ERRORS,
+        ),
         Route::post("/ledgerwebhook", webhook::ledger_webhook, webhook::ERRORS),
         Route::post("/blnkwebhook", webhook::blnk_webhook, webhook::ERRORS),
+    ]
+}
+
+fn of_rules() -> Vec<Route> {
+    vec![
         // Instructions.
         Route::post(
             "/compile-and-save-instruction",
@@ -67,10 +83,13 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/git/pull", git::pull::pull, git::pull::ERRORS).with_remote(),
         Route::post("/git/push", git::push::push, git::push::ERRORS).with_remote(),
         Route::get("/git/status", git::status::status, git::status::ERRORS),
-        // Alerts.
+    ]
+}
+
+fn of_operation() -> Vec<Route> {
+    vec![
         Route::get("/alerts/dead-letters", alerts::dead_letters::dead_letters, alerts::dead_letters::ERRORS),
         Route::post("/alerts/dead-letters/{id}/replay", alerts::replay::replay, alerts::replay::ERRORS),
-        // Operation.
         Route::get("/ledger/dead-letters", ledger::dead_letters, ledger::ERRORS),
         Route::post("/ledger/dead-letters/{id}/replay", ledger::replay, ledger::REPLAY_ERRORS),
         Route::get("/healthz", health::healthz, &[]),

@@ -3,3 +3,4 @@
 pub(super) mod get;
 pub(super) mod inject;
 pub(super) mod replay;
+pub(super) mod status_updates;

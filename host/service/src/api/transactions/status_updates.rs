@@ -1,0 +1,78 @@
+//! `GET /transactions/{transaction_id}/status-updates`
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+use tollgate_store::StatusUpdateRecord;
+use utoipa::ToSchema;
+
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::quoted::quoted;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorCode::Unavailable];
+
+/// Updates in one answer.
+const N_UPDATES_MAX: u32 = 100;
+
+/// The changes of the status of a transaction.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct StatusUpdates {
+    /// The latest 100 at most, oldest first.
+    status_updates: Vec<StatusUpdate>,
+}
+
+/// A change of the status of a transaction.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct StatusUpdate {
+    /// Number in the order of acceptance, which verdicts and status updates share.
+    #[schema(example = 1043)]
+    sequence: u64,
+    /// Status before it, if there was one.
+    #[schema(example = "pending")]
+    before: Option<String>,
+    /// Status after it.
+    #[schema(example = "applied")]
+    after: String,
+    /// Event of the ledger that reported it.
+    #[schema(example = "transaction.applied")]
+    event: String,
+    /// Time at which it was accepted.
+    #[schema(value_type = DateTime<Utc>)]
+    accepted_at: String,
+}
+
+/// Returns the changes of the status of a transaction.
+#[utoipa::path(
+    get, path = "/transactions/{transaction_id}/status-updates", tag = "Transactions",
+    params(("transaction_id" = String, Path, description = "Unique transaction id, compared byte by byte")),
+    responses((status = 200, description = "The changes.", body = StatusUpdates))
+)]
+pub(in crate::api) async fn get_status_updates(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<StatusUpdates>, ApiError> {
+    let unreadable =
+        |_| ApiError::new(ErrorCode::TransactionNotFound, "there is no transaction with this id");
+    let Path(id) = id.map_err(unreadable)?;
+    let store = &api.activity.store;
+    let transaction = store.transaction(&id).await?.ok_or_else(|| {
+        ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
+    })?;
+    let updates = store.status_updates_of(transaction.sequence, N_UPDATES_MAX).await?;
+    Ok(Json(StatusUpdates { status_updates: updates.into_iter().map(view).collect() }))
+}
+
+fn view(update: StatusUpdateRecord) -> StatusUpdate {
+    let accepted = DateTime::from_timestamp_micros(update.accepted_micros).unwrap_or_default();
+    StatusUpdate {
+        sequence: update.sequence.0,
+        before: update.before.map(|status| status.to_string()),
+        after: update.after.to_string(),
+        event: update.event.to_string(),
+        accepted_at: accepted.to_rfc3339_opts(SecondsFormat::Micros, true),
+    }
+}
