@@ -47,7 +47,12 @@ fn a_list_is_in_force_when_the_answer_is_there_and_survives_the_process() {
         (&listed[0]["name"], &listed[0]["count"], &listed[1]),
         (&json!("watched"), &json!(2), &Value::Null)
     );
-    assert_eq!(service.get("/lists/watched").at("/entries"), json!(["carl", "dora"]));
+    let list = service.get("/lists/watched").expect(200);
+    assert_eq!(list["entries"], json!(["carl", "dora"]));
+    for shown in [&list, &listed[0]] {
+        assert_eq!(shown["used_by"][0]["name"], "a");
+        assert_eq!(shown["used_by"].as_array().unwrap().len(), 1);
+    }
     assert_eq!(judge(&service, "t5", "dora"), ["a"]);
     assert_eq!(service.delete("/lists/watched").status, 204);
     let without = service.inject(&sample::with(&sample::transaction("t6"), &json!({ "source": "dora" })));

@@ -124,6 +124,15 @@ impl Intake {
         self.pipeline.deps.registry.current().lists.clone()
     }
 
+    /// Returns the ids and names of the rules in force that look into a named list.
+    #[must_use]
+    pub fn users_of_list(&self, name: &str) -> Vec<(InstructionId, String)> {
+        let rule_set = self.pipeline.deps.registry.current();
+        let rules = rule_set.rules.iter().map(|in_force| &in_force.rule);
+        let users = rules.filter(|rule| rule.bound.named_lists.iter().any(|known| known == name));
+        users.map(|rule| (rule.instruction.record.id, rule.instruction.record.name.clone())).collect()
+    }
+
     /// Returns rule files and lists whose present content is not in force.
     #[must_use]
     pub fn failed_files(&self) -> Vec<FailedScript> {

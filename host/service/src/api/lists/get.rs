@@ -27,7 +27,8 @@ pub(in crate::api) async fn get_list(
     let list = api.intake.lists().get(&name).cloned().ok_or_else(|| not_found(&name))?;
     // A long list is megabytes of text, which would block the async executor for too long.
     let written =
-        tokio::task::spawn_blocking(move || serde_json::to_vec(&EntriesView::new(&name, &list))).await;
+        tokio::task::spawn_blocking(move || serde_json::to_vec(&EntriesView::new(&name, &list, &api.intake)))
+            .await;
     match written {
         Ok(Ok(body)) => Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response()),
         Ok(Err(error)) => Err(ApiError::internal(&error.to_string())),

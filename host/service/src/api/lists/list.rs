@@ -17,6 +17,6 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
 )]
 pub(in crate::api) async fn list_lists(State(api): State<ApiState>) -> Response {
     let lists = api.intake.lists();
-    let views: Vec<_> = lists.iter().map(|(name, list)| ListView::new(name, list)).collect();
+    let views: Vec<_> = lists.iter().map(|(name, list)| ListView::new(name, list, &api.intake)).collect();
     Json(views).into_response()
 }

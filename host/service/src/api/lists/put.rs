@@ -50,5 +50,5 @@ pub(in crate::api) async fn put_list(
         ListBody::Text(text) => api.intake.set_list(&name, text).await?,
     };
     let status = if saved.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(ListView::new(&name, &saved.list))).into_response())
+    Ok((status, Json(ListView::new(&name, &saved.list, &api.intake))).into_response())
 }

@@ -7,6 +7,8 @@ use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
 use utoipa::ToSchema;
 
+use crate::intake::Intake;
+
 /// A named list without its entries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = List)]
@@ -20,6 +22,17 @@ pub(in crate::api) struct ListView<'a> {
     source: &'a InstructionSource,
     /// SHA-256 digest of its text, in lower-case hexadecimal digits.
     sha256: String,
+    /// The rules in force that look into it.
+    used_by: Vec<ListUser>,
+}
+
+/// A rule that looks into a list.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct ListUser {
+    /// Id of the instruction.
+    id: i64,
+    /// Name of the rule.
+    name: String,
 }
 
 /// A named list with its entries.
@@ -34,13 +47,20 @@ pub(in crate::api) struct EntriesView<'a> {
 }
 
 impl<'a> ListView<'a> {
-    pub(in crate::api) fn new(name: &'a str, list: &'a ListInForce) -> Self {
-        Self { name, count: list.members.len(), source: &list.source, sha256: list.digest.to_string() }
+    pub(in crate::api) fn new(name: &'a str, list: &'a ListInForce, intake: &Intake) -> Self {
+        let used_by = intake.users_of_list(name).into_iter().map(|(id, name)| ListUser { id: id.0, name });
+        Self {
+            name,
+            count: list.members.len(),
+            source: &list.source,
+            sha256: list.digest.to_string(),
+            used_by: used_by.collect(),
+        }
     }
 }
 
 impl<'a> EntriesView<'a> {
-    pub(in crate::api) fn new(name: &'a str, list: &'a ListInForce) -> Self {
-        Self { list: ListView::new(name, list), entries: list.entries().collect() }
+    pub(in crate::api) fn new(name: &'a str, list: &'a ListInForce, intake: &Intake) -> Self {
+        Self { list: ListView::new(name, list, intake), entries: list.entries().collect() }
     }
 }
