@@ -129,6 +129,17 @@ fn check_without_a_file_and_unknown_arguments_are_refused() {
 }
 
 #[test]
+fn a_demo_leaves_a_directory_with_files_alone() {
+    let home = Home::new();
+    fs::write(home.data().join("kept"), "mine").unwrap();
+    let output = run(&home, &["demo", "--port", "0", "--directory", home.data().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("is not empty"), "{}", said(&output));
+    let names = fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["kept"]);
+}
+
+#[test]
 fn pack_puts_a_manifest_in_and_takes_the_one_before_it_out() {
     let home = Home::new();
     fs::write(home.at("module.wasm"), b"\0asm\x01\0\0\0").unwrap();

@@ -79,7 +79,7 @@ fn play(options: &DemoOptions, say: &dyn Fn(&str)) -> Result<(), BenchError> {
     }
     let now = Utc::now();
     let population = Population::ending_at(now, options.seed, options.customers);
-    let mut payer = Payer::new(client);
+    let mut payer = Payer::new(|| service.client());
     say(&format!("playing the last {DAYS} days of {} customers …", options.customers));
     let past = (0..=DAYS).flat_map(|day| population.day(day));
     let past = population.before().into_iter().chain(past).take_while(|payment| payment.created_at <= now);
