@@ -61,7 +61,7 @@ test("an error shows its message, code and request, and can be tried again", asy
 });
 
 test("old data stays, with its time, while it cannot be loaded again", async () => {
-  intercept = (url, to) => url.startsWith("/lists") && answer(to, 200, [{ name: "kept", count: 1, sha256: "00", source: { kind: "api" } }]);
+  intercept = (url, to) => url.startsWith("/lists") && answer(to, 200, [{ name: "kept", count: 1, sha256: "00", source: { kind: "api" }, used_by: [] }]);
   const opened = await openPage(running, "#/lists");
   await shown(opened.page, hasText, "kept");
   intercept = (url, to) => url.startsWith("/lists") && answer(to, 503, { error: "overloaded", code: "overloaded" });
@@ -74,13 +74,8 @@ test("old data stays, with its time, while it cannot be loaded again", async () 
 });
 
 test("what a service does not offer is said once, not as an error", async () => {
-  intercept = (url, to) => /^\/(stats|system|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
-  const opened = await openPage(running, "#/system");
-  // The metrics stand in for the state of the process; only settings are missing.
-  await shown(opened.page, hasText, "Memory of the process");
-  await shown(opened.page, hasText, "In memory");
-  assert.ok(!(await opened.page.evaluate(hasText, "Settings belong")));
-  await opened.page.evaluate(() => (location.hash = "#/"));
+  intercept = (url, to) => /^\/(stats|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
+  const opened = await openPage(running, "#/");
   await shown(opened.page, hasText, "does not offer statistics");
   await shown(opened.page, hasText, "Not live");
   await opened.close();

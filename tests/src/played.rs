@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use tollgate_population::criminal::Story;
 use tollgate_population::{DAYS, Payment, Population};
@@ -50,17 +51,35 @@ impl PlayedPayment {
     }
 }
 
-/// Plays the whole past of a population. Each request waits for the answer of the one before.
+/// Plays payments. Each request waits for the answer of the one before. `before` were made before the others, without a
+/// verdict; `at` gets the time of each of the others before it is judged.
 ///
 /// # Panics
 /// Panics if the service does not answer as expected.
-#[must_use]
-pub fn play(service: &Service, population: &Population) -> Vec<PlayedPayment> {
+pub fn play(
+    service: &Service,
+    before: Vec<Payment>,
+    payments: impl Iterator<Item = Payment>,
+    mut at: impl FnMut(DateTime<Utc>),
+) -> Vec<PlayedPayment> {
     let client = service.client();
-    for payment in population.before() {
+    for payment in before {
         report(&client, &payment, payment.outcome.status());
     }
-    (0..DAYS).flat_map(|day| population.day(day)).map(|payment| judge(&client, payment)).collect()
+    let judged = payments.map(|payment| {
+        at(payment.created_at);
+        judge(&client, payment)
+    });
+    judged.collect()
+}
+
+/// Plays the whole past of a population.
+///
+/// # Panics
+/// As [`play`].
+#[must_use]
+pub fn play_past(service: &Service, population: &Population) -> Vec<PlayedPayment> {
+    play(service, population.before(), (0..DAYS).flat_map(|day| population.day(day)), |_| ())
 }
 
 fn judge(client: &Client, payment: Payment) -> PlayedPayment {

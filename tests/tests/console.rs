@@ -5,18 +5,18 @@
 //! service. As root it installs Chromium where it is missing. The full mode needs a release build, which `TOLLGATE_BINARY` may
 //! name.
 
+#[path = "console/browser.rs"]
+mod browser;
+#[path = "console/pictures.rs"]
+mod pictures;
+
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
+use browser::Browser;
 use serde_json::Value;
-use tollgate_tests::binary::binary;
-use tollgate_tests::{Home, Service, Toolchain, proof, repository};
-
-const CHROMIUM: &str = "/usr/bin/chromium";
-/// Files and folders that the build and the tests of the console read.
-const SOURCES: [&str; 7] =
-    ["package.json", "package-lock.json", "tsconfig.json", "build.mjs", "build", "src", "tests"];
+use tollgate_tests::git::{GitServer, Mood, Upstream};
+use tollgate_tests::{Home, Service, repository, sample};
 
 #[test]
 fn the_service_serves_the_console_under_its_policy() {
@@ -55,55 +55,17 @@ fn the_service_serves_the_console_under_its_policy() {
 
 #[test]
 fn people_use_the_console_in_a_browser() {
-    install_chromium();
-    // Node and npm are among the compilers.
-    let _ = Toolchain::get();
-    let place = repository::root().join("target/console");
-    fs::remove_dir_all(place.join("src")).ok();
-    for source in SOURCES {
-        copy(&repository::root().join("console").join(source), &place.join(source));
-    }
-    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]), &place);
-    run(Command::new("npx").args(["--no-install", "tsc", "--noEmit"]), &place);
-    let dist = place.join("dist");
-    run(Command::new("node").arg("build.mjs").arg(&dist), &place);
-    let tests = fs::read_dir(place.join("tests")).unwrap().map(|entry| entry.unwrap().path());
-    let mut tests: Vec<_> = tests.filter(|path| path.to_string_lossy().ends_with(".test.mjs")).collect();
+    let browser = Browser::take();
+    let tests = fs::read_dir(browser.path("tests")).unwrap().map(|entry| entry.unwrap().path());
+    let tests = tests.map(|path| path.to_str().unwrap().to_owned());
+    let mut tests: Vec<String> = tests.filter(|path| path.ends_with(".test.mjs")).collect();
     tests.sort();
-    let mut command = Command::new("node");
-    command.args(["--test", "--test-concurrency=1"]).args(tests);
-    command.env("TOLLGATE_BIN", binary()).env("CONSOLE_DIST", &dist);
-    // The limits of time are for a release build on a quiet machine.
-    command.env("TIME_SLACK", if proof::is_full() { "1" } else { "5" });
-    command.env("TOLLGATE_REPOSITORY", repository::root());
-    run(&mut command, &place);
-}
-
-fn install_chromium() {
-    if !Path::new(CHROMIUM).exists() {
-        let packages = "apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium";
-        run(Command::new("sh").args(["-c", packages]), Path::new("/"));
-    }
-}
-
-#[track_caller]
-fn run(command: &mut Command, place: &Path) {
-    let output = command.current_dir(place).output().unwrap();
-    let told =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success(), "{command:?}\n{told}");
-}
-
-fn copy(from: &Path, to: &Path) {
-    if !from.is_dir() {
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(from, to).unwrap();
-        return;
-    }
-    for entry in fs::read_dir(from).unwrap() {
-        let name = entry.unwrap().file_name();
-        copy(&from.join(&name), &to.join(&name));
-    }
+    let options = ["--test", "--test-concurrency=1", "--test-reporter=spec"].map(str::to_owned);
+    let upstream = Upstream::with(&[("first.ws", sample::rule("first", "amount > 1000"))]);
+    let server = GitServer::start(upstream.root(), Mood::Fine);
+    let url = server.url();
+    let variables = [("GIT_URL", Path::new(&url)), ("GIT_PATH", &upstream.path())];
+    println!("{}", browser.node(&[&options[..], &tests].concat(), &variables));
 }
 
 #[test]

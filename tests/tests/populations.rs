@@ -10,7 +10,7 @@ use std::fs;
 
 use chrono::{DateTime, Utc};
 use tollgate_population::Population;
-use tollgate_tests::played::{PlayedPayment, PopulationResult, RuleResult, play};
+use tollgate_tests::played::{PlayedPayment, PopulationResult, RuleResult, play_past};
 use tollgate_tests::{Home, Service, proof, repository};
 
 /// The seed of the table.
@@ -47,7 +47,7 @@ fn result(seed: u64) -> (PopulationResult, BTreeMap<String, String>) {
     let service = Service::start(&home);
     let now: DateTime<Utc> = NOW.parse().unwrap();
     let population = Population::ending_at(now, seed, N_CUSTOMERS);
-    let played = play(&service, &population);
+    let played = play_past(&service, &population);
     let rules = service.get("/instructions/summaries").expect(200);
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let verdicts: BTreeMap<String, String> =

@@ -1,6 +1,5 @@
 import { ApiError, apiUrl, path, request } from "./client";
 import { parseAnswer } from "./json";
-import { stateFromMetrics } from "./metrics";
 import type { AlertDeadLetter, LedgerDeadLetter, Readiness, Stats, SystemState } from "./types";
 
 /** Asks for readiness. A service that is not ready answers 503 with the same body. */
@@ -15,24 +14,8 @@ export async function readiness(signal: AbortSignal): Promise<Readiness> {
   return parseAnswer(await response.text()) as Readiness;
 }
 
-let hasSystem = true;
-
-/** Reads the state of the process. A service without `GET /system` tells most of it in its metrics. */
-export async function systemState(signal: AbortSignal): Promise<SystemState> {
-  if (!hasSystem) return stateFromMetrics(signal);
-  try {
-    return await request<SystemState>("system", { signal });
-  } catch (error) {
-    if (!(error instanceof ApiError) || !error.isNotOffered) throw error;
-    hasSystem = false;
-    return stateFromMetrics(signal);
-  }
-}
-
-/** The limit of the history's memory in bytes, as the check `memory` names it. */
-export function historyLimit(readiness: Readiness | null): number | null {
-  const mebibytes = /(\d+) MiB for the history/.exec(readiness?.checks["memory"] ?? "")?.[1];
-  return mebibytes === undefined ? null : Number(mebibytes) * 1024 * 1024;
+export function systemState(signal: AbortSignal): Promise<SystemState> {
+  return request("system", { signal });
 }
 
 export async function alertDeadLetters(

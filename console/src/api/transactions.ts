@@ -1,6 +1,6 @@
 import { path, request, requestText } from "./client";
 import { parseAnswer, parseDocument } from "./json";
-import type { Replay, StoredEvaluation } from "./types";
+import type { Replay, StatusUpdate, StoredEvaluation } from "./types";
 
 /** A stored transaction: its text, its fields with exact numbers, and its evaluation. */
 export interface StoredTransaction {
@@ -21,4 +21,10 @@ export async function getTransaction(id: string, signal: AbortSignal): Promise<S
 /** Derives the verdict again. The service takes up to 20 seconds. */
 export function replayTransaction(id: string, signal?: AbortSignal): Promise<Replay> {
   return request(path`transactions/${id}/replay`, signal ? { signal } : {});
+}
+
+/** Returns the changes of the status of a transaction, oldest first. */
+export async function statusUpdates(id: string, signal: AbortSignal): Promise<StatusUpdate[]> {
+  const answer = await request<{ status_updates: StatusUpdate[] }>(path`transactions/${id}/status-updates`, { signal });
+  return answer.status_updates;
 }

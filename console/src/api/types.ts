@@ -143,6 +143,15 @@ export interface FailedRule {
   failure: string;
 }
 
+/** A change of the status of a transaction that a ledger reported. */
+export interface StatusUpdate {
+  sequence: Decimal;
+  before: string | null;
+  after: string;
+  event: string;
+  accepted_at: string;
+}
+
 /** The evaluation within a stored transaction; `verdict` is missing if nobody asked for one. */
 export interface StoredEvaluation {
   verdict?: Verdict | null;
@@ -167,6 +176,8 @@ export interface NamedList {
   count: number;
   sha256: string;
   source: RuleSource;
+  /** Rules that look into it. */
+  used_by: { id: string; name: string }[];
 }
 
 export interface ListWithEntries extends NamedList {
@@ -208,29 +219,29 @@ export interface Readiness {
 
 export interface Setting {
   name: string;
+  /** Null if it is a secret that is set. */
   value: string | null;
-  is_set: boolean;
   origin: "environment" | "file" | "default";
 }
 
-/** The state of the process; null is what only `GET /system` tells. */
+/** The state of the service; null is what the system does not tell. */
 export interface SystemState {
   version: string;
   started_at: string;
   uptime_seconds: number;
   rule_set_version: Decimal;
-  process: { resident_bytes: number; cpu_seconds: number; open_files: number };
-  disk: { free_bytes: number; store_bytes: number } | null;
+  process: { resident_bytes: number; cpu_seconds: number; open_files: number } | null;
+  disk: { free_bytes: number | null; store_bytes: number };
   history: {
     transactions: number;
     series: number;
     resident_bytes: number;
-    limit_bytes: number | null;
+    limit_bytes: number;
     spilled_bytes: number;
   };
-  connections: { open: number; max: number | null };
+  connections: number;
   in_flight: number;
-  settings: Setting[] | null;
+  settings: Setting[];
 }
 
 export interface AlertDeadLetter {

@@ -1,6 +1,6 @@
 //! A blocking HTTP client with one connection, for occasional requests.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -84,10 +84,13 @@ impl Client {
             if let Some(answer) = wire::answer(&bytes)? {
                 break answer;
             }
-            let n_bytes = (&stream).read(&mut piece).map_err(|error| error.to_string())?;
-            if n_bytes == 0 {
-                return Err("the connection was closed before the response".to_owned());
-            }
+            let n_bytes = match (&stream).read(&mut piece) {
+                Ok(0) => return Err("the connection was closed before the response".to_owned()),
+                Ok(n_bytes) => n_bytes,
+                // A signal came; whoever sends requests looks for it between them.
+                Err(error) if error.kind() == ErrorKind::Interrupted => 0,
+                Err(error) => return Err(error.to_string()),
+            };
             bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
         };
         if !answer.closes {

@@ -1,7 +1,8 @@
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { deleteList, getList } from "../../api/lists";
 import type { ListWithEntries } from "../../api/types";
+import { link } from "../../app/router";
 import { actLater, isPending } from "../../app/undo";
 import { Table, type Column } from "../../grid/table";
 import { useResource } from "../../states/resource";
@@ -95,17 +96,38 @@ function ListHead({ list }: { list: ListWithEntries }): JSX.Element {
   const key = `delete list ${list.name}`;
   const remove = () => actLater(key, `Delete list ${list.name}`, () => deleteList(list.name));
   return (
-    <p class="summary-line">
-      <span>{plural(list.count, "entry", "entries")}</span>
-      <SourceName source={list.source} />
-      <span class="mono quiet">SHA-256 {list.sha256.slice(0, 16)}…</span>
-      {list.source.kind === "api" && (
-        <span class="actions">
-          <button type="button" disabled={isPending(key)} onClick={remove}>
-            Delete the list
-          </button>
-        </span>
-      )}
+    <>
+      <p class="summary-line">
+        <span>{plural(list.count, "entry", "entries")}</span>
+        <SourceName source={list.source} />
+        <span class="mono quiet">SHA-256 {list.sha256.slice(0, 16)}…</span>
+        {list.source.kind === "api" && (
+          <span class="actions">
+            <button type="button" disabled={isPending(key)} onClick={remove}>
+              Delete the list
+            </button>
+          </span>
+        )}
+      </p>
+      <Users list={list} />
+    </>
+  );
+}
+
+function Users({ list: { used_by } }: { list: ListWithEntries }): JSX.Element {
+  if (used_by.length === 0) return <p class="quiet">No rule looks into it.</p>;
+  return (
+    <p>
+      Used by{" "}
+      {used_by.map(({ id, name }, place) => (
+        <Fragment key={id}>
+          {place > 0 && ", "}
+          <a href={link("rules", id)}>
+            <Text value={name} />
+          </a>
+        </Fragment>
+      ))}
+      .
     </p>
   );
 }

@@ -7,7 +7,7 @@ import { formatSort, parseSort } from "../../grid/sort";
 import { Table, type Column } from "../../grid/table";
 import { useResource } from "../../states/resource";
 import { Empty, Loaded } from "../../states/views";
-import { count } from "../../words/number";
+import { count, plural } from "../../words/number";
 import { SourceName } from "../../words/source";
 import { Text } from "../../words/text";
 import { ListView } from "./list_view";
@@ -79,6 +79,14 @@ function columns(): Column<NamedList>[] {
       width: 360,
       sortKey: (list) => `${list.source.kind} ${list.source.path ?? ""}`,
       cell: (list) => <SourceName source={list.source} />,
+    },
+    {
+      key: "used_by",
+      title: "Used by",
+      width: 120,
+      isNumber: true,
+      sortKey: (list) => list.used_by.length,
+      cell: (list) => plural(list.used_by.length, "rule"),
     },
     {
       key: "sha256",

@@ -1,13 +1,14 @@
 import { batch, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { compareDecimals } from "../../api/decimal";
-import type { VerdictRow } from "../../api/types";
+import type { RuleSummary, VerdictRow } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { link } from "../../app/router";
 import { listen, streamState, type VerdictBatch } from "../../live/events";
+import type { Resource } from "../../states/resource";
 import { count, plural } from "../../words/number";
 import { VerdictCells, VerdictHead } from "../../words/verdict_row";
+import { latestFirst, stoppedEarlier } from "./earlier";
 
 /** Rows kept; older ones are dropped, so that the memory of a page that stays open is bounded. */
 const ROWS_MAX = 60;
@@ -22,7 +23,7 @@ const isPaused = signal(false);
 const isHovered = signal(false);
 
 function take({ verdicts, n_more }: VerdictBatch): void {
-  const newest = [...verdicts].sort((a, b) => compareDecimals(b.sequence, a.sequence));
+  const newest = latestFirst(verdicts);
   batch(() => {
     if (isPaused.value || isHovered.value) {
       held.value = [...newest, ...held.value].slice(0, ROWS_MAX);
@@ -53,8 +54,25 @@ function setHovered(value: boolean): void {
   resumeIfFree();
 }
 
+/** Begins an empty feed with payments that were stopped before. They are an extra: if they cannot be had, it stays empty. */
+function useEarlier({ data }: Resource<RuleSummary[]>): void {
+  const rules = data.value;
+  useEffect(() => {
+    if (rules === null || rows.value.length > 0) return;
+    const abort = new AbortController();
+    stoppedEarlier(rules, abort.signal).then(
+      (earlier) => {
+        rows.value = latestFirst([...rows.value, ...earlier]).slice(0, ROWS_MAX);
+      },
+      () => {},
+    );
+    return () => abort.abort();
+  }, [rules]);
+}
+
 /** The verdicts as they are given, non-approved ones first. It stands still below the pointer and while paused. */
-export function LiveFeed(): JSX.Element {
+export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
+  useEarlier(rules);
   useEffect(() => listen("verdicts", take), []);
   useEffect(() => () => setHovered(false), []);
   useKeys("Live feed", [{ keys: "Space", title: "Pause or continue", run: () => setPaused(!isPaused.value) }]);
@@ -84,7 +102,7 @@ function FeedState(): JSX.Element {
 }
 
 function FeedTable(): JSX.Element {
-  if (rows.value.length === 0) return <p class="quiet">No verdict since this page was opened.</p>;
+  if (rows.value.length === 0) return <p class="quiet">No payment was stopped, and no verdict was given since this page was opened.</p>;
   return (
     <div class="table-scroll">
       <table aria-label="Live verdicts">

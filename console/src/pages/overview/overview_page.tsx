@@ -30,7 +30,7 @@ export function OverviewPage(): JSX.Element {
         </section>
         <RuleWatch rules={rules} />
       </div>
-      <LiveFeed />
+      <LiveFeed rules={rules} />
     </div>
   );
 }

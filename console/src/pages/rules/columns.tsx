@@ -36,7 +36,7 @@ function nameColumns(): Column<RuleSummary>[] {
     {
       key: "state",
       title: "State",
-      width: 132,
+      width: 108,
       sortKey: (rule) => RULE_STATES.indexOf(ruleState(rule)),
       cell: (rule) => {
         const state = ruleState(rule);
@@ -55,7 +55,7 @@ function countColumns(): Column<RuleSummary>[] {
     {
       key: "hits",
       title: "Hits 24 h",
-      width: 78,
+      width: 92,
       isNumber: true,
       sortKey: (rule) => rule.hits,
       cell: (rule) => count(rule.hits),
@@ -90,14 +90,14 @@ function originColumns(): Column<RuleSummary>[] {
     {
       key: "source",
       title: "Source",
-      width: 140,
+      width: 96,
       sortKey: (rule) => `${rule.source.kind} ${rule.source.path ?? ""}`,
       cell: (rule) => <SourceName source={rule.source} />,
     },
     {
       key: "changed",
       title: "Changed",
-      width: 88,
+      width: 84,
       isNumber: true,
       sortKey: (rule) => Date.parse(rule.updated_at),
       cell: (rule) => <span title={fullTime(rule.updated_at)}>{ago(rule.updated_at)}</span>,

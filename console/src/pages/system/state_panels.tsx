@@ -27,13 +27,14 @@ function Meter({ label, value, max }: { label: string; value: number; max: numbe
 
 /** Processor time per second of clock time, between two answers. */
 function useCpuShare(state: SystemState): number | null {
-  const [last, setLast] = useState({ cpu: state.process.cpu_seconds, uptime: state.uptime_seconds });
+  const now = { cpu: state.process?.cpu_seconds ?? 0, uptime: state.uptime_seconds };
+  const [last, setLast] = useState(now);
   const [share, setShare] = useState<number | null>(null);
   useEffect(() => {
-    const passed = state.uptime_seconds - last.uptime;
+    const passed = now.uptime - last.uptime;
     if (passed <= 0) return;
-    setShare((state.process.cpu_seconds - last.cpu) / passed);
-    setLast({ cpu: state.process.cpu_seconds, uptime: state.uptime_seconds });
+    setShare((now.cpu - last.cpu) / passed);
+    setLast(now);
   }, [state]);
   return share;
 }
@@ -41,62 +42,42 @@ function useCpuShare(state: SystemState): number | null {
 export function Load({ state }: { state: SystemState }): JSX.Element {
   const share = useCpuShare(state);
   const tick = lastTick.value;
-  const { max } = state.connections;
   return (
-    <>
-      <Rows
-        rows={[
-          ["In flight", count(state.in_flight)],
-          ["Latency p50, p99", `${micros(tick?.p50_us ?? null)}, ${micros(tick?.p99_us ?? null)}`],
-          ["Processor", share === null ? "–" : `${Math.round(share * 100)} % of a core`],
-          ["Memory of the process", bytes(state.process.resident_bytes)],
-          ["Open files", count(state.process.open_files)],
-          ["Connections", ofLimit(count(state.connections.open), max === null ? null : count(max))],
-        ]}
-      />
-      {max !== null && <Meter label="Connections" value={state.connections.open} max={max} />}
-    </>
+    <Rows
+      rows={[
+        ["In flight", count(state.in_flight)],
+        ["Latency p50, p99", `${micros(tick?.p50_us ?? null)}, ${micros(tick?.p99_us ?? null)}`],
+        ["Connections", count(state.connections)],
+        ["Processor", share === null ? "–" : `${Math.round(share * 100)} % of a core`],
+        ["Memory of the process", state.process === null ? "–" : bytes(state.process.resident_bytes)],
+        ["Open files", state.process === null ? "–" : count(state.process.open_files)],
+      ]}
+    />
   );
 }
 
-interface HistoryProps {
-  state: SystemState;
-  limit: number | null;
-}
-
-export function HistoryMemory({ state: { history }, limit }: HistoryProps): JSX.Element {
+export function HistoryMemory({ state: { history } }: { state: SystemState }): JSX.Element {
   return (
     <>
       <Rows
         rows={[
-          ["In memory", ofLimit(bytes(history.resident_bytes), limit === null ? null : bytes(limit))],
+          ["In memory", `${bytes(history.resident_bytes)} of ${bytes(history.limit_bytes)}`],
           ["In the spill file", bytes(history.spilled_bytes)],
           ["Transactions", count(history.transactions)],
           ["Series", count(history.series)],
         ]}
       />
-      {limit !== null && <Meter label="Memory of the history" value={history.resident_bytes} max={limit} />}
+      <Meter label="Memory of the history" value={history.resident_bytes} max={history.limit_bytes} />
     </>
   );
-}
-
-function ofLimit(value: string, limit: string | null): string {
-  return limit === null ? value : `${value} of ${limit}`;
-}
-
-function diskRows({ disk }: SystemState): [string, string][] {
-  if (disk === null) return [];
-  return [
-    ["Size of the store", bytes(disk.store_bytes)],
-    ["Free on its disk", bytes(disk.free_bytes)],
-  ];
 }
 
 export function Store({ state }: { state: SystemState }): JSX.Element {
   return (
     <Rows
       rows={[
-        ...diskRows(state),
+        ["Size of the store", bytes(state.disk.store_bytes)],
+        ["Free on its disk", state.disk.free_bytes === null ? "–" : bytes(state.disk.free_bytes)],
         ["Rule set", state.rule_set_version.text],
         ["Version", state.version],
         ["Started", fullTime(state.started_at)],
@@ -143,7 +124,6 @@ export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
   );
 }
 
-function settingValue({ value, is_set }: Setting): ComponentChildren {
-  if (value !== null) return <Text value={value} />;
-  return <span class="quiet">{is_set ? "set, not shown" : "not set"}</span>;
+function settingValue({ value }: Setting): ComponentChildren {
+  return value === null ? <span class="quiet">set, not shown</span> : <Text value={value} />;
 }

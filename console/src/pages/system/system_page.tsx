@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { historyLimit, readiness, systemState } from "../../api/system";
+import { readiness, systemState } from "../../api/system";
 import type { SystemState } from "../../api/types";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
@@ -23,12 +23,12 @@ export function SystemPage(): JSX.Element {
           </Loaded>
         </section>
         <Loaded resource={system} what="the state of the process">
-          {(state) => <StatePanels state={state} limit={state.history.limit_bytes ?? historyLimit(ready.data.value)} />}
+          {(state) => <StatePanels state={state} />}
         </Loaded>
       </div>
       <DeadLetters kind="alerts" />
       <DeadLetters kind="ledger" />
-      {system.data.value !== null && system.data.value.settings !== null && (
+      {system.data.value !== null && (
         <section class="panel">
           <h2>Settings</h2>
           <Settings settings={system.data.value.settings} />
@@ -38,7 +38,7 @@ export function SystemPage(): JSX.Element {
   );
 }
 
-function StatePanels({ state, limit }: { state: SystemState; limit: number | null }): JSX.Element {
+function StatePanels({ state }: { state: SystemState }): JSX.Element {
   return (
     <div class="column">
       <section class="panel">
@@ -47,7 +47,7 @@ function StatePanels({ state, limit }: { state: SystemState; limit: number | nul
       </section>
       <section class="panel">
         <h2>Memory of the history</h2>
-        <HistoryMemory state={state} limit={limit} />
+        <HistoryMemory state={state} />
       </section>
       <section class="panel">
         <h2>Store</h2>

@@ -15,6 +15,7 @@ import { VerdictBadge } from "../../words/verdict";
 import { Fields } from "./fields";
 import { FailedRules, MatchedRules } from "./outcomes";
 import { Proof } from "./proof";
+import { StatusPanel } from "./status_panel";
 
 export function TransactionPage({ id }: { id: string }): JSX.Element {
   const transaction = useResource(`transaction ${id}`, (signal) => getTransaction(id, signal));
@@ -66,6 +67,7 @@ function Stored({ id, stored }: { id: string; stored: StoredTransaction }): JSX.
             <FailedRules evaluation={stored.evaluation} />
           </section>
           <Proof id={id} evaluation={stored.evaluation} />
+          <StatusPanel id={id} />
         </div>
         <div class="column">
           <section class="panel">

@@ -1,0 +1,22 @@
+import { compareDecimals } from "../../api/decimal";
+import { ruleHits } from "../../api/rules";
+import type { RuleSummary, VerdictRow } from "../../api/types";
+
+/** Rules that are asked for the payments they stopped. */
+const ASKED_MAX = 6;
+/** Verdicts that stop a payment, the severest first. */
+const STOPS = ["block", "deny", "review"];
+
+/** Returns payments that rules stopped before the page was opened, the latest first. */
+export async function stoppedEarlier(rules: RuleSummary[], signal: AbortSignal): Promise<VerdictRow[]> {
+  const asked = rules.filter(({ verdict, hits }) => STOPS.includes(verdict) && (hits ?? 0) > 0);
+  asked.sort((a, b) => STOPS.indexOf(a.verdict) - STOPS.indexOf(b.verdict) || (b.hits ?? 0) - (a.hits ?? 0));
+  const hits = await Promise.all(asked.slice(0, ASKED_MAX).map(({ id }) => ruleHits(id, signal)));
+  return latestFirst(hits.flat());
+}
+
+/** Returns each row once, the latest first. */
+export function latestFirst(rows: VerdictRow[]): VerdictRow[] {
+  const unique = new Map(rows.map((row) => [row.sequence.text, row]));
+  return [...unique.values()].sort((a, b) => compareDecimals(b.sequence, a.sequence));
+}

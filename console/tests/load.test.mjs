@@ -1,0 +1,118 @@
+// The console of a service under load: first content with many rules and transactions, and what readers of the event stream cost.
+// FULL=1 measures in full, on a release build.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { hasText, openPage, shown, startConsole } from "./browser.mjs";
+import { BINARY } from "./service.mjs";
+
+const IS_FULL = process.env.FULL === "1";
+const SLACK = Number(process.env.TIME_SLACK ?? 1);
+const N_RULES = IS_FULL ? 1_000 : 100;
+const N_TRANSACTIONS = IS_FULL ? 1_000_000 : 5_000;
+const N_READERS = 10;
+const N_PAIRS = IS_FULL ? 30 : 1;
+/** Smallest rate beside readers, as a share of the rate without. One pair in CI only shows that both work. */
+const RATE_MIN = IS_FULL ? 0.97 : 0.2;
+const FIRST_CONTENT_MS = 1_000;
+
+/** Writes rules with a question each. */
+function rulesDirectory(n_rules) {
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-console-rules-"));
+  for (let number = 0; number < n_rules; number += 1) {
+    const script = `rule many_${number} {\n  when amount > ${number} and count(when source == $current.source and amount > ${number}, "PT1H") >= 100000\n  then review score 0.5 reason "Many payments"\n}\n`;
+    writeFileSync(join(directory, `many_${number}.ws`), script);
+  }
+  return directory;
+}
+
+/** Runs the load generator in a closed loop for this time. Returns the verdicts per second. */
+async function load(url, seconds) {
+  const loop = ["bench", "service", "--url", url, "--seconds", String(seconds), "--loads", "1", "--connections", "64"];
+  const { stderr } = await promisify(execFile)(BINARY, loop);
+  return Number(/closed loop: (\d+) a second/.exec(stderr)[1]);
+}
+
+async function n_stored(url) {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const total = /^tollgate_transactions_total(?:\{[^}]*\})? (\d+)/gm;
+  return [...metrics.matchAll(total)].reduce((sum, [, n]) => sum + Number(n), 0);
+}
+
+test("every page shows its first content soon, with many rules and transactions", async (context) => {
+  const rules = rulesDirectory(N_RULES);
+  const running = await startConsole({ rules });
+  const { url } = running.service;
+  await fetch(`${url}/lists/watched`, { method: "PUT", headers: { "Content-Type": "application/json" }, body: '["acc-1"]' });
+  const payment = { transaction_id: "txn-first", amount: 5, currency: "EUR", reference: "first", source: "acc-a", destination: "acc-b" };
+  await fetch(`${url}/inject`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(payment) });
+  while ((await n_stored(url)) < N_TRANSACTIONS) await load(url, IS_FULL ? 60 : 2);
+  context.diagnostic(`${N_RULES} rules, ${await n_stored(url)} transactions`);
+  const [{ id }] = await (await fetch(`${url}/instructions/summaries`)).json();
+  const pages = [
+    ["#/", "Top rules"],
+    ["#/rules", `${N_RULES.toLocaleString("en")} rules`],
+    [`#/rules/${id}`, "Recent hits"],
+    [`#/rules/${id}/edit`, "It compiles"],
+    ["#/transactions/txn-first", "acc-a"],
+    ["#/lists", "watched"],
+    ["#/sources", "Git"],
+    ["#/system", "History"],
+  ];
+  for (const [hash, text] of pages) {
+    const opened = await openPage(running, hash);
+    const after = await shown(opened.page, (sought) => document.body.innerText.includes(sought) && performance.now(), text, `${hash}: ${text}`);
+    await opened.close();
+    context.diagnostic(`${hash.replace(/\d+/, "…")}: ${after.toFixed(0)} ms`);
+    assert.ok(after <= FIRST_CONTENT_MS * SLACK, `${hash}: ${after} ms`);
+  }
+  await running.end();
+  rmSync(rules, { recursive: true });
+});
+
+/** Opens event streams and reads them until `stop` is called. Returns it, and the number of bytes read so far. */
+async function readStreams(url, n_readers) {
+  const abort = new AbortController();
+  const read = { n_bytes: 0 };
+  for (let reader = 0; reader < n_readers; reader += 1) {
+    const answer = await fetch(`${url}/events`, { signal: abort.signal });
+    assert.equal(answer.status, 200);
+    (async () => {
+      for await (const piece of answer.body) read.n_bytes += piece.length;
+    })().catch(() => {});
+  }
+  return { read, stop: () => abort.abort() };
+}
+
+test("readers of the event stream leave injects their rate", async (context) => {
+  const running = await startConsole({ rules: join(process.env.TOLLGATE_REPOSITORY, "rules") });
+  const { url } = running.service;
+  const seconds = IS_FULL ? 3 : 1;
+  await load(url, seconds);
+  const beside = async () => {
+    const opened = await openPage(running);
+    await shown(opened.page, hasText, "Overview");
+    const readers = await readStreams(url, N_READERS);
+    const rate = await load(url, seconds);
+    readers.stop();
+    await opened.close();
+    assert.ok(readers.read.n_bytes > 0, "the readers get events");
+    return rate;
+  };
+  const ratios = [];
+  for (let pair = 0; pair < N_PAIRS; pair += 1) {
+    const first = pair % 2 === 0 ? await beside() : await load(url, seconds);
+    const second = pair % 2 === 0 ? await load(url, seconds) : await beside();
+    ratios.push(pair % 2 === 0 ? first / second : second / first);
+  }
+  await running.end();
+  ratios.sort((a, b) => a - b);
+  const median = ratios[Math.floor(ratios.length / 2)];
+  context.diagnostic(`rate beside a browser and ${N_READERS} readers: ${median.toFixed(3)} of the rate without (${ratios.map((ratio) => ratio.toFixed(2)).join(" ")})`);
+  assert.ok(median >= RATE_MIN, `${median} < ${RATE_MIN}`);
+});

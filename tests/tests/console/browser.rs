@@ -1,0 +1,96 @@
+//! The console, built in a copy, and Chromium, for one test at a time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use tollgate_tests::{Toolchain, binary::binary, proof, repository};
+
+const CHROMIUM: &str = "/usr/bin/chromium";
+/// Files and folders that the build and the tests of the console read.
+const SOURCES: [&str; 7] =
+    ["package.json", "package-lock.json", "tsconfig.json", "build.mjs", "build", "src", "tests"];
+
+static COPY: LazyLock<PathBuf> = LazyLock::new(build);
+static IN_USE: Mutex<()> = Mutex::new(());
+
+/// The built copy, while no other test uses a browser: some measure times.
+pub(crate) struct Browser {
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Browser {
+    /// Waits until no other test uses it. As root, installs what is missing.
+    pub(crate) fn take() -> Self {
+        let alone = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        LazyLock::force(&COPY);
+        Self { _alone: alone }
+    }
+
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        COPY.join(relative)
+    }
+
+    /// Runs Node in the copy.
+    #[track_caller]
+    pub(crate) fn node(&self, arguments: &[String], variables: &[(&str, &Path)]) -> String {
+        let full = proof::is_full();
+        let mut command = Command::new("node");
+        command.args(arguments).envs(variables.iter().copied());
+        command.env("TOLLGATE_BIN", binary()).env("CONSOLE_DIST", COPY.join("dist"));
+        command.env("TOLLGATE_REPOSITORY", repository::root());
+        // The limits of time are for a release build on a quiet machine.
+        command.env("TIME_SLACK", if full { "1" } else { "5" });
+        command.env("HEAP_SECONDS", if full { "600" } else { "60" });
+        command.env("FULL", if full { "1" } else { "0" });
+        run(&mut command, &COPY)
+    }
+}
+
+fn build() -> PathBuf {
+    install(CHROMIUM, "chromium");
+    // Node and npm are among the compilers.
+    let _ = Toolchain::get();
+    let place = repository::root().join("target/console");
+    fs::remove_dir_all(place.join("src")).ok();
+    fs::remove_dir_all(place.join("tests")).ok();
+    for source in SOURCES {
+        copy(&repository::root().join("console").join(source), &place.join(source));
+    }
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]), &place);
+    run(Command::new("npx").args(["--no-install", "tsc", "--noEmit"]), &place);
+    run(Command::new("node").args(["build.mjs", "dist"]), &place);
+    place
+}
+
+/// Installs a Debian package if its file is missing.
+#[track_caller]
+pub(crate) fn install(file: &str, package: &str) {
+    if !Path::new(file).exists() {
+        let script =
+            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
+        run(Command::new("sh").args(["-c", &script]), Path::new("/"));
+    }
+}
+
+#[track_caller]
+fn run(command: &mut Command, place: &Path) -> String {
+    let output = command.current_dir(place).output().unwrap();
+    let told =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success(), "{command:?}\n{told}");
+    told
+}
+
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let name = entry.unwrap().file_name();
+        copy(&from.join(&name), &to.join(&name));
+    }
+}
