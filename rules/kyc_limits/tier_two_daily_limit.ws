@@ -1,5 +1,5 @@
 // A calendar day, not 24 hours: the window reaches far enough back, the filter keeps what has today's date. Midnight is
-// that of the market. 10,000 euros, 400,000 naira; purchases by card have limits of their own.
+// that of the market. 10,000 euros, 400,000 naira; purchases by card have limits of their own, and are not added up.
 rule tier_two_daily_limit {
     description "A tier 2 customer pays more in one calendar day than that level allows: released after a look at the purpose."
     when metadata.kyc_tier == 2
@@ -7,6 +7,7 @@ rule tier_two_daily_limit {
         and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when source == $current.source
                                     and currency == $current.currency
+                                    and not (metadata.type in ("cash_deposit", "sale"))
                                     and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                               "Africa/Lagos")
                                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
@@ -15,6 +16,7 @@ rule tier_two_daily_limit {
              or (currency == "JPY"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
+                                       and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
@@ -23,6 +25,7 @@ rule tier_two_daily_limit {
              or (currency == "KWD"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
+                                       and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
@@ -31,6 +34,7 @@ rule tier_two_daily_limit {
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
+                                       and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",

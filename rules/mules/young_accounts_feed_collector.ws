@@ -1,7 +1,9 @@
+// New students pay their dormitory by standing order.
 rule young_accounts_feed_collector {
     description "Four or more accounts younger than 60 days pay into the same account within a week: mules handing over to their collector."
     when metadata.account_age_days < 60
         and destination not_in $merchant_settlement_accounts
+        and not (metadata.type in ("standing_order", "direct_debit"))
         and ((currency not_in ("JPY", "KWD", "NGN") and amount > 200)
              or (currency == "JPY" and amount > 20000)
              or (currency == "KWD" and amount > 60)
@@ -9,6 +11,7 @@ rule young_accounts_feed_collector {
         and distinct(source when destination == $current.destination
                                  and source != $current.source
                                  and metadata.account_age_days < 60
+                                 and not (metadata.type in ("standing_order", "direct_debit"))
                                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
                                                      "failed", "lapsed", "refunded", "rejected", "reversed", "void",
                                                      "voided")), "P7D") >= 3

@@ -1,4 +1,5 @@
-// A first small fee makes the payee no friend: what was paid within the last two weeks does not count.
+// A first small fee makes the payee no friend: what was paid within the last two weeks does not count. The word "bail"
+// alone is a lease in French, and theatres are bailed out.
 rule scam_wording_new_payee {
     description "The text of a payment to a payee not known for two weeks sounds like a scammer's script: safe account, customs fee, release of a parcel."
     when ((currency not_in ("JPY", "KWD", "NGN") and amount > 20)
@@ -6,7 +7,7 @@ rule scam_wording_new_payee {
           or (currency == "KWD" and amount > 6)
           or (currency == "NGN" and amount > 8000))
         and destination != ""
-        and description regex "(?i)\b(safe account|secure account|customs (fee|duty|release|insurance)|inheritance (tax|fee)|release fee|tax debt|bail)\b"
+        and description regex "(?i)\b(safe account|secure account|customs (fee|duty|release|insurance)|inheritance (tax|fee)|release fee|tax debt|bail (money|bond|fee|payment|for)|(his|her|my|post|pay) bail)\b"
         and count(when source == $current.source
                        and destination == $current.destination
                        and status == "applied", "P365D")

@@ -1,4 +1,5 @@
-// The limit is 10,000 in euros and dollars, 5,000,000 in naira; three branches are a round from a tenth of it on.
+// The limit is 10,000 in euros and dollars, 1,000,000 in yen, 3,000 in dinars, 5,000,000 in naira; three branches are a
+// round from a tenth of it on.
 rule deposits_at_many_branches {
     description "Cash paid into one account in parts that exceed the reporting limit within a day, or at three branches: a courier making the round so that no teller sees the sum."
     when metadata.type == "cash_deposit"
@@ -9,13 +10,27 @@ rule deposits_at_many_branches {
                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
           >= 1
-        and (((currency != "NGN"
+        and (((currency not_in ("JPY", "KWD", "NGN")
                and amount + sum(when destination == $current.destination
                                      and metadata.type == "cash_deposit"
                                      and currency == $current.currency
-                                     and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                         "expired", "failed", "lapsed", "refunded", "rejected",
-                                                         "reversed", "void", "voided")), "P1D") > 10000)
+                                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                         "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                         "voided")), "P1D") > 10000)
+              or (currency == "JPY"
+                  and amount + sum(when destination == $current.destination
+                                        and metadata.type == "cash_deposit"
+                                        and currency == $current.currency
+                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                            "expired", "failed", "lapsed", "refunded", "rejected",
+                                                            "reversed", "void", "voided")), "P1D") > 1000000)
+              or (currency == "KWD"
+                  and amount + sum(when destination == $current.destination
+                                        and metadata.type == "cash_deposit"
+                                        and currency == $current.currency
+                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                            "expired", "failed", "lapsed", "refunded", "rejected",
+                                                            "reversed", "void", "voided")), "P1D") > 3000)
               or (currency == "NGN"
                   and amount + sum(when destination == $current.destination
                                         and metadata.type == "cash_deposit"
@@ -31,13 +46,27 @@ rule deposits_at_many_branches {
                                                                       "declined", "expired", "failed", "lapsed",
                                                                       "refunded", "rejected", "reversed", "void",
                                                                       "voided")), "P1D") >= 2)
-        and ((currency != "NGN"
+        and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when destination == $current.destination
                                     and metadata.type == "cash_deposit"
                                     and currency == $current.currency
                                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
                                                         "failed", "lapsed", "refunded", "rejected", "reversed", "void",
                                                         "voided")), "P1D") > 1000)
+             or (currency == "JPY"
+                 and amount + sum(when destination == $current.destination
+                                       and metadata.type == "cash_deposit"
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") > 100000)
+             or (currency == "KWD"
+                 and amount + sum(when destination == $current.destination
+                                       and metadata.type == "cash_deposit"
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") > 300)
              or (currency == "NGN"
                  and amount + sum(when destination == $current.destination
                                        and metadata.type == "cash_deposit"

@@ -1,22 +1,40 @@
-// The limit is 10,000 in euros and dollars, 5,000,000 in naira. Purchases by card are no parts of anything.
+// The limit is 10,000 in euros and dollars, 1,000,000 in yen, 3,000 in dinars, 5,000,000 in naira. Purchases by card are
+// no parts of anything; salaries and standing orders were agreed before and hide nothing.
 rule split_payment {
     description "One payee receives the reporting limit or more from one payer within a day in parts below it: a large payment in disguise."
-    when not (metadata.type in ("card", "sale", "payout", "refund", "chargeback"))
+    when not (metadata.type in ("card", "sale", "standing_order", "salary", "payout", "refund", "chargeback"))
         and destination not_in $merchant_settlement_accounts
-        and ((currency != "NGN" and amount < 10000) or (currency == "NGN" and amount < 5000000))
+        and ((currency not_in ("JPY", "KWD", "NGN") and amount < 10000)
+             or (currency == "JPY" and amount < 1000000)
+             or (currency == "KWD" and amount < 3000)
+             or (currency == "NGN" and amount < 5000000))
         and count(when source == $current.source
                        and destination == $current.destination
                        and currency == $current.currency
                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
           >= 1
-        and ((currency != "NGN"
+        and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when source == $current.source
                                     and destination == $current.destination
                                     and currency == $current.currency
                                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
                                                         "failed", "lapsed", "refunded", "rejected", "reversed", "void",
                                                         "voided")), "P1D") >= 10000)
+             or (currency == "JPY"
+                 and amount + sum(when source == $current.source
+                                       and destination == $current.destination
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") >= 1000000)
+             or (currency == "KWD"
+                 and amount + sum(when source == $current.source
+                                       and destination == $current.destination
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") >= 3000)
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
@@ -24,13 +42,27 @@ rule split_payment {
                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
                                                            "expired", "failed", "lapsed", "refunded", "rejected",
                                                            "reversed", "void", "voided")), "P1D") >= 5000000))
-        and ((currency != "NGN"
+        and ((currency not_in ("JPY", "KWD", "NGN")
               and max(when source == $current.source
                            and destination == $current.destination
                            and currency == $current.currency
-                           and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                               "failed", "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
-                < 10000)
+                           and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                               "lapsed", "refunded", "rejected", "reversed", "void",
+                                               "voided")), "P1D") < 10000)
+             or (currency == "JPY"
+                 and max(when source == $current.source
+                              and destination == $current.destination
+                              and currency == $current.currency
+                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                  "voided")), "P1D") < 1000000)
+             or (currency == "KWD"
+                 and max(when source == $current.source
+                              and destination == $current.destination
+                              and currency == $current.currency
+                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                  "voided")), "P1D") < 3000)
              or (currency == "NGN"
                  and max(when source == $current.source
                               and destination == $current.destination

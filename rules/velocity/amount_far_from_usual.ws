@@ -1,7 +1,9 @@
 // Only payments that went through are usual; attempts would let a thief widen the range step by step.
 rule amount_far_from_usual {
     description "An amount more than four standard deviations above what the account usually pays: a slip of the keyboard or a takeover."
-    when amount > 200
+    when ((currency not_in ("JPY", "NGN") and amount > 200)
+          or (currency == "JPY" and amount > 20000)
+          or (currency == "NGN" and amount > 80000))
         and source not_in $payroll_sources
         and count(when source == $current.source and currency == $current.currency
                   and status == "applied", "P90D") >= 10

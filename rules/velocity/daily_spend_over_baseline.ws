@@ -6,17 +6,40 @@ rule daily_spend_over_baseline {
     when source not_in $payroll_sources
         and source not_in $merchant_settlement_accounts
         and not (metadata.type in ("salary", "standing_order"))
-        and amount > 50
+        and ((currency not_in ("JPY", "KWD", "NGN") and amount > 50)
+             or (currency == "JPY" and amount > 5000)
+             or (currency == "KWD" and amount > 15)
+             or (currency == "NGN" and amount > 20000))
         and count(when source == $current.source and currency == $current.currency
                   and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
                                       "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
           - count(when source == $current.source and currency == $current.currency
                   and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
                                       "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D") >= 10
-        and amount + sum(when source == $current.source and currency == $current.currency
-                         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                             "lapsed", "refunded", "rejected", "reversed", "void",
-                                             "voided")), "P1D") > 500
+        and ((currency not_in ("JPY", "KWD", "NGN")
+              and amount + sum(when source == $current.source
+                                    and currency == $current.currency
+                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                        "voided")), "P1D") > 500)
+             or (currency == "JPY"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") > 50000)
+             or (currency == "KWD"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") > 150)
+             or (currency == "NGN"
+                 and amount + sum(when source == $current.source
+                                       and currency == $current.currency
+                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
+                                                           "expired", "failed", "lapsed", "refunded", "rejected",
+                                                           "reversed", "void", "voided")), "P1D") > 200000))
         and amount + sum(when source == $current.source and currency == $current.currency
                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
                                              "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")

@@ -1,8 +1,13 @@
 // Only an earlier payment that went through makes a duplicate; a retry after a failure is welcome. Who holds the card to
-// a machine twice wants two tickets.
+// a machine twice wants two tickets; two bus tickets in the app and two refunds of one price are ordinary as well.
 rule duplicate_payment {
     description "The same amount to the same payee again within ten minutes, without a card in hand: a double click or a client that retries with a new id."
-    when not (metadata.repeat_intended == true)
+    when ((currency not_in ("JPY", "KWD", "NGN") and amount > 10)
+          or (currency == "JPY" and amount > 1000)
+          or (currency == "KWD" and amount > 3)
+          or (currency == "NGN" and amount > 4000))
+        and not (metadata.repeat_intended == true)
+        and not (metadata.type in ("refund", "chargeback"))
         and not (metadata.card_present == true)
         and source not_in $payroll_sources
         and source not_in $merchant_settlement_accounts
