@@ -14,7 +14,8 @@ let running;
 let author;
 
 before(async () => {
-  running = await startConsole();
+  const env = { SERVICE_GIT_ALLOW_SCHEMES: "http,file", SERVICE_GIT_ALLOW_PRIVATE: "true", WATCH_SCRIPT_GIT_POLL_INTERVAL: "1h" };
+  running = await startConsole({ env });
   author = mkdtempSync(join(tmpdir(), "tollgate-console-author-"));
 });
 
@@ -52,7 +53,7 @@ test("a repository is cloned, followed, pushed to and taken by force", { skip },
 
   commit("second.ws", rule("second"));
   await page.getByRole("button", { name: "Sync", exact: true }).press("Enter");
-  await shown(page, hasText, "is in force: 1 rule changed");
+  await shown(page, hasText, "is in force: 1 file added, 0 changed");
   assert.deepEqual((await rules()).sort(), ["first", "second"]);
 
   const { local_path } = await (await fetch(`${running.service.url}/git/status`)).json();

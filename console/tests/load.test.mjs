@@ -40,7 +40,7 @@ async function load(url, seconds) {
 
 async function n_stored(url) {
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  const total = /^tollgate_transactions_total(?:\{[^}]*\})? (\d+)/gm;
+  const total = /^tollgate_transactions_judged_total(?:\{[^}]*\})? (\d+)/gm;
   return [...metrics.matchAll(total)].reduce((sum, [, n]) => sum + Number(n), 0);
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
-import { gitPull, gitPush, gitSync } from "../../api/git";
+import { gitPull, gitPush, gitSync, type GitSync } from "../../api/git";
 import type { GitStatus } from "../../api/types";
 import { tellChanged } from "../../live/events";
 import { ErrorDetails } from "../../states/views";
@@ -74,9 +74,8 @@ export function GitActions({ status, reload }: ActionProps): JSX.Element {
   );
 }
 
-function synced(sync: { after: string; changed: string[]; removed: string[] }): string {
-  const changes = `${plural(sync.changed.length, "rule")} changed, ${plural(sync.removed.length, "rule")} removed`;
-  return `${sync.after.slice(0, 12)} is in force: ${changes}.`;
+function synced({ after, loaded, changed, removed }: GitSync): string {
+  return `${after.slice(0, 12)} is in force: ${plural(loaded.length, "file")} added, ${changed.length} changed, ${removed.length} removed.`;
 }
 
 function pushed(push: { commit: string; files: string[] }): string {
