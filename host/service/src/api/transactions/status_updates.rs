@@ -31,8 +31,8 @@ pub(in crate::api) struct StatusUpdate {
     /// Number in the order of acceptance, which verdicts and status updates share.
     #[schema(example = 1043)]
     sequence: u64,
-    /// Status before it, if there was one.
-    #[schema(example = "pending")]
+    /// Status before it; null if there was none.
+    #[schema(required = true, example = "pending")]
     before: Option<String>,
     /// Status after it.
     #[schema(example = "applied")]
