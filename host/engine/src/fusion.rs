@@ -18,21 +18,24 @@ mod plan;
 mod similarity;
 
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::{self, available_parallelism};
 
 use tollgate_model::instruction::{InstructionId, RuleOwner};
 
 use crate::registry::{BoundRule, FusedBody, FusedMember};
 use crate::sandbox::{AdmissionRefusal, AdmittedModule};
+use plan::FusionGroup;
 use similarity::SimilarityKey;
 
 pub(crate) use build::FUEL_BESIDE_LOOKUPS;
 
 /// Compiles and admits the module of a body.
-pub type Admit<'a> = &'a dyn Fn(&[u8]) -> Result<AdmittedModule, AdmissionRefusal>;
+pub type Admit<'a> = &'a (dyn Fn(&[u8]) -> Result<AdmittedModule, AdmissionRefusal> + Sync);
 
 /// Returns the bodies for these rules. Bodies of the previous set that still fit are reused, so a change to one rule
-/// compiles one body.
+/// compiles one body. Without previous bodies, as at a start, they are built on all cores.
 #[must_use]
 pub fn bodies(admit: Admit<'_>, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
     let mut by_owner: Vec<(RuleOwner, BTreeMap<InstructionId, &Arc<BoundRule>>)> = Vec::new();
@@ -46,7 +49,8 @@ pub fn bodies(admit: Admit<'_>, before: &[Arc<FusedBody>], rules: &[Arc<BoundRul
             by_id.insert(rule.instruction.record.id, rule);
         }
     }
-    by_owner.iter().flat_map(|(_, by_id)| bodies_of_owner(admit, before, by_id)).collect()
+    let n_threads = if before.is_empty() { available_parallelism().map_or(1, NonZero::get) } else { 1 };
+    by_owner.iter().flat_map(|(_, by_id)| bodies_of_owner(admit, before, by_id, n_threads)).collect()
 }
 
 /// The rules of different owners are in different bodies, so no owner's rules affect the bodies of another.
@@ -54,19 +58,30 @@ fn bodies_of_owner(
     admit: Admit<'_>,
     before: &[Arc<FusedBody>],
     by_id: &BTreeMap<InstructionId, &Arc<BoundRule>>,
+    n_threads: usize,
 ) -> Vec<Arc<FusedBody>> {
     let is_own = |body: &&Arc<FusedBody>| body.members.iter().any(|member| by_id.contains_key(&member.id));
     let before: Vec<Arc<FusedBody>> = before.iter().filter(is_own).map(Arc::clone).collect();
     let groups = plan::plan(&before, in_order(&before, by_id));
-    let made = groups.into_iter().flat_map(|group| match group.kept {
-        Some(body) => vec![body],
+    let build = |group: &FusionGroup| match &group.kept {
+        Some(body) => vec![Arc::clone(body)],
         None => {
             let members: Vec<&BoundRule> =
                 group.members.iter().filter_map(|member| Some(&***by_id.get(&member.id)?)).collect();
             build::make(admit, &members, group.is_full)
         }
-    });
-    made.collect()
+    };
+    let n_threads = n_threads.min(groups.len());
+    if n_threads < 2 {
+        return groups.iter().flat_map(build).collect();
+    }
+    thread::scope(|scope| {
+        let shares = groups.chunks(groups.len().div_ceil(n_threads));
+        let threads: Vec<_> =
+            shares.map(|share| scope.spawn(|| share.iter().flat_map(build).collect::<Vec<_>>())).collect();
+        // A rule without a body is run by itself.
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
 }
 
 /// Members of existing bodies first, in order of id; then the other rules, sorted by similarity.

@@ -1,6 +1,6 @@
 //! Activation of queries: each finds the series it needs or has it built.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -56,7 +56,14 @@ pub(super) struct FillSource<'h> {
 pub(super) struct Activation {
     aggregates: HashMap<String, Weak<AggregateQuery>>,
     previous: HashMap<String, Weak<PreviousQuery>>,
-    series: Vec<Weak<Series>>,
+    /// By the identity of their specs.
+    series: BTreeMap<String, KnownSeries>,
+}
+
+#[derive(Debug)]
+struct KnownSeries {
+    is_plain: bool,
+    series: Weak<Series>,
 }
 
 /// Returns the aggregate for this spec; equal specs share one. Others can activate queries meanwhile.
@@ -80,7 +87,7 @@ pub(super) fn aggregate(
     if let Some(known) = activation.aggregates.get(&identity).and_then(Weak::upgrade) {
         return Ok(known);
     }
-    activation.aggregates.retain(|_, known| known.strong_count() > 0);
+    drop_unused(&mut activation.aggregates);
     activation.aggregates.insert(identity, Arc::downgrade(&aggregate));
     Ok(aggregate)
 }
@@ -129,7 +136,7 @@ pub(super) fn previous(
     if let Some(known) = activation.previous.get(&identity).and_then(Weak::upgrade) {
         return Ok(known);
     }
-    activation.previous.retain(|_, known| known.strong_count() > 0);
+    drop_unused(&mut activation.previous);
     activation.previous.insert(identity, Arc::downgrade(&previous));
     Ok(previous)
 }
@@ -168,7 +175,7 @@ pub(super) fn remember(
     before: i64,
     source: FillSource<'_>,
 ) -> Result<(), HistoryError> {
-    let all: Vec<Arc<Series>> = activation.lock().series.iter().filter_map(Weak::upgrade).collect();
+    let all: Vec<Arc<Series>> = activation.lock().live_series().collect();
     for series in all {
         let _filling = series.filling().lock();
         let out_of_reach = series.out_of_reach(before);
@@ -200,26 +207,38 @@ impl Activation {
             return Err(HistoryError::TooManySeries { fields: spec.fields.clone() });
         }
         let series = Series::new(spec.clone(), source.spill, source.zones)?;
-        self.series.push(Arc::downgrade(&series));
+        let known = KnownSeries { is_plain: spec.is_plain(), series: Arc::downgrade(&series) };
+        self.series.insert(spec.identity(), known);
         Ok(series)
     }
 
     pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
-        self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
+        self.live_series().for_each(|series| show(&series));
+    }
+
+    fn live_series(&self) -> impl Iterator<Item = Arc<Series>> {
+        self.series.values().filter_map(|known| known.series.upgrade())
     }
 
     pub(super) fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
-        self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
+        self.series.get(&spec.identity())?.series.upgrade()
     }
 
     /// Returns whether this series exists or another one of its kind is allowed.
     pub(super) fn reserve_room_for(&mut self, spec: &SeriesSpec) -> bool {
-        self.series.retain(|series| series.strong_count() > 0);
-        let live = self.series.iter().filter_map(Weak::upgrade);
-        let alike: Vec<Arc<Series>> =
-            live.filter(|series| series.spec().is_plain() == spec.is_plain()).collect();
-        let most = if spec.is_plain() { SERIES_MAX } else { SELECTED_SERIES_MAX };
-        alike.len() < most || alike.iter().any(|series| series.spec() == spec)
+        if self.find(spec).is_some() {
+            return true;
+        }
+        self.series.retain(|_, known| known.series.strong_count() > 0);
+        let n_alike = self.series.values().filter(|known| known.is_plain == spec.is_plain()).count();
+        n_alike < if spec.is_plain() { SERIES_MAX } else { SELECTED_SERIES_MAX }
+    }
+}
+
+/// Forgets the queries that are no longer used, each time before the map grows.
+fn drop_unused<Q>(queries: &mut HashMap<String, Weak<Q>>) {
+    if queries.len() == queries.capacity() {
+        queries.retain(|_, known| known.strong_count() > 0);
     }
 }
 

@@ -51,6 +51,12 @@ pub(super) struct PreparedRow {
 }
 
 impl SeriesSpec {
+    /// Returns a text that is equal for equal specs.
+    pub(super) fn identity(&self) -> String {
+        // Every map key is a string and every number is finite, so serialization cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// Returns whether it holds every transaction that has the key fields.
     pub(super) const fn is_plain(&self) -> bool {
         self.selection.is_empty() && self.measure.is_none()

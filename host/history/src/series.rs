@@ -97,9 +97,7 @@ impl Series {
     /// Returns a text that identifies the contents: fields, selection, measure, columns. Contents with equal texts are
     /// interchangeable.
     pub(super) fn identity(&self) -> String {
-        // Every map key is a string and every number is finite, so serialization cannot fail.
-        let spec = serde_json::to_string(&self.spec).unwrap_or_default();
-        format!("{spec} {:?}", self.columns().fields())
+        format!("{} {:?}", self.spec.identity(), self.columns().fields())
     }
 
     /// Returns its memory, in bytes, without what the allocator leaves unused.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tollgate_compiler::Diagnostic;
+use tollgate_compiler::{CheckedRule, Diagnostic};
 use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_MAX};
 use tollgate_guest_abi::{Cost, RuleEntry};
 use utoipa::ToSchema;
@@ -303,8 +303,8 @@ pub struct Instruction {
     pub record: Arc<InstructionRecord>,
     /// Name, description, verdict, score and reason.
     pub entry: RuleEntry,
-    /// Checked rule as JSON; null without a script that compiles today.
-    pub rule: serde_json::Value,
+    /// The rule that its module was compiled from; `None` without a script that compiles today.
+    pub checked: Option<Arc<CheckedRule>>,
     /// Digest of the module.
     pub digest: ContentDigest,
     /// ABI version of the module.

@@ -56,13 +56,13 @@ pub fn bind_within(
             origin: None,
         }),
         entry: rule.entry.clone(),
-        rule: Json::Null,
+        checked: Some(Arc::new(rule.clone())),
         digest,
         abi_version: emitted.manifest.abi_version,
         cost: emitted.manifest.cost,
         warnings: Vec::new(),
     };
-    Ok(BoundRule::bind(Arc::new(instruction), module, history)?.made_of(Some(Arc::new(rule.clone()))))
+    Ok(BoundRule::bind(Arc::new(instruction), module, history)?)
 }
 
 /// Parses the transactions of a stream.

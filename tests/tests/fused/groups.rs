@@ -127,6 +127,11 @@ fn checked(script: &str) -> CheckedRule {
     compile(script, &CompileOptions::default()).rule.unwrap()
 }
 
+fn of_unknown_making(rule: BoundRule) -> BoundRule {
+    let instruction = Arc::new(Instruction { checked: None, ..(*rule.instruction).clone() });
+    BoundRule { instruction, ..rule }
+}
+
 fn quarantined(rule: BoundRule) -> BoundRule {
     let mut record = (*rule.instruction.record).clone();
     record.quarantine = Some(Quarantine {
@@ -307,7 +312,7 @@ fn a_rule_alone_has_no_body() {
 fn rules_in_quarantine_and_rules_of_unknown_making_are_left_alone() {
     let change = |stage: &mut Stage| {
         stage.change(3, quarantined);
-        stage.change(4, |rule| rule.made_of(None));
+        stage.change(4, of_unknown_making);
     };
     let mut stage = Stage::new(0..10);
     change(&mut stage);
@@ -330,7 +335,7 @@ fn the_rules_of_a_body_that_fails_judge_by_themselves() {
     assert_eq!((n_failed, stage.bodies.len()), (0, 1));
     let rules = stage.all();
     let scripts: Vec<CheckedRule> =
-        rules.iter().map(|rule| (**rule.checked.as_ref().unwrap()).clone()).collect();
+        rules.iter().map(|rule| (**rule.instruction.checked.as_ref().unwrap()).clone()).collect();
     // Without fuel it fails at once.
     let module = stage.sandbox.admit(&emit(&scripts).unwrap().bytes).unwrap().within(0);
     let parts: Vec<&BoundModule> = rules.iter().map(|rule| &*rule.bound).collect();

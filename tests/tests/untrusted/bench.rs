@@ -68,7 +68,7 @@ impl Bench {
                 origin: None,
             }),
             entry,
-            rule: Json::Null,
+            checked: None,
             digest: ContentDigest::of(bytes),
             abi_version: manifest.abi_version,
             cost: manifest.cost,

@@ -61,7 +61,7 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
         // A rule that does not run performs no tests.
         let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
         let Some(in_force) = runs else { continue };
-        let n_tests = in_force.rule.checked.as_ref().map_or(0, |checked| checked.tests.len());
+        let n_tests = in_force.rule.instruction.checked.as_ref().map_or(0, |checked| checked.tests.len());
         if n_tests > TESTS_MAX || n_tests_left == 0 {
             continue;
         }
@@ -72,7 +72,7 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
 }
 
 fn count_of_rule(facts: &mut Facts, rule: &BoundRule, looks: &[(u32, &FieldAccess)]) {
-    let (Some(checked), Some(transaction)) = (&rule.checked, facts.subject()) else { return };
+    let (Some(checked), Some(transaction)) = (&rule.instruction.checked, facts.subject()) else { return };
     let mut walk = MismatchSearch { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
     // A rule that fails has performed its tests up to that point.
     let _ = walk.holds(&checked.when);

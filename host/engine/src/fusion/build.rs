@@ -22,7 +22,7 @@ pub(super) fn is_fusible(rule: &BoundRule) -> bool {
     let (bytes_max, instructions_max) = LARGE;
     let is_small = rule.instruction.record.module.len() <= bytes_max
         && rule.bound.module.manifest.cost.instructions <= instructions_max;
-    rule.checked.is_some() && !rule.is_quarantined() && is_small
+    rule.instruction.checked.is_some() && !rule.is_quarantined() && is_small
 }
 
 /// Builds a body from these rules, or several if they exceed the limits of one module. Returns none if they cannot be
@@ -67,7 +67,7 @@ impl From<EmitError> for FusionError {
 
 fn body_of(admit: Admit<'_>, rules: &[&BoundRule], is_full: bool) -> Result<FusedBody, FusionError> {
     let checked: Vec<CheckedRule> =
-        rules.iter().filter_map(|rule| rule.checked.as_deref().map(nameless)).collect();
+        rules.iter().filter_map(|rule| rule.instruction.checked.as_deref().map(nameless)).collect();
     let emitted = emit(&checked)?;
     let module = admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
     let parts: Vec<&BoundModule> = rules.iter().map(|rule| &*rule.bound).collect();

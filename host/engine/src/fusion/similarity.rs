@@ -27,7 +27,7 @@ struct OrderedBound(f64);
 
 impl SimilarityKey {
     pub(super) fn of(rule: &BoundRule) -> Self {
-        let checked = rule.checked.as_deref();
+        let checked = rule.instruction.checked.as_deref();
         let Selection { texts, ranges } = checked.map(|rule| Selection::of(&rule.when)).unwrap_or_default();
         let needs = &rule.bound.module.manifest.needs;
         let aggregates = needs.aggregates.iter().filter_map(|spec| serde_json::to_string(spec).ok());

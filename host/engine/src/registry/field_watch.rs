@@ -84,7 +84,7 @@ impl FieldWatch {
     pub(super) fn of(rules: &[RuleInForce], fields: &[FieldAccess]) -> Self {
         let mut watch = Self::default();
         for (place, in_force) in (0..).zip(rules) {
-            if let Some(checked) = &in_force.rule.checked {
+            if let Some(checked) = &in_force.rule.instruction.checked {
                 watch.add_condition(&checked.when, place);
             }
         }

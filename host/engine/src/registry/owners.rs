@@ -194,7 +194,13 @@ impl OwnerInForce {
         self.fused = self.fused.plus(bound);
         self.costliest = self.costliest.or_more(bound);
         // Only rules with a checked form are fused.
-        let n = rule.checked.as_ref().and_then(|checked| repetitions(checked).ok()).unwrap_or(1).max(1);
+        let n = rule
+            .instruction
+            .checked
+            .as_ref()
+            .and_then(|checked| repetitions(checked).ok())
+            .unwrap_or(1)
+            .max(1);
         for (uses, numbers) in
             [(&mut self.aggregate_uses, &asker.aggregates), (&mut self.previous_uses, &asker.previous)]
         {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollgate_compiler::{CheckedRule, Position, position};
+use tollgate_compiler::{Position, position};
 use tollgate_history::History;
 use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::instruction::{Instruction, InstructionRecord, RuleOwner};
@@ -35,11 +35,10 @@ pub struct BoundRule {
     pub instruction: Arc<Instruction>,
     /// The bound module.
     pub bound: Arc<BoundModule>,
-    /// The checked rule its module was compiled from, for fusion; `None` if it cannot be fused.
-    pub checked: Option<Arc<CheckedRule>>,
     /// Mismatch counts of its tests.
     pub mismatches: Arc<Mismatches>,
-    /// Transactions that it matched, and on which it failed, since it came into force or the service started.
+    /// Transactions that it matched, and on which it failed, since its instruction came into force or the service
+    /// started. A rule that replaces another one continues its counts.
     pub outcomes: Arc<OutcomeCounts>,
 }
 
@@ -108,20 +107,14 @@ impl BoundRule {
         history: &History,
     ) -> Result<Self, BindError> {
         let bound = Arc::new(BoundModule::bind(module, history)?);
-        Ok(Self { instruction, bound, checked: None, mismatches: Arc::default(), outcomes: Arc::default() })
-    }
-
-    /// Sets the checked rule. The compiler must produce exactly the bytes of this module from it.
-    #[must_use]
-    pub fn made_of(self, checked: Option<Arc<CheckedRule>>) -> Self {
-        Self { checked, ..self }
+        Ok(Self { instruction, bound, mismatches: Arc::default(), outcomes: Arc::default() })
     }
 
     /// Returns the mismatches of its tests, with their positions in the script.
     #[must_use]
     pub fn counted_mismatches(&self) -> Vec<CountedMismatch> {
         let script = self.instruction.record.script.as_deref().unwrap_or_default();
-        let tests = self.checked.as_ref().map_or(&[][..], |checked| &checked.tests);
+        let tests = self.instruction.checked.as_ref().map_or(&[][..], |checked| &checked.tests);
         let counted = self.mismatches.counted().into_iter();
         let placed = counted.filter_map(|(mismatch, count)| {
             let span = tests.get(mismatch.test)?.clone();

@@ -42,7 +42,6 @@ pub struct NamedDraft {
     /// The resulting instruction.
     pub instruction: Arc<Instruction>,
     module: AdmittedModule,
-    checked: Option<Arc<CheckedRule>>,
     /// Cost of what it asks the history, if it was estimated.
     pub estimate: Option<QueryEstimate>,
 }
@@ -223,15 +222,14 @@ impl Draft {
                 // Set when the rule becomes part of a version.
                 owner: None,
             }),
-            rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
+            checked: self.checked,
             digest: self.module.digest,
             abi_version: manifest.abi_version,
             cost: self.cost,
             warnings: self.warnings,
             entry: self.entry,
         };
-        let (module, checked, estimate) = (self.module, self.checked, self.estimate);
-        NamedDraft { instruction: Arc::new(instruction), module, checked, estimate }
+        NamedDraft { instruction: Arc::new(instruction), module: self.module, estimate: self.estimate }
     }
 
     /// Combines [`Draft::under`] and [`NamedDraft::bind`].
@@ -268,9 +266,7 @@ impl NamedDraft {
     /// [`IntakeError::OverLimit`] if the history accepts no more queries, [`IntakeError::Unavailable`] if the store
     /// cannot be read, and [`IntakeError::Refused`] for other needs that cannot be met.
     pub fn bind(self, history: &History) -> Result<BoundRule, IntakeError> {
-        let bound = BoundRule::bind(self.instruction, self.module, history);
-        let rule = bound.map(|rule| rule.made_of(self.checked));
-        rule.map_err(|error| match error {
+        BoundRule::bind(self.instruction, self.module, history).map_err(|error| match error {
             BindError::History(error) => of_history(error),
             error => IntakeError::Refused(error.to_string()),
         })

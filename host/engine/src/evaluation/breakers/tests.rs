@@ -35,7 +35,7 @@ fn rule_set() -> RuleSet {
                 origin: None,
             }),
             entry: rule.entry,
-            rule: serde_json::Value::Null,
+            checked: None,
             digest: module.digest,
             abi_version: emitted.manifest.abi_version,
             cost: emitted.manifest.cost,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use tollgate_compiler::Diagnostic;
+use tollgate_compiler::{CheckedRule, Diagnostic};
 use tollgate_engine::registry::{CountedMismatch, Mismatch};
 use tollgate_guest_abi::{Cost, Verdict};
 use tollgate_history::QueryEstimate;
@@ -36,7 +36,7 @@ pub(in crate::api) struct InstructionView<'a> {
     reason: &'a str,
     /// The checked rule: names resolved, types settled; null if there is no script.
     #[schema(value_type = Option<Object>, required = true)]
-    rule: &'a serde_json::Value,
+    rule: Option<&'a CheckedRule>,
     /// The compiled module.
     module: ModuleView,
     /// Origin of the instruction.
@@ -166,7 +166,7 @@ pub(in crate::api) struct RefusedChangeView {
 
 impl<'a> From<&'a Instruction> for InstructionView<'a> {
     fn from(instruction: &'a Instruction) -> Self {
-        let Instruction { record, entry, rule, digest, abi_version, cost, warnings } = instruction;
+        let Instruction { record, entry, checked, digest, abi_version, cost, warnings } = instruction;
         Self {
             id: record.id.0,
             name: &record.name,
@@ -175,7 +175,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             verdict: entry.verdict,
             score: entry.score,
             reason: &entry.reason,
-            rule,
+            rule: checked.as_deref(),
             module: ModuleView {
                 sha256: digest.to_string(),
                 bytes: record.module.len(),

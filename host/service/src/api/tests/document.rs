@@ -183,7 +183,7 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     let instruction = Instruction {
         record: Arc::new(record),
         entry: entry(),
-        rule: serde_json::json!({}),
+        checked: None,
         digest: ContentDigest::of(&[0; 5]),
         abi_version: 1,
         cost: Cost::default(),

@@ -55,7 +55,7 @@ async fn an_upload_is_in_force_and_its_worst_case_is_what_it_is_granted() {
     let bytes = module("above", 100);
     let instruction = fixture.intake.upload(bytes.clone(), None).await.unwrap().instruction;
     assert_eq!((&instruction.record.script, &instruction.record.source), (&None, &InstructionSource::Upload));
-    assert_eq!((&instruction.record.module, &instruction.rule), (&bytes, &serde_json::Value::Null));
+    assert_eq!((&instruction.record.module, &instruction.checked), (&bytes, &None));
     let cost = instruction.cost;
     assert_eq!(u64::from(cost.instructions), FUEL_PER_RUN);
     assert_eq!((cost.host_calls, cost.history_lookups), (HOST_CALLS_MAX, 1));
