@@ -206,6 +206,14 @@ fn a_rule_knows_the_transactions_that_it_matched_last() {
         (&json!(5000), &json!("EUR"), &json!("payer"))
     );
     assert_eq!((&first["verdict"], &first["rules"]), (&json!("block"), &json!(["large"])));
+    let script = json!({"script": sample::rule("large", "amount > 4000")}).to_string();
+    drop(
+        service
+            .client()
+            .put(&format!("/instructions/{id}"), "application/json", script.as_bytes())
+            .expect(200),
+    );
+    assert_eq!(service.get(&path).expect(200), hits, "after a replacement");
     let missing = service.get("/instructions/99/hits");
     assert_eq!((missing.status, missing.code().as_str()), (404, "instruction_not_found"));
 }

@@ -1,5 +1,6 @@
 //! Transition from one version of the rule set to the next.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollgate_engine::fusion;
@@ -7,7 +8,7 @@ use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSet, SERVICE_VERSION};
 use tollgate_model::background::in_background;
 use tollgate_model::calendar::ZoneData;
-use tollgate_model::instruction::ContentDigest;
+use tollgate_model::instruction::{ContentDigest, InstructionId};
 use tollgate_store::{ListRecord, RuleSetRecord, ZoneDataRecord};
 
 use crate::intake::{IntakeDeps, IntakeError, off_the_executor};
@@ -38,8 +39,11 @@ impl VersionContents {
 
     /// Builds the rule set, and compiles the bodies that changed.
     pub(super) fn under(self, deps: &IntakeDeps, version: u64) -> RuleSet {
-        let rules: Vec<Arc<BoundRule>> =
-            self.rules.into_iter().map(|rule| owned(rule, &deps.policy)).collect();
+        let before = deps.registry.current();
+        let replaced: HashMap<InstructionId, &BoundRule> =
+            before.rules.iter().map(|known| (known.rule.instruction.record.id, &*known.rule)).collect();
+        let rules = self.rules.into_iter().map(|rule| continued(owned(rule, &deps.policy), &replaced));
+        let rules: Vec<Arc<BoundRule>> = rules.collect();
         // Only the bodies of a start are cached: those of a change differ from the ones that the next start makes.
         let admit = |bytes: &[u8]| match self.bodies.as_slice() {
             [] => deps.artifacts.admit_own(bytes),
@@ -57,6 +61,16 @@ fn owned(rule: Arc<BoundRule>, policy: &Policy) -> Arc<BoundRule> {
         return rule;
     }
     Arc::new(BoundRule::clone(&rule).owned_by(Some(&owner)))
+}
+
+/// Returns the rule with the counts of the one that it replaces.
+fn continued(rule: Arc<BoundRule>, replaced: &HashMap<InstructionId, &BoundRule>) -> Arc<BoundRule> {
+    match replaced.get(&rule.instruction.record.id) {
+        Some(known) if !Arc::ptr_eq(&known.outcomes, &rule.outcomes) => {
+            Arc::new(BoundRule { outcomes: Arc::clone(&known.outcomes), ..BoundRule::clone(&rule) })
+        }
+        _ => rule,
+    }
 }
 
 pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<FusedBody>> {

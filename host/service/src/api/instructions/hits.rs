@@ -22,7 +22,8 @@ pub(in crate::api) struct HitsView {
     hits: Vec<VerdictRow>,
 }
 
-/// Returns the transactions that a rule matched last, since it came into force or the service started.
+/// Returns the transactions that a rule matched last, since its instruction came into force or the service
+/// started. A replacement of the rule keeps them.
 #[utoipa::path(
     get, path = "/instructions/{id}/hits", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),

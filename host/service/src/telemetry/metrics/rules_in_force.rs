@@ -44,7 +44,7 @@ impl Collector for RuleInForceMetrics {
 }
 
 fn encode_outcomes(rule_set: &RuleSet, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Transactions that a rule matched, or on which it failed, by outcome, since the rule came into force or the service started";
+    let help = "Transactions that a rule matched, or on which it failed, by outcome, since the instruction came into force or the service started";
     let mut family = encoder.encode_descriptor("rule_outcomes", help, None, MetricType::Counter)?;
     let rules = rule_set.rules.iter().map(|in_force| &*in_force.rule);
     for BoundRule { instruction, outcomes, .. } in rules.take(SERIES_MAX) {
