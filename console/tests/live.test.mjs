@@ -104,9 +104,37 @@ test("the feed pauses with space and below the pointer, and counts what it holds
   await shown(page, hasText, "live-3");
   await page.hover('table[aria-label="Live verdicts"]');
   send(streams[0], 4, "verdicts", { verdicts: [row(4)], n_more: 0 });
-  await shown(page, hasText, "Paused, 1 held back");
+  await shown(page, hasText, "Paused below the pointer, 1 held back");
   await page.mouse.move(5, 5);
   await shown(page, hasText, "live-4");
+  await opened.close();
+});
+
+test("the feed goes on while another page is shown", async () => {
+  streams = [];
+  const opened = await openPage(running);
+  await until(() => streams.length === 1, "a stream");
+  send(streams[0], 1, "verdicts", { verdicts: [row(1)], n_more: 0 });
+  await shown(opened.page, hasText, "live-1");
+  await opened.page.evaluate(() => (location.hash = "#/rules"));
+  await shown(opened.page, () => document.querySelector("h1").innerText === "Rules");
+  send(streams[0], 2, "verdicts", { verdicts: [row(2, "block")], n_more: 0 });
+  send(streams[0], 3, "tick", { at: new Date().toISOString(), sequence: 3, counts: {}, p50_us: null, p99_us: null, in_flight: 77 });
+  await shown(opened.page, hasText, "77 in flight");
+  await opened.page.evaluate(() => (location.hash = "#/"));
+  await shown(opened.page, hasText, "live-2");
+  await opened.close();
+});
+
+test("rows that come faster than they can be read are drawn once a second, and all are counted", async () => {
+  streams = [];
+  const opened = await openPage(running);
+  await until(() => streams.length === 1, "a stream");
+  const many = (first) => ({ verdicts: Array.from({ length: 20 }, (_, index) => row(first + index)), n_more: 100 });
+  for (let batch = 0; batch < 4; batch += 1) send(streams[0], batch, "verdicts", many(1 + 20 * batch));
+  await shown(opened.page, hasText, "live-80");
+  // The first batch is drawn at once, the others together: 60 rows, and 300 others.
+  await shown(opened.page, hasText, "and 300 others");
   await opened.close();
 });
 

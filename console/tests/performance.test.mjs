@@ -42,7 +42,7 @@ function manyRules(count) {
   }));
 }
 
-const quantile = (values, share) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
+const quantile = (values, share) => [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1];
 
 function judge(context, name, values, share, limit) {
   const value = quantile(values, share);
@@ -82,18 +82,26 @@ test("a mistake is underlined soon after the key", async (context) => {
   const { page } = opened;
   await shown(page, () => document.querySelector(".editor-host")?.shadowRoot?.querySelector(".cm-content"));
   await page.keyboard.press("Control+End");
-  const times = [];
-  for (let round = 0; round < 20; round += 1) {
-    await page.evaluate(watchUnderline);
-    await page.keyboard.press("?");
-    await shown(page, () => window.underlined !== undefined, undefined, "an underline");
-    times.push(await page.evaluate(() => window.underlined));
-    await page.keyboard.press("Backspace");
-    await shown(page, () => document.querySelector(".editor-host").shadowRoot.querySelector(".cm-lintRange") === null);
+  const slowest = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const times = [];
+    for (let key = 0; key < 20; key += 1) times.push(await underlined(page));
+    slowest.push(quantile(times, 0.95));
   }
-  judge(context, "key to underline, ms", times, 0.95, 150);
+  judge(context, "key to underline, 95th percentile of 20 keys, ms", slowest, 0.5, 150);
   await opened.close();
 });
+
+/** Makes a mistake, and removes it. Returns the time until it was underlined. */
+async function underlined(page) {
+  await page.evaluate(watchUnderline);
+  await page.keyboard.press("?");
+  await shown(page, () => window.underlined !== undefined, undefined, "an underline");
+  const time = await page.evaluate(() => window.underlined);
+  await page.keyboard.press("Backspace");
+  await shown(page, () => document.querySelector(".editor-host").shadowRoot.querySelector(".cm-lintRange") === null);
+  return time;
+}
 
 function watchUnderline() {
   window.underlined = undefined;

@@ -48,7 +48,7 @@ async function pay(page) {
 }
 
 async function prove(page) {
-  await page.keyboard.press("p");
+  await page.getByRole("button", { name: /^Prove/ }).press("Enter");
   const sought = (text) => document.body.innerText.includes(text);
   // The service takes up to 20 seconds.
   await until(() => page.evaluate(sought, "Equal: the stored verdict follows"), "the proof", 30_000);

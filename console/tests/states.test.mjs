@@ -73,6 +73,22 @@ test("old data stays, with its time, while it cannot be loaded again", async () 
   await opened.close();
 });
 
+test("a save whose answer breaks off says so, and can be sent again", async () => {
+  intercept = (url, to) => {
+    if (!url.startsWith("/compile-and-save-instruction")) return false;
+    to.writeHead(201, { "Content-Type": "application/json", "Content-Length": "1000" });
+    to.write('{"id": 1', () => to.destroy());
+    return true;
+  };
+  const opened = await openPage(running, "#/rules/new");
+  await shown(opened.page, hasText, "It compiles");
+  const save = opened.page.getByRole("button", { name: /^Save and put in force/ });
+  await save.press("Enter");
+  await shown(opened.page, hasText, "The answer cannot be read");
+  assert.ok(await save.isEnabled());
+  await opened.close();
+});
+
 test("what a service does not offer is said once, not as an error", async () => {
   intercept = (url, to) => /^\/(stats|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
   const opened = await openPage(running, "#/");

@@ -23,6 +23,12 @@ export class ApiError extends Error {
     super(body.error ?? `The service answered ${status}`);
   }
 
+  /** Whatever a request failed by: an answer may also break off, or not be JSON. */
+  static of(error: unknown): ApiError {
+    if (error instanceof ApiError) return error;
+    return new ApiError(0, { error: `The answer cannot be read: ${String(error)}`, code: "unreadable_answer" }, null);
+  }
+
   get code(): string {
     return this.body.code ?? "unknown";
   }

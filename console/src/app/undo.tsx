@@ -35,7 +35,7 @@ async function finish(key: string, title: string, act: () => Promise<unknown>): 
     await act();
     say(`${title}: done`);
   } catch (error) {
-    say(`${title}: failed. ${error instanceof ApiError ? error.message : String(error)}`);
+    say(`${title}: failed. ${ApiError.of(error).message}`);
   }
   tellChanged();
   remove(key);

@@ -44,7 +44,7 @@ function options(host: HTMLElement, props: TimeChartProps, onCursor: (index: num
     width: Math.max(200, host.clientWidth),
     height: HEIGHT_PX,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     tzDate: (at) => (isUtc.value ? uPlot.tzDate(new Date(at * 1000), "Etc/UTC") : new Date(at * 1000)),
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [range[0] as number, Math.max(1, (max ?? 1) * 1.08)] } },

@@ -66,7 +66,7 @@ class LoadedResource<T> implements Resource<T> {
       this.error.value = null;
     } catch (error) {
       if (abort.signal.aborted) return;
-      this.error.value = asApiError(error);
+      this.error.value = ApiError.of(error);
     }
     this.isLoading.value = false;
     if (this.#isOutdated) this.refresh();
@@ -81,11 +81,6 @@ class LoadedResource<T> implements Resource<T> {
   stop(): void {
     this.#abort.abort();
   }
-}
-
-function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  return new ApiError(0, { error: `The answer cannot be read: ${String(error)}`, code: "unreadable_answer" }, null);
 }
 
 /** Loads something while the component is shown. `key` names it: with another key, something else is loaded. */

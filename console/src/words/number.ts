@@ -9,6 +9,11 @@ export function count(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : whole().format(value);
 }
 
+/** A rate, with a decimal where it is small: `0.3`. */
+export function rateText(value: number): string {
+  return value < 10 ? tenths().format(value) : count(value);
+}
+
 /** An amount with all its digits. */
 export function amount(value: Decimal): string {
   return groupThousands(value.text);

@@ -35,7 +35,7 @@ export function useChecking(script: string, id: string | null): Checking {
         const { rule } = await checkScript(script, id, true, abort.signal);
         setState({ script, result: { ...result, rule }, error: null });
       } catch (error) {
-        if (error instanceof ApiError) setState((old) => ({ ...old, script, error }));
+        if (!abort.signal.aborted) setState((old) => ({ ...old, script, error: ApiError.of(error) }));
       }
     };
     const timer = setTimeout(() => void check(), isFirst.current ? 0 : DEBOUNCE_MS);

@@ -4,6 +4,7 @@ import { replaceRule, saveNewRule } from "../../api/rules";
 import type { Rule } from "../../api/types";
 import { say } from "../../app/announce";
 import { tellChanged } from "../../live/events";
+import { plural } from "../../words/number";
 import { removeDraft } from "./drafts";
 
 export interface Saving {
@@ -23,11 +24,12 @@ export function useSaving(id: string | null): Saving {
     try {
       const rule = await (id === null ? saveNewRule(script) : replaceRule(id, script));
       removeDraft(id ?? "new");
-      say(rule.status === "activating" ? `${rule.name} is saved and waits for the history` : `${rule.name} is in force`);
+      const warnings = rule.warnings.length > 0 ? `, with ${plural(rule.warnings.length, "warning")}` : "";
+      say(`${rule.name} ${rule.status === "activating" ? "is saved and waits for the history" : "is in force"}${warnings}`);
       tellChanged();
       return rule;
     } catch (problem) {
-      if (problem instanceof ApiError) setError(problem);
+      setError(ApiError.of(problem));
       return null;
     } finally {
       setBusy(false);

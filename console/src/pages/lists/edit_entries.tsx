@@ -41,7 +41,7 @@ export function EditEntries({ name, entries, isNew, reload }: EditProps): JSX.El
       await reload();
       tellChanged();
     } catch (problem) {
-      if (problem instanceof ApiError) setError(problem);
+      setError(ApiError.of(problem));
     }
     setBusy(false);
   };

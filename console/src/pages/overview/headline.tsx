@@ -4,7 +4,7 @@ import type { RuleSummary, Stats, Verdict } from "../../api/types";
 import { link } from "../../app/router";
 import { lastTick, useEvents, type Tick } from "../../live/events";
 import type { Resource } from "../../states/resource";
-import { count, micros } from "../../words/number";
+import { count, micros, rateText } from "../../words/number";
 import { VERDICTS, VerdictBadge } from "../../words/verdict";
 
 /** Ticks of the last seconds, for the rate. */
@@ -37,7 +37,7 @@ export function Headline({ stats, rules }: Props): JSX.Element {
   const perSecond = rate.value;
   return (
     <dl class="figures">
-      <Figure name="Transactions per second" value={perSecond === null ? "–" : count(perSecond)} />
+      <Figure name="Transactions per second" value={perSecond === null ? "–" : rateText(perSecond)} />
       <Figure name="p50" value={micros(tick?.p50_us ?? null)} />
       <Figure name="p99" value={micros(tick?.p99_us ?? null)} />
       {VERDICTS.map((verdict) => (

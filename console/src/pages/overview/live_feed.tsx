@@ -12,32 +12,41 @@ import { latestFirst, stoppedEarlier } from "./earlier";
 
 /** Rows kept; older ones are dropped, so that the memory of a page that stays open is bounded. */
 const ROWS_MAX = 60;
+/** More rows than this at once cannot be read as they come. They are then drawn once a second, which spares the machine. */
+const ROWS_READABLE = 5;
+const DRAW_MS = 1_000;
 
 const rows = signal<VerdictRow[]>([]);
-/** Rows that wait while the feed is paused, and how many were left out of it. */
+/** Rows that wait to be drawn, and the number of transactions that they stand for. */
 const held = signal<VerdictRow[]>([]);
 const n_heldBack = signal(0);
-/** Transactions that the stream counted without sending them. */
+/** Transactions of the rows drawn last that have no row. */
 const n_leftOut = signal(0);
+/** Whether all rows are payments that were stopped before the page was opened. */
+const isOfBefore = signal(false);
 const isPaused = signal(false);
 const isHovered = signal(false);
+let drawnAt = -DRAW_MS;
+let drawing: ReturnType<typeof setTimeout> | undefined;
 
 function take({ verdicts, n_more }: VerdictBatch): void {
-  const newest = latestFirst(verdicts);
   batch(() => {
-    if (isPaused.value || isHovered.value) {
-      held.value = [...newest, ...held.value].slice(0, ROWS_MAX);
-      n_heldBack.value += verdicts.length + n_more;
-    } else {
-      rows.value = [...newest, ...rows.value].slice(0, ROWS_MAX);
-      n_leftOut.value = n_more;
-    }
+    held.value = [...latestFirst(verdicts), ...held.value].slice(0, ROWS_MAX);
+    n_heldBack.value += verdicts.length + n_more;
   });
+  const wait = verdicts.length > ROWS_READABLE ? drawnAt + DRAW_MS - performance.now() : 0;
+  if (wait <= 0) resumeIfFree();
+  else drawing ??= setTimeout(resumeIfFree, wait);
 }
 
 function resumeIfFree(): void {
-  if (isPaused.value || isHovered.value) return;
+  clearTimeout(drawing);
+  drawing = undefined;
+  if (isPaused.value || isHovered.value || n_heldBack.value === 0) return;
+  drawnAt = performance.now();
   batch(() => {
+    isOfBefore.value = false;
+    n_leftOut.value = n_heldBack.value - held.value.length;
     rows.value = [...held.value, ...rows.value].slice(0, ROWS_MAX);
     held.value = [];
     n_heldBack.value = 0;
@@ -54,6 +63,9 @@ function setHovered(value: boolean): void {
   resumeIfFree();
 }
 
+// The feed goes on while another page is shown.
+listen("verdicts", take);
+
 /** Begins an empty feed with payments that were stopped before. They are an extra: if they cannot be had, it stays empty. */
 function useEarlier({ data }: Resource<RuleSummary[]>): void {
   const rules = data.value;
@@ -62,6 +74,7 @@ function useEarlier({ data }: Resource<RuleSummary[]>): void {
     const abort = new AbortController();
     stoppedEarlier(rules, abort.signal).then(
       (earlier) => {
+        isOfBefore.value = rows.value.length === 0;
         rows.value = latestFirst([...rows.value, ...earlier]).slice(0, ROWS_MAX);
       },
       () => {},
@@ -73,7 +86,6 @@ function useEarlier({ data }: Resource<RuleSummary[]>): void {
 /** The verdicts as they are given, non-approved ones first. It stands still below the pointer and while paused. */
 export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
   useEarlier(rules);
-  useEffect(() => listen("verdicts", take), []);
   useEffect(() => () => setHovered(false), []);
   useKeys("Live feed", [{ keys: "Space", title: "Pause or continue", run: () => setPaused(!isPaused.value) }]);
   return (
@@ -94,10 +106,16 @@ export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Ele
 
 function FeedState(): JSX.Element {
   if (isPaused.value || isHovered.value) {
-    return <span class="quiet">Paused, {count(n_heldBack.value)} held back</span>;
+    const why = isPaused.value ? "Paused" : "Paused below the pointer";
+    return (
+      <span class="quiet">
+        {why}, {count(n_heldBack.value)} held back
+      </span>
+    );
   }
   if (streamState.value === "not_offered") return <span class="quiet">Not offered by this version of the service</span>;
   if (streamState.value !== "live") return <span class="quiet">Not connected; trying again</span>;
+  if (isOfBefore.value) return <span class="quiet">Payments that were stopped before</span>;
   return <span class="quiet">{n_leftOut.value > 0 ? `and ${plural(n_leftOut.value, "other")} in the last moment` : ""}</span>;
 }
 

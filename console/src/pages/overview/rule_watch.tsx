@@ -2,11 +2,12 @@ import type { JSX } from "preact";
 import type { RuleSummary } from "../../api/types";
 import { link } from "../../app/router";
 import { Sparkline } from "../../chart/sparkline";
+import { SmallTable } from "../../grid/small_table";
 import type { Resource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { count, plural } from "../../words/number";
 import { Text } from "../../words/text";
-import { VerdictBadge } from "../../words/verdict";
+import { severity, VerdictBadge } from "../../words/verdict";
 
 const SHOWN_MAX = 8;
 
@@ -14,7 +15,7 @@ export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.El
   return (
     <>
       <section class="panel">
-        <h2>Top rules, last hour against their usual hour</h2>
+        <h2>Top rules, those that stop payments first</h2>
         <Loaded resource={rules} what="rules">
           {(all) => <TopRules rules={all} />}
         </Loaded>
@@ -39,29 +40,16 @@ function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
   const counted = rules.filter(({ hits }) => hits !== null);
   if (rules.length > 0 && counted.length === 0) return <p class="quiet">This version of the service does not count hits.</p>;
   const top = counted.filter(({ hits }) => (hits ?? 0) > 0);
-  top.sort((a, b) => (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || (b.hits ?? 0) - (a.hits ?? 0));
+  const stops = ({ verdict }: RuleSummary) => Number(severity(verdict) >= severity("review"));
+  top.sort((a, b) => stops(b) - stops(a) || (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || (b.hits ?? 0) - (a.hits ?? 0));
   const hasPast = top.some(({ hourly }) => hourly.slice(0, -1).some((hits) => hits > 0));
   if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
   return (
-    <table class="small-table" aria-label="Top rules">
-      <thead>
-        <tr>
-          <th scope="col">Rule</th>
-          <th scope="col" class="number">
-            Last hour
-          </th>
-          <th scope="col" class="number">
-            Usual
-          </th>
-          <th scope="col">24 h</th>
-        </tr>
-      </thead>
-      <tbody>
-        {top.slice(0, SHOWN_MAX).map((rule) => (
-          <TopRule key={rule.id} rule={rule} hasPast={hasPast} />
-        ))}
-      </tbody>
-    </table>
+    <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "Last hour" }, { number: "Usual" }, "24 h"]}>
+      {top.slice(0, SHOWN_MAX).map((rule) => (
+        <TopRule key={rule.id} rule={rule} hasPast={hasPast} />
+      ))}
+    </SmallTable>
   );
 }
 
@@ -76,6 +64,9 @@ function TopRule({ rule, hasPast }: { rule: RuleSummary; hasPast: boolean }): JS
         <a href={link("rules", rule.id)}>
           <Text value={rule.name} />
         </a>
+      </td>
+      <td>
+        <VerdictBadge verdict={rule.verdict} />
       </td>
       <td class="number">
         {isUnusual && <strong>↑ unusual </strong>}

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { getRule } from "../../api/rules";
 import type { Rule } from "../../api/types";
+import { say } from "../../app/announce";
 import { useKeys } from "../../app/keys";
 import { go, link } from "../../app/router";
 import { isPending } from "../../app/undo";
@@ -22,6 +23,11 @@ import { Incomparables, Warnings } from "./warnings";
 export function RulePage({ id }: { id: string }): JSX.Element {
   const rule = useResource(`rule ${id}`, (signal) => getRule(id, signal), { everyMs: 5_000, onRules: true });
   const shown = rule.data.value;
+  const waited = useRef(false);
+  useEffect(() => {
+    if (waited.current && shown?.status === "active") say(`${shown.name} is in force`);
+    waited.current = shown?.status === "activating";
+  }, [shown?.status]);
   useKeys("Rule", [
     { keys: "e", title: "Edit", run: () => shown?.script && go(link("rules", id, "edit")) },
     { keys: "d", title: "Delete, with five seconds to undo", run: () => shown && deleteLater(shown) },

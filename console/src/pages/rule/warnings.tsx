@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Rule } from "../../api/types";
+import { SmallTable } from "../../grid/small_table";
 import { count } from "../../words/number";
 import { Text } from "../../words/text";
 
@@ -35,32 +36,19 @@ export function Incomparables({ rule }: { rule: Rule }): JSX.Element | null {
   return (
     <section class="panel">
       <h2>Values that a test could not compare</h2>
-      <table class="small-table" aria-label="Values that a test could not compare">
-        <thead>
-          <tr>
-            <th scope="col">Line</th>
-            <th scope="col">Test</th>
-            <th scope="col">Got</th>
-            <th scope="col">Wanted</th>
-            <th scope="col" class="number">
-              Times
-            </th>
+      <SmallTable label="Values that a test could not compare" columns={["Line", "Test", "Got", "Wanted", { number: "Times" }]}>
+        {rule.incomparable.map((each) => (
+          <tr key={`${each.line}-${each.column}-${each.got}`}>
+            <td>{each.line}</td>
+            <td class="mono">
+              <Text value={each.test} />
+            </td>
+            <td>{each.got}</td>
+            <td>{each.wanted}</td>
+            <td class="number">{each.count >= 1000 ? "1,000 or more" : count(each.count)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rule.incomparable.map((each) => (
-            <tr key={`${each.line}-${each.column}-${each.got}`}>
-              <td>{each.line}</td>
-              <td class="mono">
-                <Text value={each.test} />
-              </td>
-              <td>{each.got}</td>
-              <td>{each.wanted}</td>
-              <td class="number">{each.count >= 1000 ? "1,000 or more" : count(each.count)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </SmallTable>
     </section>
   );
 }

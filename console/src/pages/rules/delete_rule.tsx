@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { deleteRule } from "../../api/rules";
+import { go, link, route } from "../../app/router";
 import { actLater, isPending } from "../../app/undo";
 
 interface DeletableRule {
@@ -9,7 +10,11 @@ interface DeletableRule {
 
 /** Sends the deletion after five seconds. Until then nothing has happened, so an undo keeps the rule and its id. */
 export function deleteLater({ id, name }: DeletableRule): void {
-  actLater(`delete rule ${id}`, `Delete ${name}`, () => deleteRule(id));
+  actLater(`delete rule ${id}`, `Delete ${name}`, async () => {
+    await deleteRule(id);
+    // Its page would show a rule that is gone.
+    if (route.value.segments.join("/") === `rules/${id}`) go(link("rules"));
+  });
 }
 
 export function DeleteRule({ rule, isSmall }: { rule: DeletableRule; isSmall?: boolean }): JSX.Element {

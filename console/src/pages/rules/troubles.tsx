@@ -72,7 +72,7 @@ function ReleaseRule({ id, name }: { id: string; name: string }): JSX.Element {
       say(`${name} runs again`);
       tellChanged();
     } catch (problem) {
-      setError(problem instanceof ApiError ? problem.message : String(problem));
+      setError(ApiError.of(problem).message);
     }
     setBusy(false);
   };

@@ -21,7 +21,7 @@ export function CloneForm({ reload }: { reload: () => Promise<void> }): JSX.Elem
       tellChanged();
       await reload();
     } catch (problem) {
-      if (problem instanceof ApiError) setError(problem);
+      setError(ApiError.of(problem));
     }
     setBusy(false);
   };

@@ -26,7 +26,7 @@ export function GitActions({ status, reload }: ActionProps): JSX.Element {
       setDone(await act());
       tellChanged();
     } catch (problem) {
-      if (problem instanceof ApiError) setError(problem);
+      setError(ApiError.of(problem));
     }
     setBusy("");
     await reload();

@@ -3,6 +3,7 @@ import { gitStatus } from "../../api/git";
 import { listRules } from "../../api/rules";
 import type { RuleSource, RuleSummary } from "../../api/types";
 import { link } from "../../app/router";
+import { SmallTable } from "../../grid/small_table";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { count } from "../../words/number";
@@ -54,34 +55,20 @@ const EXPLAINED: Record<RuleSource["kind"], string> = {
 
 function BySource({ rules }: { rules: RuleSummary[] }): JSX.Element {
   return (
-    <table class="small-table" aria-label="Rules by source">
-      <thead>
-        <tr>
-          <th scope="col">Source</th>
-          <th scope="col" class="number">
-            Rules
-          </th>
-          <th scope="col" class="number">
-            Refused changes
-          </th>
-          <th scope="col">What it is</th>
-        </tr>
-      </thead>
-      <tbody>
-        {KINDS.map((kind) => {
-          const those = rules.filter(({ source }) => source.kind === kind);
-          return (
-            <tr key={kind}>
-              <td>{sourceKind({ kind })}</td>
-              <td class="number">
-                {those.length === 0 ? "0" : <a href={`${link("rules")}?sort=source`}>{count(those.length)}</a>}
-              </td>
-              <td class="number">{count(those.filter(({ refused_change }) => refused_change !== null).length)}</td>
-              <td class="quiet grow">{EXPLAINED[kind]}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <SmallTable label="Rules by source" columns={["Source", { number: "Rules" }, { number: "Refused changes" }, "What it is"]}>
+      {KINDS.map((kind) => {
+        const those = rules.filter(({ source }) => source.kind === kind);
+        return (
+          <tr key={kind}>
+            <td>{sourceKind({ kind })}</td>
+            <td class="number">
+              {those.length === 0 ? "0" : <a href={`${link("rules")}?sort=source`}>{count(those.length)}</a>}
+            </td>
+            <td class="number">{count(those.filter(({ refused_change }) => refused_change !== null).length)}</td>
+            <td class="quiet grow">{EXPLAINED[kind]}</td>
+          </tr>
+        );
+      })}
+    </SmallTable>
   );
 }

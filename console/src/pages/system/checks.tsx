@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Readiness } from "../../api/types";
+import { SmallTable } from "../../grid/small_table";
 import { checkState, type CheckState } from "../../words/readiness";
 import { Text } from "../../words/text";
 
@@ -41,30 +42,21 @@ export function Checks({ readiness }: { readiness: Readiness }): JSX.Element {
       <p class={`state ${isReady ? "good" : "bad"}`}>
         <span aria-hidden="true">{isReady ? "✓" : "✗"}</span> <strong>{readiness.status}</strong>
       </p>
-      <table class="small-table" aria-label="Checks">
-        <thead>
-          <tr>
-            <th scope="col">Check</th>
-            <th scope="col">State</th>
-            <th scope="col">Details</th>
+      <SmallTable label="Checks" columns={["Check", "State", "Details"]}>
+        {checks.map(({ name, text, mark, kind, word }) => (
+          <tr key={name}>
+            <td>{NAMES[name] ?? name}</td>
+            <td>
+              <span class={`state ${kind}`}>
+                <span aria-hidden="true">{mark}</span> {word}
+              </span>
+            </td>
+            <td class="grow wraps">
+              <Text value={text.replace(/^(ok|degraded|failing)(: )?/, "")} none="" />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {checks.map(({ name, text, mark, kind, word }) => (
-            <tr key={name}>
-              <td>{NAMES[name] ?? name}</td>
-              <td>
-                <span class={`state ${kind}`}>
-                  <span aria-hidden="true">{mark}</span> {word}
-                </span>
-              </td>
-              <td class="grow wraps">
-                <Text value={text.replace(/^(ok|degraded|failing)(: )?/, "")} none="" />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </SmallTable>
     </>
   );
 }

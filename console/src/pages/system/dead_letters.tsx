@@ -129,7 +129,7 @@ function ReplayLetter({ kind, letter, reload }: { kind: Kind; letter: Letter; re
       await replayDeadLetter(kind, letter.id);
       say("Sent again");
     } catch (error) {
-      say(error instanceof ApiError ? error.message : String(error));
+      say(ApiError.of(error).message);
     }
     setBusy(false);
     await reload();

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Setting, SystemState } from "../../api/types";
+import { SmallTable } from "../../grid/small_table";
 import { lastTick } from "../../live/events";
 import { bytes, count, micros } from "../../words/number";
 import { Text } from "../../words/text";
@@ -101,24 +102,15 @@ export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
       {shown.length === 0 ? (
         <p>Every setting has its default.</p>
       ) : (
-        <table class="small-table" aria-label="Settings">
-          <thead>
-            <tr>
-              <th scope="col">Setting</th>
-              <th scope="col">Value</th>
-              <th scope="col">From</th>
+        <SmallTable label="Settings" columns={["Setting", "Value", "From"]}>
+          {shown.map((setting) => (
+            <tr key={setting.name}>
+              <td class="mono">{setting.name}</td>
+              <td class="mono grow wraps">{settingValue(setting)}</td>
+              <td>{setting.origin}</td>
             </tr>
-          </thead>
-          <tbody>
-            {shown.map((setting) => (
-              <tr key={setting.name}>
-                <td class="mono">{setting.name}</td>
-                <td class="mono grow wraps">{settingValue(setting)}</td>
-                <td>{setting.origin}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </SmallTable>
       )}
     </>
   );

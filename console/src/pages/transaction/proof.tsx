@@ -4,6 +4,7 @@ import { ApiError } from "../../api/client";
 import { replayTransaction } from "../../api/transactions";
 import type { Replay, StoredEvaluation } from "../../api/types";
 import { useKeys } from "../../app/keys";
+import { SmallTable } from "../../grid/small_table";
 import { ErrorDetails } from "../../states/views";
 import { CopyButton } from "../../words/copy";
 import { FAILURE_WORDS } from "../../words/failure";
@@ -38,7 +39,7 @@ export function Proof({ id, evaluation }: ProofProps): JSX.Element {
     try {
       setState({ kind: "done", replay: await replayTransaction(id) });
     } catch (error) {
-      if (error instanceof ApiError) setState({ kind: "failed", error });
+      setState({ kind: "failed", error: ApiError.of(error) });
     }
   };
   useKeys("Transaction", [{ keys: "p", title: "Prove the verdict", run: () => void prove() }]);
@@ -99,30 +100,21 @@ function ProofDone({ replay, evaluation }: { replay: Replay; evaluation: StoredE
 
 function Differences({ replay }: { replay: Replay }): JSX.Element {
   return (
-    <table class="small-table" aria-label="Differences">
-      <thead>
-        <tr>
-          <th scope="col">Member</th>
-          <th scope="col">Stored</th>
-          <th scope="col">Derived</th>
+    <SmallTable label="Differences" columns={["Member", "Stored", "Derived"]}>
+      {replay.differences.map(({ what, stored, derived }) => (
+        <tr key={what}>
+          <td>
+            <Text value={what} />
+          </td>
+          <td class="mono">
+            <Text value={stored} />
+          </td>
+          <td class="mono">
+            <Text value={derived} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {replay.differences.map(({ what, stored, derived }) => (
-          <tr key={what}>
-            <td>
-              <Text value={what} />
-            </td>
-            <td class="mono">
-              <Text value={stored} />
-            </td>
-            <td class="mono">
-              <Text value={derived} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </SmallTable>
   );
 }
 

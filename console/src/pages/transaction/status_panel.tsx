@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { statusUpdates } from "../../api/transactions";
 import type { StatusUpdate } from "../../api/types";
+import { SmallTable } from "../../grid/small_table";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { Text } from "../../words/text";
@@ -22,28 +23,19 @@ export function StatusPanel({ id }: { id: string }): JSX.Element {
 function Updates({ updates }: { updates: StatusUpdate[] }): JSX.Element {
   return (
     <div class="table-scroll short">
-      <table class="small-table" aria-label="Changes of the status">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Change</th>
-            <th scope="col">Event</th>
+      <SmallTable label="Changes of the status" columns={["Time", "Change", "Event"]}>
+        {updates.map((update) => (
+          <tr key={update.sequence.text}>
+            <td>{shortTime(update.accepted_at)}</td>
+            <td>
+              <Text value={update.before} none="no status" /> → <Text value={update.after} />
+            </td>
+            <td class="mono">
+              <Text value={update.event} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {updates.map((update) => (
-            <tr key={update.sequence.text}>
-              <td>{shortTime(update.accepted_at)}</td>
-              <td>
-                <Text value={update.before} none="no status" /> → <Text value={update.after} />
-              </td>
-              <td class="mono">
-                <Text value={update.event} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </SmallTable>
     </div>
   );
 }
