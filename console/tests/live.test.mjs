@@ -89,7 +89,7 @@ test("resync and changes of the rules load the page again", async () => {
   await opened.close();
 });
 
-test("the feed pauses with space and below the pointer, and counts what it holds back", async () => {
+test("the feed pauses with space, below the pointer and with the focus, and counts what it holds back", async () => {
   streams = [];
   const opened = await openPage(running);
   const { page } = opened;
@@ -107,6 +107,13 @@ test("the feed pauses with space and below the pointer, and counts what it holds
   await shown(page, hasText, "Paused below the pointer, 1 held back");
   await page.mouse.move(5, 5);
   await shown(page, hasText, "live-4");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  send(streams[0], 5, "verdicts", { verdicts: [row(5)], n_more: 0 });
+  await shown(page, hasText, "Paused while a row has the focus, 1 held back");
+  assert.match(await page.evaluate(() => document.activeElement.innerText), /live-3/);
+  await page.getByRole("heading", { name: "Overview" }).focus();
+  await shown(page, hasText, "live-5");
   await opened.close();
 });
 

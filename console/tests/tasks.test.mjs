@@ -68,6 +68,17 @@ test("the palette opens a rule by a part of its name", async () => {
   await opened.close();
 });
 
+test("the palette opens a list", async () => {
+  const opened = await openPage(running);
+  await shown(opened.page, hasText, "Overview");
+  await press(opened.page, "Control+k");
+  await opened.page.keyboard.type("mule");
+  await shown(opened.page, () => /List\s+mules/.test(document.querySelector("#palette-list li[aria-selected=true]")?.innerText));
+  await press(opened.page, "Enter");
+  await shown(opened.page, () => document.querySelector('table[aria-label="Entries"]') !== null);
+  await opened.close();
+});
+
 test("letters sleep in fields and can be switched off", async () => {
   const opened = await openPage(running);
   await shown(opened.page, hasText, "Overview");
@@ -122,6 +133,9 @@ test("an edit shows its difference, survives a reload and replaces the rule", as
   await page.keyboard.insertText('rule large_payment {\n  description "Payments above 9,500"\n  when amount > 9500\n  then block score 0.9 reason "Large payment"\n}\n');
   await shown(page, hasText, "2 lines added, 2 lines removed");
   await page.waitForTimeout(400);
+  await page.goto(`${running.url}/console/#/rules`);
+  await shown(page, () => /large_payment\s+draft in this browser/.test(document.body.innerText));
+  await page.goto(`${running.url}/console/#/rules/${ids.large_payment}/edit`);
   await page.reload();
   await shown(page, hasText, "An unsaved text");
   assert.match(await shown(page, editorText), /9500/);
@@ -180,6 +194,16 @@ test("a deletion can be undone for five seconds and happens after them", async (
   await page.waitForTimeout(2_500);
   assert.ok(await exists(), "nothing is deleted within five seconds");
   await until(async () => !(await exists()), "the rule is deleted");
+  await opened.close();
+});
+
+test("a deletion in the list leaves the focus on the row that follows", async () => {
+  const opened = await openPage(running, "#/rules?q=payment");
+  const { page } = opened;
+  await page.getByRole("button", { name: "Delete large_payment" }).press("Enter");
+  await shown(page, () => document.activeElement.matches("tr[data-index]") && document.activeElement.innerText.includes("second_payment"));
+  await press(page, "u", "Enter");
+  await shown(page, () => /Rule\s+large_payment/.test(document.querySelector("main h1").innerText));
   await opened.close();
 });
 

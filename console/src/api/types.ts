@@ -129,6 +129,22 @@ export interface VerdictRow {
   rules: string[];
 }
 
+/** What the event stream tells of the time since the last tick. */
+export interface Tick {
+  at: string;
+  sequence: Decimal;
+  counts: Record<Verdict, number>;
+  p50_us: number | null;
+  p99_us: number | null;
+  in_flight: number;
+}
+
+/** Verdicts of the event stream, and the number of those that it left out. */
+export interface VerdictBatch {
+  verdicts: VerdictRow[];
+  n_more: number;
+}
+
 export interface TriggeredRule {
   instruction_id: string;
   name: string;

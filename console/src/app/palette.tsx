@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { listLists } from "../api/lists";
 import { listRules } from "../api/rules";
-import type { RuleSummary } from "../api/types";
+import type { NamedList, RuleSummary } from "../api/types";
 import { Text } from "../words/text";
 import { openKeysHelp } from "./keys_help";
 import { NAVIGATION } from "./pages";
@@ -31,10 +32,9 @@ const FIXED: Command[] = [
 ];
 
 /** Returns the commands that contain all words of the query, those that begin with it first. */
-function findCommands(query: string, rules: RuleSummary[]): Command[] {
+function findCommands(query: string, named: Command[]): Command[] {
   const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const all = [...FIXED, ...rules.flatMap(commandsOfRule)];
-  const found = all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  const found = [...FIXED, ...named].filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
   const first = words[0] ?? "";
   found.sort((a, b) => Number(b.title.toLowerCase().startsWith(first)) - Number(a.title.toLowerCase().startsWith(first)));
   const shown = found.slice(0, SHOWN_MAX);
@@ -52,27 +52,33 @@ function commandsOfRule({ id, name }: RuleSummary): Command[] {
   ];
 }
 
+function commandOfList({ name }: NamedList): Command {
+  return { id: `list-${name}`, kind: "List", title: name, run: () => go(link("lists", name)) };
+}
+
 export function Palette(): JSX.Element | null {
   return isOpen.value ? <OpenPalette /> : null;
 }
 
-function useRuleNames(): RuleSummary[] {
-  const [rules, setRules] = useState<RuleSummary[]>([]);
+/** Commands of the rules and lists. Without an answer the palette still offers pages and actions. */
+function useNamed(): Command[] {
+  const [ofRules, setOfRules] = useState<Command[]>([]);
+  const [ofLists, setOfLists] = useState<Command[]>([]);
   useEffect(() => {
     const abort = new AbortController();
-    // Without an answer the palette still offers pages and actions.
-    listRules(abort.signal).then(setRules, () => undefined);
+    listRules(abort.signal).then((rules) => setOfRules(rules.flatMap(commandsOfRule)), () => undefined);
+    listLists(abort.signal).then((lists) => setOfLists(lists.map(commandOfList)), () => undefined);
     return () => abort.abort();
   }, []);
-  return rules;
+  return useMemo(() => [...ofRules, ...ofLists], [ofRules, ofLists]);
 }
 
 function OpenPalette(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
-  const rules = useRuleNames();
-  const commands = useMemo(() => findCommands(query, rules), [query, rules]);
+  const named = useNamed();
+  const commands = useMemo(() => findCommands(query, named), [query, named]);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     isOpen.value = false;
@@ -97,8 +103,8 @@ function OpenPalette(): JSX.Element {
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={`command-${selected}`}
-        aria-label="Page, rule, action or transaction id"
-        placeholder="Page, rule, action or transaction id"
+        aria-label="Page, rule, list, action or transaction id"
+        placeholder="Page, rule, list, action or transaction id"
         autocomplete="off"
         spellcheck={false}
         value={query}

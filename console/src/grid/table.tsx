@@ -123,8 +123,8 @@ function TableRow<Row>({ row, index, table, isSelected, selection }: TableRowPro
   const shownKey = useRef(table.rowKey(row));
   useLayoutEffect(() => {
     const key = table.rowKey(row);
-    // A focused button must not act on the row that takes its place.
-    if (key !== shownKey.current) blurWithin(element.current);
+    // A focused button must not act on the row that takes its place. The focus stays on that row.
+    if (key !== shownKey.current) leaveButtons(element.current);
     shownKey.current = key;
   });
   const target = table.href?.(row);
@@ -162,9 +162,9 @@ function TableRow<Row>({ row, index, table, isSelected, selection }: TableRowPro
   );
 }
 
-function blurWithin(row: HTMLElement | null): void {
+function leaveButtons(row: HTMLElement | null): void {
   const focused = document.activeElement;
-  if (row !== null && focused instanceof HTMLElement && focused !== row && row.contains(focused)) focused.blur();
+  if (row !== null && focused !== row && row.contains(focused)) row.focus({ preventScroll: true });
 }
 
 interface Selection {

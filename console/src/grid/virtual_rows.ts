@@ -6,7 +6,7 @@ export const ROW_PX = 28;
 /** Rows drawn above and below the visible ones. */
 const MARGIN = 4;
 /** Up to this number all rows are drawn. */
-const ALL_MAX = 60;
+const ALL_MAX = 30;
 
 export interface RowWindow {
   first: number;

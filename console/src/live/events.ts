@@ -1,25 +1,12 @@
-import { signal } from "@preact/signals";
+import { batch as drawTogether, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { parseAnswer } from "../api/json";
 import type { Decimal } from "../api/decimal";
-import type { Verdict, VerdictRow } from "../api/types";
+import type { Tick, VerdictBatch } from "../api/types";
+import { Pace } from "./pace";
 import type { ServerEvent } from "./sse";
 import { startSharedStream } from "./shared_stream";
 import type { StreamState } from "./stream";
-
-export interface Tick {
-  at: string;
-  sequence: Decimal;
-  counts: Record<Verdict, number>;
-  p50_us: number | null;
-  p99_us: number | null;
-  in_flight: number;
-}
-
-export interface VerdictBatch {
-  verdicts: VerdictRow[];
-  n_more: number;
-}
 
 interface EventTypes {
   tick: Tick;
@@ -60,16 +47,30 @@ export function startEvents(): void {
   });
 }
 
+const pace = new Pace((tick, batch) => {
+  drawTogether(() => {
+    if (tick !== null) tell("tick", tick);
+    if (batch !== null) tell("verdicts", batch);
+  });
+});
+
 function dispatch(event: ServerEvent): void {
   const name = event.type as keyof EventTypes;
   if (!(name in handlers)) return;
-  const parsed = parseAnswer(event.data);
-  for (const handler of handlers[name]) (handler as (event: unknown) => void)(parsed);
+  const parsed: unknown = parseAnswer(event.data);
+  if (name === "tick") pace.addTick(parsed as Tick);
+  else if (name === "verdicts") pace.addVerdicts(parsed as VerdictBatch);
+  else tell(name, parsed as EventTypes[typeof name]);
+}
+
+function tell<Name extends keyof EventTypes>(name: Name, event: EventTypes[Name]): void {
+  const called: Set<Handler<Name>> = handlers[name];
+  for (const handler of called) handler(event);
 }
 
 /** Has the lists of rules loaded again, also where the service has no event stream. */
 export function tellChanged(): void {
-  for (const handler of handlers.changed) handler(null);
+  tell("changed", null);
 }
 
 /** Calls `handler` for each event of a type. Returns the function that ends it. */

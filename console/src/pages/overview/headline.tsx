@@ -1,8 +1,8 @@
 import { computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RuleSummary, Stats, Verdict } from "../../api/types";
+import type { RuleSummary, Stats, Tick, Verdict } from "../../api/types";
 import { link } from "../../app/router";
-import { lastTick, useEvents, type Tick } from "../../live/events";
+import { lastTick, useEvents } from "../../live/events";
 import type { Resource } from "../../states/resource";
 import { count, micros, rateText } from "../../words/number";
 import { VERDICTS, VerdictBadge } from "../../words/verdict";

@@ -1,20 +1,18 @@
-import { batch, signal } from "@preact/signals";
+import { batch, signal, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { RuleSummary, VerdictRow } from "../../api/types";
+import type { RuleSummary, VerdictBatch, VerdictRow } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { link } from "../../app/router";
-import { listen, streamState, type VerdictBatch } from "../../live/events";
+import { listen, streamState } from "../../live/events";
+import { Table } from "../../grid/table";
 import type { Resource } from "../../states/resource";
 import { count, plural } from "../../words/number";
-import { VerdictCells, VerdictHead } from "../../words/verdict_row";
 import { latestFirst, stoppedEarlier } from "./earlier";
+import { COLUMNS } from "./feed_columns";
 
 /** Rows kept; older ones are dropped, so that the memory of a page that stays open is bounded. */
 const ROWS_MAX = 60;
-/** More rows than this at once cannot be read as they come. They are then drawn once a second, which spares the machine. */
-const ROWS_READABLE = 5;
-const DRAW_MS = 1_000;
 
 const rows = signal<VerdictRow[]>([]);
 /** Rows that wait to be drawn, and the number of transactions that they stand for. */
@@ -25,25 +23,20 @@ const n_leftOut = signal(0);
 /** Whether all rows are payments that were stopped before the page was opened. */
 const isOfBefore = signal(false);
 const isPaused = signal(false);
+/** Whether the pointer or the focus is in the table: what is about to be opened must not move away. */
 const isHovered = signal(false);
-let drawnAt = -DRAW_MS;
-let drawing: ReturnType<typeof setTimeout> | undefined;
+const isFocused = signal(false);
 
 function take({ verdicts, n_more }: VerdictBatch): void {
   batch(() => {
     held.value = [...latestFirst(verdicts), ...held.value].slice(0, ROWS_MAX);
     n_heldBack.value += verdicts.length + n_more;
+    resumeIfFree();
   });
-  const wait = verdicts.length > ROWS_READABLE ? drawnAt + DRAW_MS - performance.now() : 0;
-  if (wait <= 0) resumeIfFree();
-  else drawing ??= setTimeout(resumeIfFree, wait);
 }
 
 function resumeIfFree(): void {
-  clearTimeout(drawing);
-  drawing = undefined;
-  if (isPaused.value || isHovered.value || n_heldBack.value === 0) return;
-  drawnAt = performance.now();
+  if (whyPaused() !== null || n_heldBack.value === 0) return;
   batch(() => {
     isOfBefore.value = false;
     n_leftOut.value = n_heldBack.value - held.value.length;
@@ -53,13 +46,14 @@ function resumeIfFree(): void {
   });
 }
 
-function setPaused(value: boolean): void {
-  isPaused.value = value;
-  resumeIfFree();
+function whyPaused(): string | null {
+  if (isPaused.value) return "Paused";
+  if (isHovered.value) return "Paused below the pointer";
+  return isFocused.value ? "Paused while a row has the focus" : null;
 }
 
-function setHovered(value: boolean): void {
-  isHovered.value = value;
+function set(pause: Signal<boolean>, value: boolean): void {
+  pause.value = value;
   resumeIfFree();
 }
 
@@ -83,21 +77,33 @@ function useEarlier({ data }: Resource<RuleSummary[]>): void {
   }, [rules]);
 }
 
-/** The verdicts as they are given, non-approved ones first. It stands still below the pointer and while paused. */
+/** The pointer and the focus leave the table with the page. */
+function leave(): void {
+  isFocused.value = false;
+  set(isHovered, false);
+}
+
+/** The verdicts as they are given, non-approved ones first. It stands still below the pointer, with the focus and while paused. */
 export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
   useEarlier(rules);
-  useEffect(() => () => setHovered(false), []);
-  useKeys("Live feed", [{ keys: "Space", title: "Pause or continue", run: () => setPaused(!isPaused.value) }]);
+  useEffect(() => leave, []);
+  const toggle = () => set(isPaused, !isPaused.value);
+  useKeys("Live feed", [{ keys: "Space", title: "Pause or continue", run: toggle }]);
   return (
     <section class="panel feed" aria-labelledby="feed-title">
       <div class="panel-head">
         <h2 id="feed-title">Live</h2>
         <FeedState />
-        <button type="button" class="small" aria-pressed={isPaused.value} onClick={() => setPaused(!isPaused.value)}>
+        <button type="button" class="small" aria-pressed={isPaused.value} onClick={toggle}>
           {isPaused.value ? "Continue" : "Pause"} <kbd aria-hidden="true">Space</kbd>
         </button>
       </div>
-      <div onMouseEnter={() => setHovered(true)} onMouseLeave={() => setHovered(false)}>
+      <div
+        onMouseEnter={() => set(isHovered, true)}
+        onMouseLeave={() => set(isHovered, false)}
+        onFocusIn={({ target }) => set(isFocused, (target as Element).matches(":focus-visible"))}
+        onFocusOut={() => set(isFocused, false)}
+      >
         <FeedTable />
       </div>
     </section>
@@ -105,8 +111,8 @@ export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Ele
 }
 
 function FeedState(): JSX.Element {
-  if (isPaused.value || isHovered.value) {
-    const why = isPaused.value ? "Paused" : "Paused below the pointer";
+  const why = whyPaused();
+  if (why !== null) {
     return (
       <span class="quiet">
         {why}, {count(n_heldBack.value)} held back
@@ -122,17 +128,12 @@ function FeedState(): JSX.Element {
 function FeedTable(): JSX.Element {
   if (rows.value.length === 0) return <p class="quiet">No payment was stopped, and no verdict was given since this page was opened.</p>;
   return (
-    <div class="table-scroll">
-      <table aria-label="Live verdicts">
-        <VerdictHead />
-        <tbody>
-          {rows.value.map((row) => (
-            <tr key={row.sequence.text}>
-              <VerdictCells row={row} href={link("transactions", row.transaction_id)} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Live verdicts"
+      columns={COLUMNS}
+      rows={rows.value}
+      rowKey={({ sequence }) => sequence.text}
+      href={({ transaction_id }) => link("transactions", transaction_id)}
+    />
   );
 }

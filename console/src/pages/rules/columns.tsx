@@ -7,6 +7,7 @@ import { SourceName } from "../../words/source";
 import { Text } from "../../words/text";
 import { ago, fullTime } from "../../words/time";
 import { severity, VerdictBadge } from "../../words/verdict";
+import { readDraft } from "../edit/drafts";
 import { DeleteRule } from "./delete_rule";
 import { ruleState, RULE_STATES, stateKind, stateMark } from "./state";
 
@@ -21,9 +22,12 @@ function nameColumns(): Column<RuleSummary>[] {
       title: "Name",
       sortKey: (rule) => rule.name,
       cell: (rule) => (
-        <a href={link("rules", rule.id)}>
-          <Text value={rule.name} />
-        </a>
+        <>
+          <a href={link("rules", rule.id)}>
+            <Text value={rule.name} />
+          </a>
+          {readDraft(rule.id) !== null && <span class="quiet"> draft in this browser</span>}
+        </>
       ),
     },
     {
