@@ -34,6 +34,9 @@ use split::{Equality, KeyLiteral, SplitFilter};
 
 /// Bytes and keys of the current transaction whose reading the price of a lookup covers.
 const SHORT_READ_MAX: u32 = 512;
+/// Size of the values of a run that are tested while its series is locked, in bytes: that of as many identifiers as a
+/// run has rows.
+const VALUE_BYTES_LOCKED_MAX: usize = 4 << 10;
 
 /// Where the conditions on rows alone are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,10 +273,13 @@ impl ScopeQuery<'_> {
         self.scope.series.read(extent).map_err(SpillMiss::among)
     }
 
-    /// Copies rows, with the columns that the query reads, if it reads any: testing texts may take long, and the series
-    /// is locked.
+    /// Copies rows, with the columns that the query reads, if testing them may take long: the series is locked. Most
+    /// tests take less time than the copy.
     pub(super) fn copy_of(&self, run: &OpenRun<'_>) -> Option<Run> {
-        (!self.scope.places.is_empty()).then(|| run.copy_of(&self.scope.places))
+        let places = &self.scope.places;
+        let is_costly = self.scope.plan.residual.price() >= prices::SEARCH
+            || run.n_value_bytes(places) > VALUE_BYTES_LOCKED_MAX;
+        is_costly.then(|| run.copy_of(places))
     }
 
     /// Returns the rows of a chunk, with the columns that the query reads.

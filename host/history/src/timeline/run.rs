@@ -151,6 +151,11 @@ impl<'r> OpenRun<'r> {
         (0..self.rows.len()).map(entry).collect()
     }
 
+    /// Returns the size of the distinct values of these columns on the heap, in bytes.
+    pub(crate) fn n_value_bytes(&self, columns: &[usize]) -> usize {
+        columns.iter().filter_map(|&column| self.tables.get(column)).map(|table| table.n_bytes_beside).sum()
+    }
+
     /// Copies the rows and these columns, to be read when the series is no longer locked.
     pub(crate) fn copy_of(&self, columns: &[usize]) -> Run {
         let table = |(column, table): (usize, &ValueTable)| {
