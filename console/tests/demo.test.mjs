@@ -65,7 +65,7 @@ function start(directory) {
 
 /** Returns the rules that blocked a payment in the feed, and follows it to the payment. */
 function openBlocked() {
-  for (const row of document.querySelectorAll('table[aria-label="Live verdicts"] tbody tr')) {
+  for (const row of document.querySelectorAll('table[aria-label="Live verdicts"] tr[data-index]')) {
     const [, verdict] = row.querySelectorAll("td");
     if (!/block/i.test(verdict.innerText)) continue;
     row.querySelector("a[href*='transactions']").click();

@@ -145,6 +145,16 @@ test("rows that come faster than they can be read are drawn once a second, and a
   await opened.close();
 });
 
+test("of more verdicts than the feed keeps, the severest come first", async () => {
+  streams = [];
+  const opened = await openPage(running);
+  await until(() => streams.length === 1, "a stream");
+  const many = Array.from({ length: 80 }, (_, index) => row(index + 1, index === 3 ? "block" : "approve"));
+  send(streams[0], 1, "verdicts", { verdicts: many, n_more: 0 });
+  await shown(opened.page, () => document.querySelector('table[aria-label="Live verdicts"] tr[data-index="0"]')?.innerText.includes("live-4"));
+  await opened.close();
+});
+
 test("sequence numbers and amounts of the stream keep their digits", async () => {
   streams = [];
   const opened = await openPage(running);

@@ -8,6 +8,7 @@ import { listen, streamState } from "../../live/events";
 import { Table } from "../../grid/table";
 import type { Resource } from "../../states/resource";
 import { count, plural } from "../../words/number";
+import { severity } from "../../words/verdict";
 import { latestFirst, stoppedEarlier } from "./earlier";
 import { COLUMNS } from "./feed_columns";
 
@@ -27,9 +28,16 @@ const isPaused = signal(false);
 const isHovered = signal(false);
 const isFocused = signal(false);
 
+/** The latest rows first. Of more than are kept, the severest are kept and come first. */
+function kept(found: VerdictRow[]): VerdictRow[] {
+  const latest = latestFirst(found);
+  if (latest.length <= ROWS_MAX) return latest;
+  return latest.sort((a, b) => severity(b.verdict) - severity(a.verdict)).slice(0, ROWS_MAX);
+}
+
 function take({ verdicts, n_more }: VerdictBatch): void {
   batch(() => {
-    held.value = [...latestFirst(verdicts), ...held.value].slice(0, ROWS_MAX);
+    held.value = kept([...verdicts, ...held.value]);
     n_heldBack.value += verdicts.length + n_more;
     resumeIfFree();
   });
