@@ -86,9 +86,15 @@ fn all_is_well_with_a_service_that_runs_was_killed_or_stopped() {
 fn check_every_line(said: &str) {
     let whats: Vec<&str> = said
         .lines()
-        .map(|line| line.strip_prefix("ok       ").and_then(|line| line.split(':').next()).unwrap_or(""))
+        .map(|line| line.strip_prefix("ok       ").or_else(|| warned_of_space(line)).unwrap_or(""))
+        .map(|line| line.split(':').next().unwrap_or(""))
         .collect();
     assert_eq!(whats, CHECKS, "{said}");
+}
+
+/// Returns what is said of the space when little is free on the disk of the machine, which is no matter of these tests.
+fn warned_of_space(line: &str) -> Option<&str> {
+    line.strip_prefix("warning  ").filter(|line| line.starts_with("space:"))
 }
 
 /// Returns every file of the data directory by name, except SQLite's shared-memory file.
@@ -140,13 +146,13 @@ fn what_can_be_made_again_is_a_warning() {
     fs::set_permissions(home.data().join("tollgate.db"), fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(home.data(), fs::Permissions::from_mode(0o755)).unwrap();
     let said = check(&home, 0);
-    for part in [
-        "warning  snapshot: ",
-        "warning  artifacts: ",
-        "warning  files: other users can read tollgate.db",
-        "warning  directory: ",
-        "0 problems, 4 warnings",
-    ] {
+    let warnings: Vec<&str> = said
+        .lines()
+        .filter(|line| warned_of_space(line).is_none())
+        .filter_map(|line| line.strip_prefix("warning  ")?.split(':').next())
+        .collect();
+    assert_eq!(warnings, ["directory", "files", "snapshot", "artifacts"], "{said}");
+    for part in ["warning  files: other users can read tollgate.db", "0 problems, "] {
         assert!(said.contains(part), "no `{part}` in:\n{said}");
     }
 }
