@@ -49,14 +49,31 @@ async function spent(url) {
   return { cpu: Number(/^process_cpu_seconds_total (\S+)/m.exec(metrics)[1]), n_judged };
 }
 
-/** Runs the load generator. Returns the verdicts per second, and the CPU time of the service for each, in microseconds. */
-async function measured(url, seconds) {
+/** Returns the CPU time of the browser and of this process, in seconds. This process reads the streams. */
+async function spentByReaders(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const { user, system } = process.cpuUsage();
+  return { browser: processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0), streams: (user + system) / 1e6 };
+}
+
+/**
+ * Runs the load generator. Returns the verdicts per second, the CPU time of the service for each in microseconds, and
+ * the shares of a core that the browser and this process took.
+ */
+async function measured({ service: { url }, browser }, seconds) {
   // A page that was just opened is still being drawn.
   await load(url, 1);
-  const before = await spent(url);
+  const [before, readBefore] = [await spent(url), await spentByReaders(browser)];
   const rate = await load(url, seconds);
-  const after = await spent(url);
-  return { rate, cpu: ((after.cpu - before.cpu) / (after.n_judged - before.n_judged)) * 1e6 };
+  const [after, readAfter] = [await spent(url), await spentByReaders(browser)];
+  return {
+    rate,
+    cpu: ((after.cpu - before.cpu) / (after.n_judged - before.n_judged)) * 1e6,
+    browser: (readAfter.browser - readBefore.browser) / seconds,
+    streams: (readAfter.streams - readBefore.streams) / seconds,
+  };
 }
 
 /** The median, and the bounds of its 95 % confidence interval, by ranks. */
@@ -121,7 +138,7 @@ test("readers of the event stream leave injects their rate", async (context) => 
     const opened = await openPage(running);
     await shown(opened.page, hasText, "Overview");
     const readers = await readStreams(url, N_READERS);
-    const found = await measured(url, seconds);
+    const found = await measured(running, seconds);
     readers.stop();
     await opened.close();
     assert.ok(readers.read.n_bytes > 0, "the readers get events");
@@ -129,13 +146,14 @@ test("readers of the event stream leave injects their rate", async (context) => 
   };
   const ratios = [];
   for (let pair = 0; pair < N_PAIRS; pair += 1) {
-    const first = pair % 2 === 0 ? await beside() : await measured(url, seconds);
-    const second = pair % 2 === 0 ? await measured(url, seconds) : await beside();
+    const first = pair % 2 === 0 ? await beside() : await measured(running, seconds);
+    const second = pair % 2 === 0 ? await measured(running, seconds) : await beside();
     const [read, unread] = pair % 2 === 0 ? [first, second] : [second, first];
-    ratios.push({ rate: read.rate / unread.rate, cpu: read.cpu / unread.cpu });
+    ratios.push({ rate: read.rate / unread.rate, cpu: read.cpu / unread.cpu, browser: read.browser, streams: read.streams });
   }
   await running.end();
-  const [rate, cpu] = [median(ratios.map((ratio) => ratio.rate)), median(ratios.map((ratio) => ratio.cpu))];
+  const [rate, cpu, browser, streams] = ["rate", "cpu", "browser", "streams"].map((name) => median(ratios.map((ratio) => ratio[name])));
   context.diagnostic(`beside a browser and ${N_READERS} readers, relative to without: rate ${written(rate)}, CPU time for an inject ${written(cpu)}`);
+  context.diagnostic(`shares of a core: the browser ${written(browser)}, this process with the other readers ${written(streams)}`);
   assert.ok(cpu.low <= CPU_MAX, `${cpu.low} > ${CPU_MAX}`);
 });
