@@ -71,10 +71,13 @@ export async function openPage(running, hash = "#/", options = {}) {
 /** Waits until `read` returns something true in the page. The policy forbids what `waitForFunction` does. */
 export async function shown(page, read, argument, what = argument ?? String(read)) {
   let last;
-  await until(async () => {
+  const found = until(async () => {
     last = await page.evaluate(read, argument);
     return last;
   }, what, 10_000);
+  await found.catch(async (error) => {
+    throw new Error(`${error.message}; the page shows:\n${await page.evaluate(() => document.body.innerText.slice(0, 2_000))}`);
+  });
   return last;
 }
 

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { readStored, store } from "./storage";
 
 export interface KeyBinding {
@@ -37,11 +37,11 @@ export function bindKeys(name: string, bindings: () => KeyBinding[]): () => void
   };
 }
 
-/** Puts bindings in force while the component is shown. The latest closures run. */
+/** Puts bindings in force while the component is shown, as soon as it is in the document. The latest closures run. */
 export function useKeys(name: string, bindings: KeyBinding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
-  useEffect(() => bindKeys(name, () => latest.current), [name]);
+  useLayoutEffect(() => bindKeys(name, () => latest.current), [name]);
 }
 
 let pending = "";
