@@ -19,11 +19,10 @@ const N_RULES = IS_FULL ? 1_000 : 100;
 const N_TRANSACTIONS = IS_FULL ? 1_000_000 : 5_000;
 const N_READERS = 10;
 const N_PAIRS = IS_FULL ? 30 : 1;
-/**
- * Largest CPU time of the service for an inject beside readers, relative to that without. The rate also falls by what the
- * browser takes of the same cores. One pair in CI only shows that both work.
- */
-const CPU_MAX = IS_FULL ? 1 / 0.97 : 3;
+/** Lowest rate of injects beside readers, relative to that without. One pair in CI only shows that both work. */
+const RATE_MIN = IS_FULL ? 0.97 : 0.33;
+/** Largest CPU time of the service for an inject beside readers, relative to that without. */
+const CPU_MAX = 1 / RATE_MIN;
 const FIRST_CONTENT_MS = 1_000;
 
 /** Writes rules with a question each. */
@@ -162,5 +161,7 @@ test("readers of the event stream leave injects their rate", async (context) => 
   const [rate, cpu, browser, streams] = ["rate", "cpu", "browser", "streams"].map((name) => median(ratios.map((ratio) => ratio[name])));
   context.diagnostic(`beside a browser and ${N_READERS} readers, relative to without: rate ${written(rate)}, CPU time for an inject ${written(cpu)}`);
   context.diagnostic(`shares of a core: the browser ${written(browser)}, this process with the other readers ${written(streams)}`);
+  // The interval tells a miss from the noise of a shared machine.
+  assert.ok(rate.high >= RATE_MIN, `${rate.high} < ${RATE_MIN}`);
   assert.ok(cpu.low <= CPU_MAX, `${cpu.low} > ${CPU_MAX}`);
 });
