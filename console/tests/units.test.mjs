@@ -25,6 +25,21 @@ test("thousands are grouped without losing a digit", async () => {
   assert.equal(groupThousands("1e21"), "1e21");
 });
 
+test("what is usual for a rule is the median of the full hours since any rule matched", async () => {
+  const { firstHour, usualHits } = await source("pages/overview/usual.ts");
+  for (const [hourly, other, usual] of [
+    [[4, 1, 9, 2, 70], [0, 0, 0, 0, 0], 4],
+    // The service did not run before the second hour.
+    [[0, 6, 8, 5, 9], [0, 0, 0, 0, 1], 6],
+    // It ran, and this rule matched nothing.
+    [[0, 0, 0, 0, 12], [0, 3, 3, 3, 3], 0],
+    [[0, 0, 700, 3, 2], [0, 0, 0, 0, 0], null],
+    [[0, 0, 0, 0, 12], [0, 0, 0, 0, 5], null],
+  ]) {
+    assert.equal(usualHits(hourly, firstHour([{ hourly }, { hourly: other }])), usual, JSON.stringify(hourly));
+  }
+});
+
 test("a stream is split into events, wherever its pieces are cut", async () => {
   const { EventParser } = await source("live/sse.ts");
   const stream = ": alive\n\nid: 7\nevent: tick\ndata: {\"a\":1}\n\nevent: rules\r\ndata: x\r\ndata: y\r\n\r\nretry: 5\n\n";

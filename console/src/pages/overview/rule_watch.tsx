@@ -8,6 +8,7 @@ import { Loaded } from "../../states/views";
 import { count, plural } from "../../words/number";
 import { Text } from "../../words/text";
 import { severity, VerdictBadge } from "../../words/verdict";
+import { firstHour, usualHits } from "./usual";
 
 const SHOWN_MAX = 8;
 
@@ -30,34 +31,26 @@ export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.El
   );
 }
 
-/** The median of the hours before the last one. */
-function usualHits(hourly: number[]): number {
-  const earlier = hourly.slice(0, -1).sort((a, b) => a - b);
-  return earlier[Math.floor(earlier.length / 2)] ?? 0;
-}
-
 function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
   const counted = rules.filter(({ hits }) => hits !== null);
   if (rules.length > 0 && counted.length === 0) return <p class="quiet">This version of the service does not count hits.</p>;
   const top = counted.filter(({ hits }) => (hits ?? 0) > 0);
   const stops = ({ verdict }: RuleSummary) => Number(severity(verdict) >= severity("review"));
   top.sort((a, b) => stops(b) - stops(a) || (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || (b.hits ?? 0) - (a.hits ?? 0));
-  const hasPast = top.some(({ hourly }) => hourly.slice(0, -1).some((hits) => hits > 0));
+  const first = firstHour(counted);
   if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
   return (
     <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "Last hour" }, { number: "Usual" }, "24 h"]}>
       {top.slice(0, SHOWN_MAX).map((rule) => (
-        <TopRule key={rule.id} rule={rule} hasPast={hasPast} />
+        <TopRule key={rule.id} rule={rule} usual={usualHits(rule.hourly, first)} />
       ))}
     </SmallTable>
   );
 }
 
-/** Without an earlier hour, nothing is unusual yet. */
-function TopRule({ rule, hasPast }: { rule: RuleSummary; hasPast: boolean }): JSX.Element {
+function TopRule({ rule, usual }: { rule: RuleSummary; usual: number | null }): JSX.Element {
   const now = rule.hourly.at(-1) ?? 0;
-  const usual = usualHits(rule.hourly);
-  const isUnusual = hasPast && now > 10 && now > usual * 3;
+  const isUnusual = usual !== null && now > 10 && now > usual * 3;
   return (
     <tr>
       <td class="grow">
