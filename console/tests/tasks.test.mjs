@@ -52,6 +52,10 @@ test("rules are reached, sorted and opened from the keyboard", async () => {
   await press(opened.page, "j", "Enter");
   await shown(opened.page, hasText, "Recent hits");
   assert.ok((await opened.page.evaluate(heading)).includes(first));
+  const summaries = await (await fetch(`${running.service.url}/instructions/summaries`)).json();
+  const { hits } = summaries.find(({ name }) => name === first);
+  assert.ok(hits > 0);
+  await shown(opened.page, hasText, `Transactions matched\n${hits}`);
   await press(opened.page, "Escape");
   await shown(opened.page, hasText, "Look-ups");
   await opened.close();

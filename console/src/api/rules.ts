@@ -1,5 +1,5 @@
 import { ApiError, path, request, type RequestOptions } from "./client";
-import type { CheckResult, Rule, RuleSummary, VerdictRow } from "./types";
+import type { CheckResult, Rule, RuleHits, RuleSummary } from "./types";
 
 /** Lists the rules in short. A service that has no summaries answers whole instructions, without counts. */
 export async function listRules(signal?: AbortSignal): Promise<RuleSummary[]> {
@@ -16,9 +16,8 @@ export function getRule(id: string, signal?: AbortSignal): Promise<Rule> {
   return request(path`instructions/${id}`, withSignal(signal));
 }
 
-export async function ruleHits(id: string, signal?: AbortSignal): Promise<VerdictRow[]> {
-  const answer = await request<{ hits: VerdictRow[] }>(path`instructions/${id}/hits`, withSignal(signal));
-  return answer.hits;
+export function ruleHits(id: string, signal?: AbortSignal): Promise<RuleHits> {
+  return request(path`instructions/${id}/hits`, withSignal(signal));
 }
 
 /** Compiles a script without saving it. An estimate of its look-ups takes longer. */

@@ -75,6 +75,16 @@ export interface RuleSummary extends RuleCore {
   hourly: number[];
 }
 
+/** What a rule did lately. */
+export interface RuleHits {
+  /** The latest first. */
+  hits: VerdictRow[];
+  /** Matches in each of the last 24 hours, the oldest first; the last hour is under way. */
+  hourly: number[];
+  /** Transactions on which it failed in these hours. */
+  failures: number;
+}
+
 export interface Incomparable extends Position {
   test: string;
   field: string;

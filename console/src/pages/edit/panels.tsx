@@ -30,7 +30,7 @@ export function CostPanel({ checking, canSave }: { checking: Checking; canSave: 
           <Row name="Host calls">{count(rule.cost.host_calls)}</Row>
           <Row name="History look-ups">{count(rule.cost.history_lookups)}</Row>
           {rule.estimate !== null && <Row name="Fuel of look-ups, mean">{count(rule.estimate.fuel)}</Row>}
-          {rule.estimate !== null && <Row name="Memory of the history">{bytes(rule.estimate.history_bytes)}</Row>}
+          {rule.estimate !== null && <Row name="History that it adds">{bytes(rule.estimate.history_bytes)}</Row>}
           <Row name="Fields">{names(rule.fields)}</Row>
           <Row name="Lists">{names(rule.lists)}</Row>
         </dl>

@@ -12,7 +12,7 @@ export async function stoppedEarlier(rules: RuleSummary[], signal: AbortSignal):
   const asked = rules.filter(({ verdict, hits }) => STOPS.includes(verdict) && (hits ?? 0) > 0);
   asked.sort((a, b) => STOPS.indexOf(a.verdict) - STOPS.indexOf(b.verdict) || (b.hits ?? 0) - (a.hits ?? 0));
   const hits = await Promise.all(asked.slice(0, ASKED_MAX).map(({ id }) => ruleHits(id, signal)));
-  return latestFirst(hits.flat());
+  return latestFirst(hits.flatMap((rule) => rule.hits));
 }
 
 /** Returns each row once, the latest first. */

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 import { ruleHits } from "../../api/rules";
-import type { VerdictRow } from "../../api/types";
-import { useEvents } from "../../live/events";
+import type { RuleHits, VerdictRow } from "../../api/types";
 import { link } from "../../app/router";
-import { useResource } from "../../states/resource";
+import { Sparkline } from "../../chart/sparkline";
+import { useEvents } from "../../live/events";
+import { type Resource, useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
-import { amount } from "../../words/number";
+import { amount, count } from "../../words/number";
 import { Text } from "../../words/text";
 import { shortTime } from "../../words/time";
 import { VerdictBadge } from "../../words/verdict";
@@ -13,22 +14,55 @@ import { VerdictBadge } from "../../words/verdict";
 /** Hits may come several times a second; the table is loaded again at most this often. */
 const RELOAD_MS = 5_000;
 
-export function RuleHits({ id }: { id: string }): JSX.Element {
+/** Loads what a rule did lately, and again as verdicts come. */
+export function useRuleHits(id: string): Resource<RuleHits> {
   const hits = useResource(`hits ${id}`, (signal) => ruleHits(id, signal));
   useEvents("verdicts", () => {
     if (!hits.isLoading.value && Date.now() - hits.asOf.value > RELOAD_MS) void hits.reload();
   });
+  return hits;
+}
+
+export function RecentHits({ hits }: { hits: Resource<RuleHits> }): JSX.Element {
   return (
     <section class="panel">
       <h2>Recent hits</h2>
       <Loaded resource={hits} what="recent hits">
-        {(rows) =>
+        {({ hits: rows }) =>
           rows.length === 0 ? (
             <p class="quiet">No hit since the service started.</p>
           ) : (
             <HitTable rows={rows} />
           )
         }
+      </Loaded>
+    </section>
+  );
+}
+
+export function LastDay({ hits }: { hits: Resource<RuleHits> }): JSX.Element {
+  return (
+    <section class="panel">
+      <h2>Last 24 hours</h2>
+      <Loaded resource={hits} what="the last 24 hours">
+        {({ hourly, failures }) => (
+          <dl class="fields">
+            <div>
+              <dt>Transactions matched</dt>
+              <dd class="mono">{count(hourly.reduce((sum, n) => sum + n, 0))}</dd>
+            </div>
+            <div>
+              <dt>By hour</dt>
+              <dd>
+                <Sparkline values={hourly} label="Hits in 24 hours" />
+              </dd>
+            </div>
+            <div>
+              <dt>Transactions it failed on</dt>
+              <dd class="mono">{count(failures)}</dd>
+            </div>
+          </dl>
+        )}
       </Loaded>
     </section>
   );

@@ -15,7 +15,7 @@ import { fullTime } from "../../words/time";
 import { VerdictBadge } from "../../words/verdict";
 import { DeleteRule, deleteLater } from "../rules/delete_rule";
 import { TroubleText } from "../rules/troubles";
-import { RuleHits } from "./hits";
+import { LastDay, RecentHits, useRuleHits } from "./hits";
 import { Numbers } from "./numbers";
 import { ScriptView } from "./script_view";
 import { Incomparables, Warnings } from "./warnings";
@@ -48,6 +48,7 @@ export function RulePage({ id }: { id: string }): JSX.Element {
 }
 
 function RuleView({ rule }: { rule: Rule }): JSX.Element {
+  const hits = useRuleHits(rule.id);
   return (
     <>
       <Head rule={rule} />
@@ -63,9 +64,10 @@ function RuleView({ rule }: { rule: Rule }): JSX.Element {
           </section>
           <Warnings rule={rule} />
           <Incomparables rule={rule} />
-          <RuleHits id={rule.id} />
+          <RecentHits hits={hits} />
         </div>
         <div class="column">
+          <LastDay hits={hits} />
           <section class="panel">
             <h2>Numbers</h2>
             <Numbers rule={rule} />

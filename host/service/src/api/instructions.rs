@@ -4,6 +4,7 @@ pub(super) mod check;
 pub(super) mod compile_and_save;
 pub(super) mod get;
 pub(super) mod hits;
+mod last_day;
 pub(super) mod list;
 pub(super) mod module;
 mod parameters;

@@ -1,27 +1,21 @@
 //! `GET /instructions/summaries`
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use chrono::TimeDelta;
 use serde::Serialize;
 use tollgate_guest_abi::{Cost, Verdict};
 use tollgate_model::instruction::{Instruction, InstructionSource};
 use utoipa::ToSchema;
 
+use super::last_day::LastDay;
 use super::view::{QuarantineView, RefusedChangeView, written};
-use crate::activity::{StepFigures, StepLength};
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::intake::ListedInstruction;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
-
-/// Hours that a summary has counts of, the present one included.
-const N_HOURS: usize = 24;
 
 /// A rule in short, with what it did.
 #[derive(Serialize, ToSchema)]
@@ -76,21 +70,10 @@ pub(in crate::api) struct SummaryView<'a> {
     ))
 )]
 pub(in crate::api) async fn list_summaries(State(api): State<ApiState>) -> Result<Response, ApiError> {
+    let day = LastDay::read(&api.activity.statistics).await?;
     let written = tokio::task::spawn_blocking(move || {
-        let now = api.activity.statistics.now();
-        let hour = now.timestamp().div_euclid(StepLength::Hour.seconds());
-        let from = now - TimeDelta::hours(24);
-        let steps: BTreeMap<i64, StepFigures> = api
-            .activity
-            .statistics
-            .between(StepLength::Hour, from, now + TimeDelta::seconds(1))
-            .into_iter()
-            .map(|(at, step)| (at.timestamp().div_euclid(StepLength::Hour.seconds()), step))
-            .collect();
-        let hours = (0..N_HOURS).rev().map(|ago| hour - i64::try_from(ago).unwrap_or_default());
-        let hours: Vec<Option<&StepFigures>> = hours.map(|hour| steps.get(&hour)).collect();
         let instructions = api.intake.instructions();
-        let summaries: Vec<_> = instructions.iter().map(|listed| summary(listed, &hours)).collect();
+        let summaries: Vec<_> = instructions.iter().map(|listed| summary(listed, &day)).collect();
         serde_json::to_vec(&summaries)
     });
     match written.await {
@@ -100,10 +83,9 @@ pub(in crate::api) async fn list_summaries(State(api): State<ApiState>) -> Resul
     }
 }
 
-fn summary<'a>(listed: &'a ListedInstruction, hours: &[Option<&StepFigures>]) -> SummaryView<'a> {
+fn summary<'a>(listed: &'a ListedInstruction, day: &LastDay) -> SummaryView<'a> {
     let Instruction { record, entry, cost, .. } = &*listed.instruction;
-    let figures = hours.iter().map(|hour| hour.and_then(|hour| hour.rules.get(&record.id.0)));
-    let hourly: Vec<u64> = figures.clone().map(|rule| rule.map_or(0, |rule| rule.matched)).collect();
+    let hourly = day.hourly(record.id);
     SummaryView {
         id: record.id.0,
         name: &record.name,
@@ -119,6 +101,6 @@ fn summary<'a>(listed: &'a ListedInstruction, hours: &[Option<&StepFigures>]) ->
         updated_at: written(record.updated_at),
         hits: hourly.iter().sum(),
         hourly,
-        failures: figures.flatten().map(|rule| rule.failed).sum(),
+        failures: day.failures(record.id),
     }
 }
