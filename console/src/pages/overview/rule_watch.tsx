@@ -40,7 +40,7 @@ function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
   const first = firstHour(counted);
   if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
   return (
-    <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "Last hour" }, { number: "Usual" }, "24 h"]}>
+    <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "This hour" }, { number: "Usual" }, "24 h"]}>
       {top.slice(0, SHOWN_MAX).map((rule) => (
         <TopRule key={rule.id} rule={rule} usual={usualHits(rule.hourly, first)} />
       ))}
