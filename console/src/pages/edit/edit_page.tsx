@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { getRule } from "../../api/rules";
+import { loadEditor } from "../../editor/load";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { Workbench } from "./workbench";
@@ -15,6 +16,8 @@ const NEW_SCRIPT = `rule NewRule {
 
 /** The editor of one rule; without an id, of a new one. */
 export function EditPage({ id }: { id: string }): JSX.Element {
+  // It comes while the rule is asked for.
+  useEffect(() => void loadEditor(), []);
   return id === "" ? <Workbench rule={null} inForce="" start={NEW_SCRIPT} /> : <EditExisting id={id} />;
 }
 

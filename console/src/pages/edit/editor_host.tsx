@@ -2,6 +2,7 @@ import type { JSX, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listLists } from "../../api/lists";
 import type { Editor } from "../../editor/editor";
+import { loadEditor } from "../../editor/load";
 
 interface HostProps {
   editor: { current: Editor | null };
@@ -20,7 +21,7 @@ export function EditorHost(props: HostProps): JSX.Element {
   const lists = useListNames();
   useEffect(() => {
     let isGone = false;
-    void import("../../editor/editor").then(({ createEditor }) => {
+    void loadEditor().then(({ createEditor }) => {
       if (isGone || host.current === null) return;
       props.editor.current = createEditor(host.current, {
         text: latest.current.text,

@@ -6,6 +6,7 @@ import { say } from "../../app/announce";
 import { useKeys } from "../../app/keys";
 import { go, link } from "../../app/router";
 import { isPending } from "../../app/undo";
+import { loadEditor } from "../../editor/load";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { LongText } from "../../words/long_text";
@@ -23,6 +24,10 @@ import { Incomparables, Warnings } from "./warnings";
 export function RulePage({ id }: { id: string }): JSX.Element {
   const rule = useResource(`rule ${id}`, (signal) => getRule(id, signal), { everyMs: 5_000, onRules: true });
   const shown = rule.data.value;
+  useEffect(() => {
+    // The editor is the likely next step. Loaded while nothing else happens, it opens at once.
+    (window.requestIdleCallback ?? setTimeout)(() => void loadEditor());
+  }, []);
   const waited = useRef(false);
   useEffect(() => {
     if (waited.current && shown?.status === "active") say(`${shown.name} is in force`);
@@ -80,10 +85,6 @@ function RuleView({ rule }: { rule: Rule }): JSX.Element {
 
 function Head({ rule }: { rule: Rule }): JSX.Element {
   const canEdit = rule.script !== null;
-  useEffect(() => {
-    // The editor is the likely next step. Loaded while nothing else happens, it opens at once.
-    if (canEdit) (window.requestIdleCallback ?? setTimeout)(() => void import("../../editor/editor"));
-  }, [canEdit]);
   const isOwn = rule.source.kind === "api";
   return (
     <div class="summary">
