@@ -1,4 +1,4 @@
-//! What rules did in the last 24 hours.
+//! Matches and failures of rules in the last 24 hours.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
