@@ -79,6 +79,22 @@ test("dialogs have no accessibility violation", async () => {
   await opened.close();
 });
 
+test("the rules can be read on a screen of 390 pixels without scrolling sideways", async () => {
+  const opened = await openPage(running, "#/rules", { viewport: { width: 390, height: 844 } });
+  await shown(opened.page, hasText, "large_payment");
+  const seen = await opened.page.evaluate(() => {
+    const table = document.querySelector(".table-scroll");
+    return {
+      page: document.documentElement.scrollWidth - innerWidth,
+      table: table.scrollWidth - table.clientWidth,
+      name: table.querySelector("tbody tr:not(.spacer) td").clientWidth,
+    };
+  });
+  assert.ok(seen.page <= 0 && seen.table <= 0, JSON.stringify(seen));
+  assert.ok(seen.name >= 130, JSON.stringify(seen));
+  await opened.close();
+});
+
 test("hostile texts are shown as text", async () => {
   const opened = await openPage(running, `#/transactions/${HOSTILE_ID}`);
   await shown(opened.page, hasText, "Matched rules");

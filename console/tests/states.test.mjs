@@ -60,6 +60,23 @@ test("an error shows its message, code and request, and can be tried again", asy
   await opened.close();
 });
 
+test("a page whose first load failed loads by itself when the service answers again", async () => {
+  intercept = (url, to) => url.startsWith("/lists") && answer(to, 503, { error: "the store did not answer", code: "unavailable" });
+  const opened = await openPage(running, "#/lists");
+  await shown(opened.page, hasText, "the store did not answer");
+  intercept = null;
+  await shown(opened.page, hasText, "No lists are in force");
+  await opened.close();
+});
+
+test("an account in the search box is told that only ids are searched", async () => {
+  const opened = await openPage(running, "#/");
+  await opened.page.locator("#find-transaction").fill("acc-anna");
+  await opened.page.keyboard.press("Enter");
+  await shown(opened.page, hasText, "Only ids are searched: accounts");
+  await opened.close();
+});
+
 test("old data stays, with its time, while it cannot be loaded again", async () => {
   intercept = (url, to) => url.startsWith("/lists") && answer(to, 200, [{ name: "kept", count: 1, sha256: "00", source: { kind: "api" }, used_by: [] }]);
   const opened = await openPage(running, "#/lists");

@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** Width in pixels; the columns without one share the rest. */
   width?: number;
   isNumber?: boolean;
+  /** Left out on a narrow screen, where the page of the row has it. */
+  isWideOnly?: boolean;
   /** Makes the column sortable. */
   sortKey?: (row: Row) => SortKey;
   cell: (row: Row) => ComponentChildren;
@@ -42,15 +44,19 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const selection = useSelection(scroller, sorted, props);
   return (
     <div class={props.fills ? "table-scroll fills" : "table-scroll"} ref={scroller}>
-      <table aria-label={props.label} aria-rowcount={sorted.length + 1} style={{ minWidth: `${minWidth(columns)}px` }}>
+      <table aria-label={props.label} aria-rowcount={sorted.length + 1} style={widths(columns)}>
         <colgroup>
-          {columns.map(({ key, width }) => (
-            <col key={key} style={width === undefined ? {} : { width: `${width}px` }} />
+          {columns.map(({ key, width, isWideOnly }) => (
+            <col
+              key={key}
+              class={isWideOnly ? "wide-only" : undefined}
+              style={width === undefined ? {} : { width: `${width}px` }}
+            />
           ))}
         </colgroup>
         <Head {...props} />
         <tbody>
-          <Spacer rows={first} n_columns={columns.length} />
+          <Spacer rows={first} />
           {sorted.slice(first, end).map((row, index) => (
             <TableRow
               key={(first + index) % (end - first)}
@@ -61,23 +67,31 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
               selection={selection}
             />
           ))}
-          <Spacer rows={sorted.length - end} n_columns={columns.length} />
+          <Spacer rows={sorted.length - end} />
         </tbody>
       </table>
     </div>
   );
 }
 
-/** Width below which the table scrolls to the side instead of squeezing its columns. */
-function minWidth<Row>(columns: Column<Row>[]): number {
-  return columns.reduce((sum, { width }) => sum + (width ?? 140), 0);
+/** Widths below which the table scrolls to the side instead of squeezing its columns. */
+function widths<Row>(columns: Column<Row>[]): Record<string, string> {
+  const sum = (shown: Column<Row>[]) => `${shown.reduce((all, { width }) => all + (width ?? 140), 0)}px`;
+  const narrow = columns.filter(({ isWideOnly }) => !isWideOnly);
+  return { "--width-min": sum(columns), "--width-min-narrow": sum(narrow) };
 }
 
-function Spacer({ rows, n_columns }: { rows: number; n_columns: number }): JSX.Element | null {
+function classOf<Row>({ isNumber, isWideOnly }: Column<Row>): string | undefined {
+  const classes = [isNumber ? "number" : "", isWideOnly ? "wide-only" : ""].filter((name) => name !== "");
+  return classes.length === 0 ? undefined : classes.join(" ");
+}
+
+/** Rows that are not in the document. One cell: more would count as columns where some are left out. */
+function Spacer({ rows }: { rows: number }): JSX.Element | null {
   if (rows <= 0) return null;
   return (
     <tr aria-hidden="true" class="spacer">
-      <td colSpan={n_columns} style={{ height: `${rows * ROW_PX}px` }} />
+      <td style={{ height: `${rows * ROW_PX}px` }} />
     </tr>
   );
 }
@@ -86,13 +100,14 @@ function Head<Row>({ columns, sort, onSort }: TableProps<Row>): JSX.Element {
   return (
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map(({ key, title, isNumber, sortKey }) => {
+        {columns.map((column) => {
+          const { key, title, isNumber, sortKey } = column;
           const isSorted = sort?.column === key;
           const direction = isSorted && sort.isDescending ? "descending" : "ascending";
           // Numbers are first wanted from the largest.
           const next = { column: key, isDescending: isSorted ? !sort.isDescending : isNumber === true };
           return (
-            <th key={key} scope="col" class={isNumber ? "number" : undefined} aria-sort={isSorted ? direction : undefined}>
+            <th key={key} scope="col" class={classOf(column)} aria-sort={isSorted ? direction : undefined}>
               {sortKey && onSort ? (
                 <button type="button" class="plain" onClick={() => onSort(next)}>
                   {title}
@@ -153,9 +168,9 @@ function TableRow<Row>({ row, index, table, isSelected, selection }: TableRowPro
       onKeyDown={onKeyDown}
       onClick={open}
     >
-      {table.columns.map(({ key, isNumber, cell }) => (
-        <td key={key} class={isNumber ? "number" : undefined}>
-          {cell(row)}
+      {table.columns.map((column) => (
+        <td key={column.key} class={classOf(column)}>
+          {column.cell(row)}
         </td>
       ))}
     </tr>

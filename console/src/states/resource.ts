@@ -15,6 +15,9 @@ export interface Resource<T> {
 
 /** A load that takes longer counts as failed. */
 const LOAD_MS = 30_000;
+/** A load that failed is tried again after this time, which doubles with each failure. */
+const RETRY_MS = 2_000;
+const RETRY_MS_MAX = 30_000;
 
 type Load<T> = (signal: AbortSignal) => Promise<T>;
 
@@ -42,6 +45,9 @@ class LoadedResource<T> implements Resource<T> {
   readonly asOf: Signal<number>;
   #abort = new AbortController();
   #isOutdated = false;
+  #isStopped = false;
+  #n_failures = 0;
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly key: string,
@@ -56,6 +62,7 @@ class LoadedResource<T> implements Resource<T> {
     this.#abort.abort();
     const abort = new AbortController();
     this.#abort = abort;
+    clearTimeout(this.#retry);
     this.isLoading.value = true;
     try {
       const value = await this.load(AbortSignal.any([abort.signal, AbortSignal.timeout(LOAD_MS)]));
@@ -64,9 +71,11 @@ class LoadedResource<T> implements Resource<T> {
       this.data.value = value;
       this.asOf.value = Date.now();
       this.error.value = null;
+      this.#n_failures = 0;
     } catch (error) {
       if (abort.signal.aborted) return;
       this.error.value = ApiError.of(error);
+      if (this.error.value.isTemporary) this.#retryLater();
     }
     this.isLoading.value = false;
     if (this.#isOutdated) this.refresh();
@@ -78,7 +87,22 @@ class LoadedResource<T> implements Resource<T> {
     if (!this.#isOutdated) void this.reload();
   };
 
+  /** Nobody has to reload a page because the service was away for a moment. */
+  #retryLater(): void {
+    if (this.#isStopped) return;
+    const delayMs = Math.min(RETRY_MS * 2 ** this.#n_failures, RETRY_MS_MAX);
+    this.#n_failures += 1;
+    this.#retry = setTimeout(() => void this.reload(), delayMs);
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    void this.reload();
+  }
+
   stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#retry);
     this.#abort.abort();
   }
 }
@@ -87,7 +111,7 @@ class LoadedResource<T> implements Resource<T> {
 export function useResource<T>(key: string, load: Load<T>, options: ResourceOptions = {}): Resource<T> {
   const resource = useMemo(() => new LoadedResource(key, load), [key]);
   useEffect(() => {
-    void resource.reload();
+    resource.start();
     const stops: (() => void)[] = [() => resource.stop(), listen("resync", resource.refresh)];
     if (options.onRules) {
       stops.push(listen("rules", resource.refresh), listen("changed", resource.refresh));

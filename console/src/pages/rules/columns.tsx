@@ -41,6 +41,7 @@ function nameColumns(): Column<RuleSummary>[] {
       key: "state",
       title: "State",
       width: 108,
+      isWideOnly: true,
       sortKey: (rule) => RULE_STATES.indexOf(ruleState(rule)),
       cell: (rule) => {
         const state = ruleState(rule);
@@ -68,12 +69,14 @@ function countColumns(): Column<RuleSummary>[] {
       key: "hourly",
       title: "By hour",
       width: 112,
+      isWideOnly: true,
       cell: (rule) => <Sparkline values={rule.hourly} label="Hits in 24 hours" />,
     },
     {
       key: "cost",
       title: "Cost",
       width: 60,
+      isWideOnly: true,
       isNumber: true,
       sortKey: (rule) => rule.cost.instructions,
       cell: (rule) => count(rule.cost.instructions),
@@ -82,6 +85,7 @@ function countColumns(): Column<RuleSummary>[] {
       key: "lookups",
       title: "Look-ups",
       width: 80,
+      isWideOnly: true,
       isNumber: true,
       sortKey: (rule) => rule.cost.history_lookups,
       cell: (rule) => count(rule.cost.history_lookups),
@@ -95,6 +99,7 @@ function originColumns(): Column<RuleSummary>[] {
       key: "source",
       title: "Source",
       width: 96,
+      isWideOnly: true,
       sortKey: (rule) => `${rule.source.kind} ${rule.source.path ?? ""}`,
       cell: (rule) => <SourceName source={rule.source} />,
     },
@@ -102,10 +107,11 @@ function originColumns(): Column<RuleSummary>[] {
       key: "changed",
       title: "Changed",
       width: 84,
+      isWideOnly: true,
       isNumber: true,
       sortKey: (rule) => Date.parse(rule.updated_at),
       cell: (rule) => <span title={fullTime(rule.updated_at)}>{ago(rule.updated_at)}</span>,
     },
-    { key: "delete", title: "Action", width: 72, cell: (rule) => <DeleteRule rule={rule} isSmall /> },
+    { key: "delete", title: "Action", width: 72, isWideOnly: true, cell: (rule) => <DeleteRule rule={rule} isSmall /> },
   ];
 }

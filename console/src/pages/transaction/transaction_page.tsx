@@ -48,8 +48,9 @@ function UnknownTransaction(): JSX.Element {
   return (
     <div class="notice" role="alert">
       <p>
-        <strong>No transaction with this id was judged.</strong> Ids are compared byte by byte: check for blanks and for
-        upper and lower case. Press <kbd>/</kbd> to look for another one.
+        <strong>No transaction with this id was judged.</strong> Only ids are searched: accounts, cards, references and
+        other fields are not. Ids are compared byte by byte: check for blanks and for upper and lower case. Press{" "}
+        <kbd>/</kbd> to look for another one.
       </p>
     </div>
   );
