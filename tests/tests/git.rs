@@ -5,6 +5,8 @@
 mod again;
 #[path = "git/bounds.rs"]
 mod bounds;
+#[path = "git/failures.rs"]
+mod failures;
 #[path = "git/life.rs"]
 mod life;
 #[path = "git/lists.rs"]

@@ -26,6 +26,7 @@ mod network_policy;
 mod outgoing;
 mod own_files;
 mod relay;
+mod remote_failure;
 mod renamed;
 mod replaced;
 mod rule_path;
@@ -46,6 +47,7 @@ pub use followed::FollowedRepository;
 pub use local_clone::{Advance, CloneDirectory, CommitId, Distance, LocalClone};
 pub use network_policy::NetworkPolicy;
 pub use outgoing::{Author, Outgoing};
+pub use remote_failure::RemoteFailure;
 pub use transfer::{Fetched, Remote};
 pub use tree::{CommittedFile, TreeFiles, UnfitReason};
 pub use unpushed::UnpushedWork;
@@ -111,9 +113,9 @@ pub enum GitError {
     /// The worker process ended without a reply; the text says how.
     #[error("the process that handles data from the remote failed: {0}")]
     Worker(String),
-    /// The remote responded, but not as a Git repository.
-    #[error("the remote did not respond like a git repository")]
-    Failed(#[source] git2::Error),
+    /// The remote did not respond as a Git repository.
+    #[error(transparent)]
+    Failed(#[from] RemoteFailure),
     /// The remote refused a push.
     #[error("the remote refused the push")]
     PushRefused,

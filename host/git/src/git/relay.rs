@@ -25,13 +25,14 @@ mod tls;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tollgate_model::secret::Secret;
 
 use super::network::Network;
+use super::remote_failure::HttpAnswer;
 use connections::{ConnectionId, Connections};
 
 /// Time limit for connecting to one address.
@@ -109,6 +110,10 @@ struct RelayShared {
     deadline: Instant,
     n_received_bytes: AtomicU64,
     cut: AtomicU8,
+    /// Status of the last response over HTTP; 0 before the first.
+    status: AtomicU16,
+    /// Whether the last response has a content type of Git.
+    is_git: AtomicBool,
     /// Whether the remote has asked for credentials.
     is_asked: AtomicBool,
     is_closing: AtomicBool,
@@ -132,6 +137,8 @@ impl Relay {
             guest: AtomicU32::new(0),
             n_received_bytes: AtomicU64::new(0),
             cut: AtomicU8::new(0),
+            status: AtomicU16::new(0),
+            is_git: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             connections: Connections::default(),
@@ -158,6 +165,14 @@ impl Relay {
         match route.manner {
             RelayTransport::Raw => format!("ssh://{}{}", self.address, route.path),
             RelayTransport::Plain | RelayTransport::Tls(_) => format!("http://{}/{key}", self.address),
+        }
+    }
+
+    pub(super) fn http_answer(&self) -> HttpAnswer {
+        let status = self.way.status.load(Ordering::Relaxed);
+        HttpAnswer {
+            status: (status != 0).then_some(status),
+            is_git: self.way.is_git.load(Ordering::Relaxed),
         }
     }
 

@@ -16,6 +16,7 @@ use super::network::{Network, SystemNetwork};
 use super::network_policy::NetworkPolicy;
 use super::outgoing::OUTGOING;
 use super::relay::{GitService, Relay, RelayCut, RelayRoute, RelayTransport};
+use super::remote_failure::{RemoteFailure, RemoteKind};
 use super::worker::{Login, Task, TaskFailure, TaskOutcome, Worker, WorkerEnd, WorkerRequest};
 use super::{GitError, TRANSFER_BYTES_MAX};
 
@@ -105,7 +106,12 @@ impl Remote {
                 relay.admit(process);
             }
         });
-        explained(done, relay.as_ref().and_then(Relay::cut))
+        let remote = match (&relay, self.address.scheme) {
+            (None, _) => RemoteKind::Local,
+            (Some(_), Scheme::Ssh) => RemoteKind::Ssh,
+            (Some(relay), _) => RemoteKind::Http(relay.http_answer()),
+        };
+        explained(done, relay.as_ref().and_then(Relay::cut), remote)
     }
 
     /// Resolves and checks the remote, and opens a relay to it; `None` for a local repository.
@@ -170,7 +176,11 @@ fn key_in(path: &Path) -> Result<String, GitError> {
 
 /// Converts the end of a worker. The relay's reason takes precedence, because the worker only sees that its
 /// connection closed.
-fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Result<TaskOutcome, GitError> {
+fn explained(
+    done: Result<TaskOutcome, WorkerEnd>,
+    cut: Option<RelayCut>,
+    remote: RemoteKind,
+) -> Result<TaskOutcome, GitError> {
     let of_cut = |cut: RelayCut| match cut {
         RelayCut::Unreachable => GitError::Unreachable,
         RelayCut::TooSlow => GitError::TooSlow,
@@ -197,7 +207,8 @@ fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Res
         TaskFailure::TooLarge => GitError::TooLarge,
         TaskFailure::TooSlow => GitError::TooSlow,
         TaskFailure::Damaged(words) => GitError::Damaged(in_words(&words)),
-        TaskFailure::Other(words) => GitError::Failed(in_words(&words)),
+        TaskFailure::Reported => GitError::Failed(RemoteFailure::Reported),
+        TaskFailure::Other(words) => GitError::Failed(RemoteFailure::of(in_words(&words), remote)),
     })
 }
 

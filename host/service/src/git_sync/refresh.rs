@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tollgate_git::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, UnfitReason};
+use tollgate_git::git::{
+    Advance, CommitId, Fetched, GitError, LocalClone, RemoteFailure, TreeFiles, UnfitReason,
+};
 
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{Cloned, GitSyncError, GitSyncInner, SyncMode, Synced, off_the_executor};
@@ -86,7 +88,7 @@ impl GitSyncInner {
                     tell_of_damage(&error)
                 }
                 Err(GitSyncError::Git(GitError::Damaged(error))) => {
-                    return Err(GitError::Failed(error).into());
+                    return Err(GitError::Failed(RemoteFailure::Invalid(error)).into());
                 }
                 found => return found,
             }

@@ -101,6 +101,8 @@ fn answer(
                 }
                 way.is_asked.store(true, Ordering::Relaxed);
             }
+            way.status.store(head::status_of(&answered), Ordering::Relaxed);
+            way.is_git.store(head::is_of_git(&answered), Ordering::Relaxed);
             client.write_all(&answered)?;
             client.write_all(&rest)?;
             is_begun = true;

@@ -99,6 +99,22 @@ pub(super) fn of_one_answer(head: &[u8]) -> Option<Vec<u8>> {
     Some(with_fields(line, &["Connection: close"], fields, &["connection", "keep-alive"]).into_bytes())
 }
 
+/// Returns the status of a response; 0 if it has none.
+pub(super) fn status_of(answer: &[u8]) -> u16 {
+    let digits = answer.split(|byte| *byte == b' ').nth(1).and_then(|word| std::str::from_utf8(word).ok());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// Returns whether a response has a content type of the smart HTTP protocol, such as
+/// `application/x-git-upload-pack-advertisement`.
+pub(super) fn is_of_git(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer).to_ascii_lowercase();
+    text.split("\r\n").any(|field| {
+        let value = field.strip_prefix("content-type:").map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("application/x-git-"))
+    })
+}
+
 /// Builds a head from a first line, our fields, and the given fields except those in `without`.
 fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> String {
     let is_kept = |field: &&str| {

@@ -76,6 +76,8 @@ pub(in crate::git) enum TaskFailure {
     PushRefused,
     TooLarge,
     TooSlow,
+    /// The remote sent an error packet.
+    Reported,
     /// The clone is damaged; message of libgit2.
     Damaged(String),
     /// Another error; message of libgit2.

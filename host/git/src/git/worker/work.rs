@@ -63,9 +63,7 @@ pub(super) fn explain(error: &git2::Error) -> TaskFailure {
         // The local objects are damaged; the remote is not the cause.
         (_, ErrorClass::Odb | ErrorClass::Zlib) => TaskFailure::Damaged(plain(error.message())),
         // A message of the remote may contain anything.
-        (_, ErrorClass::Net) if error.message().contains("remote") => {
-            TaskFailure::Other("the remote reported an error".to_owned())
-        }
+        (_, ErrorClass::Net) if error.message().contains("remote") => TaskFailure::Reported,
         _ => TaskFailure::Other(plain(error.message())),
     }
 }
