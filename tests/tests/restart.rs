@@ -5,6 +5,8 @@
 //! a restart. A probe changes the history, so each round is one microsecond earlier than the previous one and does not
 //! see its probes. All other transactions lie on whole seconds, so no window edge passes one.
 
+#[path = "restart/limits.rs"]
+mod limits;
 #[path = "restart/snapshots.rs"]
 mod snapshots;
 

@@ -12,13 +12,14 @@ use tollgate_model::sequence::Sequence;
 use crate::HistoryError;
 use crate::admission::Admission;
 use crate::aggregate::AggregateQuery;
+use crate::filling_table::FillingTable;
 use crate::layout::SeriesSpec;
 use crate::past::Past;
 use crate::previous::PreviousQuery;
 use crate::progress::FillProgress;
 use crate::row::{Columns, RowField};
 use crate::scope::{Scope, ScopePlan, SelectionKind};
-use crate::series::{KeyTable, Series};
+use crate::series::Series;
 use crate::spill::Spill;
 
 /// Maximum number of series that hold all transactions with their key fields; every accepted transaction goes into
@@ -258,7 +259,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
     let _replaced = source.spill.replacing(series.n_kept_bytes());
     let progress = series.progress();
     let _running = RunningFill(progress);
-    let mut key_table = series.empty_key_table(columns);
+    let filling = series.filling_table(columns);
     let mut seen = Sequence::default();
     for round in 1.. {
         let mut state = admission.lock();
@@ -269,7 +270,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
         }
         drop(state);
         progress.begin(settled);
-        if let Err(error) = source.read_into(&mut key_table, progress, seen, settled) {
+        if let Err(error) = source.read_into(&filling, progress, seen, settled) {
             let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
@@ -280,6 +281,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
             break;
         }
     }
+    let key_table = filling.finish();
     let orphans = admission.lock().finish_filling(series, key_table);
     drop(orphans);
     Ok(())
@@ -298,7 +300,7 @@ impl FillSource<'_> {
     /// Reads the steps after a number, through another, into a key table that is not shared yet.
     fn read_into(
         &self,
-        key_table: &mut KeyTable,
+        filling: &FillingTable,
         progress: &FillProgress,
         after: Sequence,
         through: Sequence,
@@ -312,8 +314,7 @@ impl FillSource<'_> {
                 progress.reach(item.sequence());
                 fits = fits && self.fits();
                 if fits {
-                    item.put_on(key_table);
-                    self.spill.make_room_in_turn();
+                    filling.fill(|key_table| item.put_on(key_table));
                 }
             })?;
             if !fits {

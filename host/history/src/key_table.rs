@@ -33,7 +33,6 @@ use crate::timeline::{
 };
 
 pub(super) use entries::Entries;
-pub(super) use pending_spill::pieces;
 
 use active_queue::ActiveQueue;
 use class_links::ClassLinks;
@@ -125,11 +124,10 @@ impl KeyTable {
         &self.layout
     }
 
-    /// Inserts a transaction and enforces the memory limit; for a table that is being filled.
+    /// Inserts a transaction; does nothing when it exists.
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: &Transaction) {
         if let Some(PreparedRow { key, entry }) = self.layout.prepare(sequence, transaction) {
             self.put(&key, &entry);
-            self.make_room();
         }
     }
 
@@ -184,6 +182,14 @@ impl KeyTable {
         }
     }
 
+    /// Records that entries of this slot are in memory which nobody has used since the start.
+    fn mark_imported(&mut self, slot: u32) {
+        if let Some(bucket) = self.buckets.get(slot) {
+            bucket.in_use.store(in_use::NOT, Ordering::Relaxed);
+        }
+        self.mark_active(slot);
+    }
+
     /// Inserts entries of a key, which are in order; all at once when the key is new.
     pub(super) fn import(&mut self, key: &ExportKey, entries: &[Entry]) {
         let (slot, is_new) = self.slot_of(key);
@@ -199,8 +205,7 @@ impl KeyTable {
                 self.mark_in_doubt(error);
             }
         }
-        self.mark_active(slot);
-        self.make_room();
+        self.mark_imported(slot);
     }
 
     /// Takes over chunks and a latest run of a key, in the bytes of another table. Returns whether the bytes are valid.
@@ -215,8 +220,7 @@ impl KeyTable {
         self.sequence_max = numbers.fold(self.sequence_max, Sequence::max);
         if is_new || first.is_some_and(|(first, _)| bucket.timeline.can_go_on(first)) {
             let is_sound = bucket.timeline.take_over(chunks, latest, slot, &mut self.account);
-            self.mark_active(slot);
-            self.make_room();
+            self.mark_imported(slot);
             return is_sound;
         }
         // The slot changed during the export, so the key was exported twice.

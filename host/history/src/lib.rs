@@ -23,6 +23,7 @@ mod change;
 mod distinct;
 mod estimate;
 mod exact;
+mod filling_table;
 mod filter;
 mod forgotten;
 mod key;

@@ -115,6 +115,7 @@ impl Restoration<'_> {
         loop {
             let late = self.lacking(&complete, Some((last, restored.n_transactions)));
             if late.is_empty() {
+                self.history.spill.attempt_anew();
                 return Ok(Some(restored));
             }
             let Some(n_read) = self.read(Sequence::default(), last, &late)? else { return Ok(None) };
@@ -169,7 +170,8 @@ impl Restoration<'_> {
         restored.mark = Some(loaded.mark);
         let _nobody_builds_meanwhile = self.history.building.write();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
-        for (series, identity, key_table) in loaded.shelves {
+        for (series, identity, filling) in loaded.shelves {
+            let key_table = filling.finish();
             // A series that was rebuilt with more columns, or has longer windows now, is restored later.
             let suffices =
                 key_table.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
@@ -276,7 +278,7 @@ impl Restoration<'_> {
                         }
                         item @ PastItem::Updated { .. } => group.iter().for_each(|series| item.apply(series)),
                     });
-                    self.history.spill.make_room();
+                    self.history.spill.make_room_in_turn();
                 }
             }
         };

@@ -12,6 +12,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
+use crate::filling_table::FillingTable;
 use crate::filter::FilterError;
 use crate::forgotten::HistoryForgotten;
 use crate::key::{ExportKey, KeyQuery, OnlyText};
@@ -21,11 +22,11 @@ use crate::lookup_error::LookupError;
 use crate::owned_value::StructureDigests;
 use crate::progress::FillProgress;
 use crate::row::Columns;
-use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
+use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, SpillTurn, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
 
+use crate::key_table::Entries;
 pub(super) use crate::key_table::KeyTable;
-use crate::key_table::{Entries, pieces};
 
 /// Series locked at a time while a transaction is inserted into all.
 const SERIES_AT_ONCE: usize = 16;
@@ -121,6 +122,11 @@ impl Series {
     pub(super) fn empty_key_table(&self, columns: Columns) -> KeyTable {
         let layout = self.key_table.read().layout().with(columns);
         KeyTable::new(Arc::new(layout), &self.spill)
+    }
+
+    /// Returns an empty key table to be filled for this series.
+    pub(super) fn filling_table(&self, columns: Columns) -> FillingTable {
+        FillingTable::new(self.empty_key_table(columns), &self.spill)
     }
 
     /// Returns how often the key table was replaced. Slots remain valid while this is unchanged.
@@ -365,18 +371,7 @@ impl Drop for Series {
 }
 
 impl SpillSource for Series {
-    fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError> {
-        let leaving = self.key_table.write().departure(n_bytes);
-        if leaving.is_empty() {
-            return Ok(0);
-        }
-        // No lock is held during the write.
-        match self.spill.write(&pieces(&leaving)) {
-            Ok(extents) => Ok(self.key_table.write().depart(&leaving, &extents)),
-            Err(error) => {
-                self.key_table.write().stays(&leaving);
-                Err(error)
-            }
-        }
+    fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
+        self.key_table.let_go(n_bytes)
     }
 }

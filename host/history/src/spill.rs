@@ -13,6 +13,7 @@
 mod account;
 mod allowed;
 mod file;
+mod in_vain;
 mod piece_cache;
 mod space;
 
@@ -25,6 +26,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use allowed::AllowedBytes;
 use file::SpillFile;
+use in_vain::AttemptInVain;
 use piece_cache::PieceCache;
 
 pub(super) use account::{SeriesAccount, heap_bytes};
@@ -79,8 +81,7 @@ struct SpillLimit {
     allowed: AllowedBytes,
     file: SpillFile,
     recent: PieceCache,
-    /// Memory use below which no attempt is made, because the last one failed to free enough.
-    in_vain_below: AtomicUsize,
+    in_vain: AttemptInVain,
     /// Owners of memory, in the order in which they spill.
     spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
 }
@@ -100,11 +101,20 @@ impl Drop for ReplacedBytes {
 
 /// An owner of counted memory.
 pub(super) trait SpillSource: std::fmt::Debug + Send + Sync {
-    /// Spills about `n_bytes`, if possible. Returns the number of bytes written.
+    /// Spills about `n_bytes`, if possible.
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError>;
+    fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError>;
+}
+
+/// The result of one turn of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpillTurn {
+    /// Something left memory, or was spared because it was used recently. It may leave in a later turn.
+    GoesOn,
+    /// Nothing is left that could leave memory.
+    InVain,
 }
 
 impl Spill {
@@ -115,7 +125,7 @@ impl Spill {
             allowed: AllowedBytes::of(limit_bytes),
             file: SpillFile::create(directory)?,
             recent: PieceCache::within(limit_bytes),
-            in_vain_below: AtomicUsize::new(0),
+            in_vain: AttemptInVain::none(),
             spill_sources: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })
@@ -212,8 +222,21 @@ impl Spill {
     /// be faster than that.
     pub(super) fn make_room_in_turn(&self) {
         let Some(bound) = &self.bound else { return };
+        bound.allowed.look(self.resident_bytes());
         if self.excess(bound) > 0 {
             self.spill_in_turn(bound, bound.spill_sources.lock());
+        }
+    }
+
+    /// Lets nothing be spilled until the returned value is dropped.
+    pub(super) fn pause(&self) -> Option<impl Drop + '_> {
+        self.bound.as_ref().map(|bound| bound.spill_sources.lock())
+    }
+
+    /// Forgets that an attempt to free memory failed, because what is in memory is different now.
+    pub(super) fn attempt_anew(&self) {
+        if let Some(bound) = &self.bound {
+            bound.in_vain.clear();
         }
     }
 
@@ -222,11 +245,11 @@ impl Spill {
         bound: &SpillLimit,
         mut spill_sources: MutexGuard<'_, VecDeque<Weak<dyn SpillSource>>>,
     ) {
-        // Two passes without success: in the first, everything may be spared as recently used.
         let (mut n_in_vain, mut n_rounds) = (0, 0);
-        while n_in_vain < 2 * spill_sources.len() && n_rounds < ROUNDS_MAX * spill_sources.len() {
+        while n_in_vain < spill_sources.len() {
             let excess = self.excess(bound);
-            if excess == 0 {
+            // After so many rounds the next caller continues.
+            if excess == 0 || n_rounds == ROUNDS_MAX * spill_sources.len() {
                 return;
             }
             let Some(weak) = spill_sources.pop_front() else { return };
@@ -234,8 +257,8 @@ impl Spill {
             spill_sources.push_back(weak);
             n_rounds += 1;
             match spill_source.let_go(excess.min(LEAVING_BYTES_MAX)) {
-                Ok(0) => n_in_vain += 1,
-                Ok(_) => n_in_vain = 0,
+                Ok(SpillTurn::InVain) => n_in_vain += 1,
+                Ok(SpillTurn::GoesOn) => n_in_vain = 0,
                 Err(error) => {
                     tracing::error!(error = %error, "the history cannot be written to the spill file");
                     break;
@@ -246,32 +269,11 @@ impl Spill {
         self.gave_up(bound);
     }
 
-    /// Spills from a key table that is not shared yet, then from all series.
-    pub(super) fn make_room_in(&self, mut let_go: impl FnMut(usize) -> Result<usize, SpillError>) {
-        let Some(bound) = &self.bound else { return };
-        let mut n_in_vain = 0;
-        while n_in_vain < 2 {
-            let excess = self.excess(bound);
-            if excess == 0 {
-                return;
-            }
-            match let_go(excess.min(LEAVING_BYTES_MAX)) {
-                Ok(0) => n_in_vain += 1,
-                Ok(_) => n_in_vain = 0,
-                Err(error) => {
-                    tracing::error!(error = %error, "the history cannot be written to the spill file");
-                    break;
-                }
-            }
-        }
-        self.make_room();
-    }
-
     /// Returns the number of bytes to free; 0 while an attempt would fail.
     fn excess(&self, bound: &SpillLimit) -> usize {
         let resident = self.resident_bytes();
         let allowed = bound.allowed.get();
-        if resident <= allowed || resident < bound.in_vain_below.load(Ordering::Relaxed) {
+        if resident <= allowed || bound.in_vain.covers(resident) {
             return 0;
         }
         let over = resident - (allowed - bound.limit_bytes / LIMIT_SHARE);
@@ -281,9 +283,11 @@ impl Spill {
 
     fn gave_up(&self, bound: &SpillLimit) {
         let resident = self.resident_bytes();
-        let below =
-            if resident > bound.allowed.get() { resident + bound.limit_bytes / LIMIT_SHARE / 4 } else { 0 };
-        bound.in_vain_below.store(below, Ordering::Relaxed);
+        if resident > bound.allowed.get() {
+            bound.in_vain.mark(resident + bound.limit_bytes / LIMIT_SHARE / 4);
+        } else {
+            bound.in_vain.clear();
+        }
     }
 
     /// Writes pieces, adjacent to each other where possible.

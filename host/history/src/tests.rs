@@ -1,6 +1,7 @@
 //! The history through its public interface.
 
 mod forgotten;
+mod loaded;
 mod parallel;
 mod questions;
 mod random;

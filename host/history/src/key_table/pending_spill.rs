@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parking_lot::RwLock;
+
 use super::{KeyTable, in_use};
-use crate::spill::Extent;
+use crate::spill::{Extent, SpillError, SpillSource, SpillTurn};
 use crate::timeline::SpillingBytes;
 
 /// Maximum number of keys checked for recent use in one call.
 const KEYS_PER_CALL_MAX: usize = 4_096;
 
 /// Bytes to be written to the spill file, by slot.
-pub(crate) type PendingSpill = Vec<(u32, SpillingBytes)>;
+type PendingSpill = Vec<(u32, SpillingBytes)>;
 
 impl KeyTable {
     /// Returns what should leave memory next, about `n_bytes` in total.
-    pub(crate) fn departure(&mut self, n_bytes: usize) -> PendingSpill {
+    fn departure(&mut self, n_bytes: usize) -> PendingSpill {
         let mut leaving: PendingSpill = Vec::new();
         let mut total = 0;
         while total < n_bytes
@@ -43,23 +45,19 @@ impl KeyTable {
         leaving
     }
 
-    /// Removes written bytes from memory, unless they changed meanwhile. Returns the number of bytes removed.
-    pub(crate) fn depart(&mut self, leaving: &PendingSpill, extents: &[Extent]) -> usize {
-        let mut n_bytes = 0;
+    /// Removes written bytes from memory, unless they changed meanwhile.
+    fn depart(&mut self, leaving: &PendingSpill, extents: &[Extent]) {
         for ((slot, what), extent) in leaving.iter().zip(extents) {
             let bucket = self.buckets.get_mut(*slot);
-            if bucket.is_some_and(|bucket| bucket.timeline.leave(what, *extent, &mut self.account)) {
-                n_bytes += what.bytes().len();
-            } else {
+            if !bucket.is_some_and(|bucket| bucket.timeline.leave(what, *extent, &mut self.account)) {
                 self.account.free(*extent);
                 self.mark_active(*slot);
             }
         }
-        n_bytes
     }
 
     /// Queues what could not be written for a later attempt.
-    pub(crate) fn stays(&mut self, leaving: &PendingSpill) {
+    fn stays(&mut self, leaving: &PendingSpill) {
         for (slot, what) in leaving {
             match what {
                 SpillingBytes::Chunk(last, _) => self.account.remember(*slot, *last),
@@ -67,23 +65,27 @@ impl KeyTable {
             }
         }
     }
-
-    /// Enforces the memory limit while the table is filled.
-    pub(crate) fn make_room(&mut self) {
-        let spill = Arc::clone(self.account.spill());
-        spill.make_room_in(|n_bytes| {
-            let leaving = self.departure(n_bytes);
-            match self.account.write(&pieces(&leaving)) {
-                Ok(extents) => Ok(self.depart(&leaving, &extents)),
-                Err(error) => {
-                    self.stays(&leaving);
-                    Err(error)
-                }
-            }
-        });
-    }
 }
 
-pub(crate) fn pieces(leaving: &PendingSpill) -> Vec<Arc<[u8]>> {
-    leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect()
+impl SpillSource for RwLock<KeyTable> {
+    fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
+        let mut own = self.write();
+        let spill = Arc::clone(own.account.spill());
+        let leaving = own.departure(n_bytes);
+        let is_empty = own.awake.len() == 0;
+        drop(own);
+        if leaving.is_empty() {
+            return Ok(if is_empty { SpillTurn::InVain } else { SpillTurn::GoesOn });
+        }
+        // No lock is held during the write.
+        let pieces: Vec<Arc<[u8]>> = leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect();
+        match spill.write(&pieces) {
+            Ok(extents) => self.write().depart(&leaving, &extents),
+            Err(error) => {
+                self.write().stays(&leaving);
+                return Err(error);
+            }
+        }
+        Ok(SpillTurn::GoesOn)
+    }
 }

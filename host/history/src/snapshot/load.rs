@@ -14,11 +14,14 @@ use tollgate_model::sequence::Sequence;
 use super::block::{BlockPart, BlockReader};
 use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Section, SnapshotHead, checksum, read_foot, read_table};
 use super::{SnapshotError, SnapshotMark, failed};
+use crate::filling_table::FillingTable;
 use crate::key::ExportKey;
-use crate::key_table::KeyTable;
 use crate::past::Past;
 use crate::series::Series;
 use crate::timeline::OpenRun;
+
+/// Bytes of chunks from which they are imported, so that a key with many of them stays within the memory limit.
+const PENDING_BYTES_MAX: usize = 32 << 10;
 
 /// The contents of a snapshot for the requested series.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub(crate) struct LoadedSnapshot {
     pub(crate) mark: SnapshotMark,
     pub(crate) n_transactions: u64,
     /// Each series found, with its identity and contents.
-    pub(crate) shelves: Vec<(Arc<Series>, String, KeyTable)>,
+    pub(crate) shelves: Vec<(Arc<Series>, String, FillingTable)>,
 }
 
 struct FillJob {
@@ -146,7 +149,7 @@ fn check_against(past: &dyn Past, head: &SnapshotHead) -> Result<(), SnapshotErr
     if said == head.testimony { Ok(()) } else { Err(SnapshotError::OtherRows) }
 }
 
-type FilledSeries = Vec<(Arc<Series>, String, KeyTable)>;
+type FilledSeries = Vec<(Arc<Series>, String, FillingTable)>;
 
 /// Fills the series in parallel, taking jobs from the end.
 fn fill_all(
@@ -187,43 +190,44 @@ fn fill_all(
 }
 
 /// Reads the contents of one series. The parts of a key are contiguous.
-fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<KeyTable, SnapshotError> {
+fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<FillingTable, SnapshotError> {
     let damaged = || SnapshotError::Damaged { what: "a block" };
-    let mut key_table = series.empty_key_table(series.columns());
+    let filling = series.filling_table(series.columns());
     let mut n_entries = 0;
     let mut bytes = Vec::new();
     for block in &section.blocks {
         source.read(block, &mut bytes)?;
-        n_entries += fill_from(&mut key_table, &bytes).ok_or_else(damaged)?;
+        n_entries += fill_from(&filling, &bytes).ok_or_else(damaged)?;
     }
     if let Some(forgotten) = section.forgotten {
-        key_table.lacks(forgotten);
+        filling.fill(|key_table| key_table.lacks(forgotten));
     }
-    if n_entries == section.n_entries { Ok(key_table) } else { Err(damaged()) }
+    if n_entries == section.n_entries { Ok(filling) } else { Err(damaged()) }
 }
 
 /// Imports a block; returns the number of entries, `None` when the block is invalid.
-fn fill_from(key_table: &mut KeyTable, bytes: &[u8]) -> Option<u64> {
+fn fill_from(filling: &FillingTable, bytes: &[u8]) -> Option<u64> {
     let mut block = BlockReader::new(bytes);
     let mut n_entries = 0;
     let mut runs = PendingRuns::default();
     while !block.is_empty() {
         let (key, part) = block.part()?;
-        if runs.key != Some(key) || runs.latest.is_some() {
-            n_entries += runs.import(key_table)?;
+        if runs.key != Some(key) || runs.latest.is_some() || runs.n_bytes >= PENDING_BYTES_MAX {
+            n_entries += runs.import(filling)?;
             runs.key = Some(key);
         }
         match part {
-            BlockPart::Chunk(chunk) => runs.chunks.push(chunk),
+            BlockPart::Chunk(chunk) => runs.add_chunk(chunk),
             BlockPart::Latest(latest) => runs.latest = Some(latest),
             BlockPart::Entries(entries) => {
-                n_entries += runs.import(key_table)?;
+                n_entries += runs.import(filling)?;
                 n_entries += entries.len() as u64;
-                key_table.import(&ExportKey::from_bytes(key)?, &entries);
+                let key = ExportKey::from_bytes(key)?;
+                filling.fill(|key_table| key_table.import(&key, &entries));
             }
         }
     }
-    Some(n_entries + runs.import(key_table)?)
+    Some(n_entries + runs.import(filling)?)
 }
 
 /// Runs of one key that are imported together.
@@ -232,18 +236,27 @@ struct PendingRuns<'a> {
     key: Option<&'a [u8]>,
     chunks: Vec<&'a [u8]>,
     latest: Option<&'a [u8]>,
+    /// Bytes of the chunks.
+    n_bytes: usize,
 }
 
-impl PendingRuns<'_> {
+impl<'a> PendingRuns<'a> {
+    fn add_chunk(&mut self, chunk: &'a [u8]) {
+        self.chunks.push(chunk);
+        self.n_bytes += chunk.len();
+    }
+
     /// Imports the pending runs and returns the number of entries; `None` when they are invalid.
-    fn import(&mut self, key_table: &mut KeyTable) -> Option<u64> {
+    fn import(&mut self, filling: &FillingTable) -> Option<u64> {
         let Some(key) = self.key.filter(|_| !self.chunks.is_empty() || self.latest.is_some()) else {
             return Some(0);
         };
         let runs = self.chunks.iter().chain(&self.latest);
         let n_entries = runs.map(|bytes| OpenRun::of(bytes, &[]).rows().len() as u64).sum();
-        let is_sound = key_table.import_runs(&ExportKey::from_bytes(key)?, &self.chunks, self.latest);
+        let key = ExportKey::from_bytes(key)?;
+        let is_sound = filling.fill(|key_table| key_table.import_runs(&key, &self.chunks, self.latest));
         self.chunks.clear();
+        self.n_bytes = 0;
         self.latest = None;
         is_sound.then_some(n_entries)
     }

@@ -95,14 +95,6 @@ impl SeriesAccount {
         self.chunks.pop_front()
     }
 
-    /// Writes pieces to the spill file.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub(crate) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
-        self.spill.write(pieces)
-    }
-
     /// Reads a piece that will not be read again.
     ///
     /// # Errors
