@@ -1,5 +1,7 @@
 //! Instructions: scripts and modules as authors wrote them, stored and served by the API.
 
+pub mod ignored;
+
 use std::fmt;
 use std::sync::Arc;
 

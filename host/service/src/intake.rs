@@ -18,6 +18,7 @@ mod estimating;
 mod following;
 mod gathering;
 mod granting;
+mod ignored_report;
 mod installing;
 mod list_guard;
 mod list_texts;
@@ -62,6 +63,7 @@ use crate::telemetry::request_ids::RequestIds;
 use activating::Activating;
 use change::VersionContents;
 use checking::CHECKS_MAX;
+use ignored_report::IgnoredReport;
 use installing::{FILLS_MAX, ReservedInstruction, check_name};
 
 use source::DirectorySource;
@@ -141,6 +143,7 @@ struct RulePipeline {
     failed: parking_lot::Mutex<BTreeMap<TreeKind, Vec<FailedScript>>>,
     /// Readiness check for such files.
     refused_files: ReadinessCheck,
+    ignored: IgnoredReport,
     /// Readiness check for the rules directory.
     directory: DirectorySource,
 }
@@ -382,6 +385,7 @@ impl RulePipeline {
         let state = IntakeState { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
             refused_files: deps.checks.add("rules"),
+            ignored: IgnoredReport::new(&deps.checks),
             directory: DirectorySource::new(&deps.checks, directory),
             deps: Arc::new(deps),
             activating: Arc::default(),

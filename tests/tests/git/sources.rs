@@ -62,3 +62,27 @@ fn a_commit_that_leaves_fewer_rules_than_required_is_held_back() {
     sync(&service);
     assert_eq!(in_force(&service), ["b", "c"]);
 }
+
+#[test]
+fn a_committed_file_that_was_meant_as_a_rule_is_named() {
+    let rule = || sample::rule("x", "amount > 1");
+    let stage = Stage::with_a_rule();
+    let service = Service::start(&stage.home);
+    let ignored = || service.get("/readyz").at("/checks/ignored").as_str().unwrap_or_default().to_owned();
+    assert_eq!(ignored(), "ok");
+    stage.upstream.commit(&[
+        ("X.WS", rule()),
+        ("cards/x.ws.txt", rule()),
+        ("x.rule", rule()),
+        ("lists/l.TXT", "acc-1".to_owned()),
+    ]);
+    sync(&service);
+    let words = ignored();
+    assert!(words.starts_with("ok: in the repository, 4 files look like rules or lists"), "{words}");
+    for path in ["X.WS", "cards/x.ws.txt", "x.rule", "lists/l.TXT"] {
+        assert!(words.contains(&format!("`{path}`")), "{path}: {words}");
+    }
+    stage.upstream.remove(&["X.WS", "cards/x.ws.txt", "x.rule", "lists/l.TXT"]);
+    sync(&service);
+    assert_eq!(ignored(), "ok");
+}

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
 use tollgate_model::instruction::RuleContent;
+use tollgate_model::instruction::ignored::{IgnoredFiles, holds_rule, is_misnamed};
 use tollgate_model::named_list::LIST_BYTES_MAX;
 
 use super::GitError;
@@ -21,6 +22,8 @@ const ENTRIES_MAX: usize = 100_000;
 /// Total size of all rule files and lists of one commit, in bytes.
 const TOTAL_BYTES_MAX: usize = 64 << 20;
 const TREE_BYTES_MAX: usize = 16 << 20;
+/// Maximum number of files of one commit that are searched for a rule although they are not rule files.
+const SEARCHED_MAX: usize = 1_000;
 /// Mode of a plain file.
 const PLAIN: i32 = 0o100_644;
 /// Mode of a symbolic link.
@@ -33,6 +36,8 @@ pub struct TreeFiles {
     pub rules: Vec<CommittedFile<RuleContent>>,
     /// `lists/*.txt`, `lists/*.csv`.
     pub lists: Vec<CommittedFile<String>>,
+    /// Other files that look like rules or lists.
+    pub ignored: IgnoredFiles,
 }
 
 /// One file of a commit.
@@ -100,6 +105,8 @@ pub(super) struct Leaves {
     unfit: Vec<(String, PathKind, UnfitReason)>,
     /// Path and target of links whose names are not those of rule files.
     links: Vec<(Vec<u8>, Oid)>,
+    /// Path and content of the files that are not rule files.
+    others: Vec<(Vec<u8>, Oid)>,
     n_entries: usize,
 }
 
@@ -130,7 +137,32 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
         files.add(kind, path, Err(unfit));
     }
     files.check_counts()?;
+    files.ignored = ignored(repository, &leaves.others)?;
     Ok(files)
+}
+
+/// Finds the files that were meant as rules. Larger files than a rule may be are not searched.
+fn ignored(repository: &Repository, others: &[(Vec<u8>, Oid)]) -> Result<IgnoredFiles, GitError> {
+    let odb = repository.odb().map_err(GitError::Damaged)?;
+    let (mut ignored, mut n_searched) = (IgnoredFiles::default(), 0);
+    for (path, blob) in others {
+        let path = String::from_utf8_lossy(path);
+        if is_misnamed(&path) {
+            ignored.add(&path);
+            continue;
+        }
+        let (bytes, _) = odb.read_header(*blob).map_err(GitError::Damaged)?;
+        if bytes > SCRIPT_BYTES_MAX {
+            continue;
+        }
+        n_searched += 1;
+        if n_searched > SEARCHED_MAX {
+            ignored.add_unexamined();
+        } else if holds_rule(&path, odb.read(*blob).map_err(GitError::Damaged)?.data()) {
+            ignored.add(&path);
+        }
+    }
+    Ok(ignored)
 }
 
 /// Finds the rule files of a commit.
@@ -241,6 +273,7 @@ impl Leaves {
                 self.unfit.push((escaped(path), rule_kind(kind), UnfitReason::Submodule));
             }
             (PathKind::Other, _, LINK) => self.links.push((path.to_vec(), entry.id())),
+            (PathKind::Other, Some(ObjectType::Blob), _) => self.others.push((path.to_vec(), entry.id())),
             (PathKind::Other, ..) => {}
             (PathKind::Odd, ..) => {
                 self.unfit.push((escaped(path), kind, UnfitReason::Path));

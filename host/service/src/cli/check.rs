@@ -25,8 +25,8 @@ use crate::telemetry::logs::ErrorChain;
 
 use stored::StoredTransactions;
 
-/// Returns the exit code: 1 if a script does not compile, a module is not admitted, or the directory of lists is
-/// unreadable.
+/// Returns the exit code: 1 if a script does not compile, a module is not admitted, the directory of lists is unreadable,
+/// or there is nothing to check.
 ///
 /// With `is_from_watch`, the scripts are rules of Watch, and their meaning in this service is printed too.
 pub(super) fn check(
@@ -73,6 +73,12 @@ pub(super) fn check(
         say(&total);
     }
     let are = plural(files, n_files);
+    if n_files == 0 {
+        say(
+            "error: nothing to check: there is no rule (`*.ws`, `*.wasm`) and no list (`lists/*.txt`, `lists/*.csv`)",
+        );
+        return 1;
+    }
     if n_bad == 0 {
         say(&format!("{n_files} {are} without errors"));
         0

@@ -328,5 +328,6 @@ pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
             .collect(),
         lists: lists.map(|file| ListFile::new(file.path, file.content.map_err(unreadable))).collect(),
         unreadable: Vec::new(),
+        ignored: Some(files.ignored),
     }
 }

@@ -27,11 +27,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 use tollgate_model::background::in_background;
 
-use crate::intake::rule_files::{self, FoundFile};
+use crate::intake::rule_files::{self, FoundFile, HeadCache};
 use crate::intake::source::is_in_force;
 use crate::intake::tree::TreeKind;
 use crate::intake::{Intake, IntakeError, RuleTree, RulesDirectory, UnreadableFile};
@@ -103,6 +104,7 @@ impl Intake {
             behind_links: None,
             read_all_at: Instant::now(),
             complaint: None,
+            heads: Arc::default(),
         };
         follower.watch().await;
         let notices = Arc::clone(&follower.notices);
@@ -130,6 +132,8 @@ struct Follower {
     read_all_at: Instant,
     /// Last message about a directory that cannot be read or watched; logged once.
     complaint: Option<String>,
+    /// Beginnings of the other files.
+    heads: Arc<Mutex<HeadCache>>,
 }
 
 impl Follower {
@@ -248,6 +252,7 @@ impl Follower {
             refused: self.intake.failed_files().into_iter().map(|failed| failed.path).collect(),
             // Without notices there is no signal that a file was closed, so it has to look the same twice.
             seen: (!self.has_notices()).then(|| self.seen.clone().unwrap_or_default()),
+            heads: Arc::clone(&self.heads),
         };
         let read = in_background(move || {
             match read_steadily(&directory, &before, &notices, SystemTime::now()) {
@@ -269,6 +274,7 @@ impl Follower {
         let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         // Refused files are always read, and so taken again: the cause of the refusal may be gone.
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
+            self.intake.pipeline.ignored.note(&tree);
             self.note_read(is_whole);
             return;
         }
@@ -327,6 +333,7 @@ struct KnownDirectory {
     refused: HashSet<String>,
     /// Stamps that complete files must match; `None` if notices signal completion.
     seen: Option<Arc<DirectoryLook>>,
+    heads: Arc<Mutex<HeadCache>>,
 }
 
 impl KnownDirectory {
@@ -364,7 +371,7 @@ fn read_steadily(
     notices: &PendingNotices,
     now: SystemTime,
 ) -> io::Result<Option<SteadyDirectory>> {
-    let found = rule_files::find(directory)?;
+    let (found, others) = rule_files::find_all(directory)?;
     let look = DirectoryLook::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
     // A file without a stamp cannot be checked. A file behind a swapped link was complete before the swap.
@@ -377,11 +384,12 @@ fn read_steadily(
     let is_being_written = |file: &FoundFile| {
         !before.taken.is_same(file) && (unfinished.contains(&file.path) || !is_settled(file))
     };
-    let tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
+    let mut tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
     // This second walk reads every link again.
     let is_steady = rule_files::find(directory)? == found;
     let whole = DirectoryLook::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
     let behind_links = BehindLinks::of(&found);
+    tree.ignored = Some(others.examine(&mut before.heads.lock(), now));
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
     Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all }))
 }

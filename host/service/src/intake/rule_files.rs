@@ -10,6 +10,7 @@
 
 mod content;
 mod link;
+mod others;
 mod stamp;
 mod survey;
 mod walk;
@@ -27,9 +28,10 @@ use crate::intake::tree::{ListFile, RuleFile, RuleTree, TreeOrigin, UnreadableFi
 use content::{read_bytes, read_text};
 
 pub(super) use link::ReadLinks;
+pub(super) use others::{HeadCache, OtherFiles};
 pub(super) use stamp::Stamp;
 pub use survey::{RuleFileCounts, Survey, survey};
-pub(super) use walk::{RefusedPath, WalkedDirectory, find};
+pub(super) use walk::{RefusedPath, WalkedDirectory, find, find_all};
 
 /// Maximum folder depth below the rules directory; deeper files are refused.
 const DEPTH_MAX: usize = 16;
@@ -110,6 +112,7 @@ pub(super) fn read(
         rules: rules.collect(),
         lists: lists.collect(),
         unreadable: Vec::new(),
+        ignored: None,
     };
     found.refused.iter().for_each(|refused| add_refused(&mut tree, refused));
     tree

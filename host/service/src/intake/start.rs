@@ -77,9 +77,9 @@ impl Intake {
         let assembled = tokio::task::spawn_blocking(move || {
             let tree = assembling.read_directory(&directory, &stored);
             let next = assembling.assemble_first(&stored, &tree)?;
-            Ok::<_, StartError>((next, stored))
+            Ok::<_, StartError>((next, stored, tree))
         });
-        let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
+        let (next, stored, tree) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
         let NextRuleSet { rules, lists, commit, last_id, failures, shown, .. } = next;
         let zones = Arc::clone(pipeline.deps.history.zones());
         put_first_set_in_force(
@@ -99,6 +99,7 @@ impl Intake {
         }
         pipeline.state.lock().await.last_id = last_id;
         pipeline.remember(&TreeOrigin::Directory, &failures);
+        pipeline.ignored.note(&tree);
         Ok(Self { pipeline })
     }
 }

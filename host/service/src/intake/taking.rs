@@ -26,6 +26,7 @@ impl RulePipeline {
         tree: RuleTree,
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
+        self.ignored.note(&tree);
         let pipeline = Arc::clone(&self);
         let failed = self.failed.lock().get(&tree.origin.place()).cloned().unwrap_or_default();
         let refused: HashSet<String> = failed.into_iter().map(|failed| failed.path).collect();

@@ -173,7 +173,8 @@ fn git(commit: &str) -> TreeOrigin {
 /// A tree of these files. The text `!` means an unreadable file, `…` a file being written, and `=` an unchanged file
 /// that is not read again.
 fn tree(origin: TreeOrigin, files: &[(&str, &str)]) -> RuleTree {
-    let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new(), unreadable: Vec::new() };
+    let mut tree =
+        RuleTree { origin, rules: Vec::new(), lists: Vec::new(), unreadable: Vec::new(), ignored: None };
     for (path, text) in files {
         let (path, text) = ((*path).to_owned(), text_of(text));
         if path.ends_with(".txt") {

@@ -8,6 +8,7 @@ mod lists;
 
 use std::io;
 
+use tollgate_model::instruction::ignored::IgnoredFiles;
 use tollgate_model::instruction::{InstructionSource, RuleContent};
 use tollgate_model::named_list::format::{self, ContentPointer, NotAList};
 use tollgate_model::named_list::table;
@@ -28,6 +29,8 @@ pub struct RuleTree {
     pub lists: Vec<ListFile>,
     /// Paths with unknown content: rules and lists in force from there remain.
     pub unreadable: Vec<UnreadablePath>,
+    /// Other files that look like rules or lists; `None` if that is unknown.
+    pub ignored: Option<IgnoredFiles>,
 }
 
 /// A path at and below which nothing can be read, for example a broken link.
@@ -142,7 +145,7 @@ impl RuleTree {
     #[must_use]
     pub fn unknown(origin: TreeOrigin) -> Self {
         let all = UnreadablePath { path: String::new(), why: None };
-        Self { origin, rules: Vec::new(), lists: Vec::new(), unreadable: vec![all] }
+        Self { origin, rules: Vec::new(), lists: Vec::new(), unreadable: vec![all], ignored: None }
     }
 
     /// Returns whether the content at this path is unknown.
@@ -207,6 +210,16 @@ impl TreeOrigin {
             Self::Directory => InstructionSource::File { path: path.to_owned() },
             Self::Git { commit } => InstructionSource::Git { path: path.to_owned(), commit: commit.clone() },
         }
+    }
+}
+
+/// Formats the source for people.
+impl std::fmt::Display for TreeKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "the rules directory",
+            Self::Git => "the repository",
+        })
     }
 }
 

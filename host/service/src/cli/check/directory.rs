@@ -6,10 +6,15 @@ use std::path::Path;
 use tollgate_compiler::{CompileOptions, compile};
 use tollgate_engine::sandbox::manifest_of;
 use tollgate_model::instruction::RuleContent;
+use tollgate_model::instruction::ignored::IgnoredFiles;
 
 use super::{CheckContext, CheckCounts, check_module, check_script_text};
 use crate::cli::say;
 use crate::intake::{RuleFile, Survey, survey};
+
+/// The reason why a file is ignored.
+const NAMES: &str =
+    "it looks like a rule or list; rules are `*.ws` and `*.wasm`, lists are `lists/*.txt` and `lists/*.csv`";
 
 /// Checks every file of a directory. A list used by a script must be in `named_lists` or in this directory.
 pub(super) fn check(
@@ -48,8 +53,21 @@ pub(super) fn check(
         tally.n_files += usize::from(tree.lists.iter().all(|list| list.path != path));
         tally.n_bad += 1;
     }
+    if let Some(ignored) = &tree.ignored {
+        say_what_is_ignored(directory, ignored);
+    }
     say(&format!("{}: {counts}", real.display()));
     tally
+}
+
+/// Names the files that look like rules or lists and are not read.
+fn say_what_is_ignored(directory: &Path, ignored: &IgnoredFiles) {
+    for path in ignored.named() {
+        say(&format!("ignored: {}: {NAMES}", directory.join(path).display()));
+    }
+    if ignored.n_unnamed() > 0 {
+        say(&format!("ignored: {} more files", ignored.n_unnamed()));
+    }
 }
 
 /// Returns whether an earlier file uses the same rule name, which the service would refuse.

@@ -12,6 +12,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, R
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX};
+use tollgate_model::instruction::ignored::is_misnamed;
 
 use crate::intake::following::watched::BehindLinks;
 use crate::intake::rule_files::{FileKind, relative_path};
@@ -144,7 +145,7 @@ impl PendingNotices {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
                 let mut unfinished = self.unfinished.lock();
                 unfinished.retain(|path, _| !event.paths.contains(path));
-                event.paths.iter().any(is_ours)
+                event.paths.iter().any(|path| is_ours(path) || is_misnamed_file(directory, path))
             }
             // Includes our own reads.
             EventKind::Access(_) => false,
@@ -180,6 +181,12 @@ impl PendingNotices {
             unfinished.insert(path.to_owned(), Instant::now());
         }
     }
+}
+
+/// Returns whether a path below the directory resembles that of a rule or list; such files are reported.
+fn is_misnamed_file(directory: &Path, path: &Path) -> bool {
+    is_visible(directory, path)
+        && relative_path(directory, path).is_some_and(|relative| is_misnamed(&relative))
 }
 
 /// Returns whether a path is below the directory and has no hidden part.

@@ -29,6 +29,7 @@ async fn without_notices_a_change_is_found_by_looking() {
         behind_links: None,
         read_all_at: Instant::now(),
         complaint: None,
+        heads: Arc::default(),
     };
     let notices = Arc::clone(&follower.notices);
     let _following = Following { task: tokio::spawn(follower.run()).abort_handle(), notices };

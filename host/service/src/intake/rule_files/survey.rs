@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::{FileKind, WalkedDirectory, find, read};
+use super::{FileKind, HeadCache, WalkedDirectory, find, find_all, read};
 use crate::intake::tree::{RuleTree, UnreadableFile};
 
 /// Maximum number of attempts when files change during reading, and the pause between them.
@@ -74,8 +74,9 @@ pub(in crate::intake) fn take(directory: &Path) -> io::Result<(WalkedDirectory, 
 }
 
 fn attempt(directory: &Path) -> io::Result<(WalkedDirectory, WalkedDirectory, RuleTree)> {
-    let found = find(directory)?;
-    let tree = read(&found, |_| None);
+    let (found, others) = find_all(directory)?;
+    let mut tree = read(&found, |_| None);
+    tree.ignored = Some(others.examine(&mut HeadCache::default(), SystemTime::now()));
     Ok((found, find(directory)?, tree))
 }
 

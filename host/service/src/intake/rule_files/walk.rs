@@ -12,7 +12,7 @@ use tollgate_model::background::yielding;
 
 use super::content::NOT_REGULAR;
 use super::link::{LinkError, Owners, ReadLinks, ResolvedPath, resolve};
-use super::{FileKind, FoundFile, LISTS, Stamp};
+use super::{FileKind, FoundFile, LISTS, OtherFiles, Stamp};
 
 /// Maximum folder depth of the walk.
 const DEPTH_LOOKED_INTO_MAX: usize = 64;
@@ -49,6 +49,14 @@ pub(in crate::intake) struct RefusedPath {
 /// # Errors
 /// Fails if the directory, or one in it, cannot be read.
 pub(in crate::intake) fn find(directory: &Path) -> io::Result<WalkedDirectory> {
+    Ok(find_all(directory)?.0)
+}
+
+/// Returns what [`find`] returns, and the files that are neither rules nor lists.
+///
+/// # Errors
+/// Those of [`find`].
+pub(in crate::intake) fn find_all(directory: &Path) -> io::Result<(WalkedDirectory, OtherFiles)> {
     let mut links = ReadLinks::new();
     let ResolvedPath { path: root, metadata } =
         match resolve(&std::path::absolute(directory)?, None, &mut links) {
@@ -74,14 +82,15 @@ pub(in crate::intake) fn find(directory: &Path) -> io::Result<WalkedDirectory> {
         files: HashSet::new(),
         ahead: VecDeque::new(),
         n_behind_links: 0,
+        others: OtherFiles::default(),
     };
     walk.folder(Folder { path: root, relative: String::new(), above: Vec::new(), is_behind_link: false })?;
     while let Some(link) = walk.ahead.pop_front() {
         walk.link(link)?;
     }
-    let mut found = walk.found;
+    let DirectoryWalk { mut found, others, .. } = walk;
     found.files.sort_by(|one, other| one.relative.split('/').cmp(other.relative.split('/')));
-    Ok(found)
+    Ok((found, others))
 }
 
 impl WalkedDirectory {
@@ -100,6 +109,7 @@ struct DirectoryWalk {
     files: HashSet<PathBuf>,
     ahead: VecDeque<LinkAhead>,
     n_behind_links: usize,
+    others: OtherFiles,
 }
 
 struct Folder {
@@ -176,6 +186,8 @@ impl DirectoryWalk {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => self.file(path, relative, kind_of_file, None),
             }
+        } else if kind.is_file() {
+            self.others.add(path, relative);
         }
         Ok(())
     }
@@ -199,6 +211,7 @@ impl DirectoryWalk {
                     self.file(path, relative, kind, Some(Stamp::of(&metadata)));
                 }
                 Some(_) => self.refuse(&relative, NOT_REGULAR),
+                None if metadata.is_file() => self.others.add(path, relative),
                 None => {}
             },
             // A target that is not a rule file would not be read anyway.

@@ -40,7 +40,7 @@ fn of_modules(origin: TreeOrigin, files: &[(&str, &[u8])]) -> RuleTree {
         path: (*path).to_owned(),
         content: Ok(RuleContent::Module(module.to_vec())),
     });
-    RuleTree { origin, rules: rules.collect(), lists: Vec::new(), unreadable: Vec::new() }
+    RuleTree { origin, rules: rules.collect(), lists: Vec::new(), unreadable: Vec::new(), ignored: None }
 }
 
 #[track_caller]
