@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Rule files and named lists are read at the start; broken ones are reported, and the others are in force.
 
+#[path = "rule_files/being_written.rs"]
+mod being_written;
 #[path = "rule_files/ignored.rs"]
 mod ignored;
 #[path = "rule_files/links.rs"]

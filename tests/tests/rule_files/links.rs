@@ -54,7 +54,10 @@ fn files_folders_and_lists_are_found_behind_links() {
         let changed = Instant::now();
         fs::write(home.at(path), text).unwrap();
         triggers(&service, expected);
-        assert!(changed.elapsed() < IN_FORCE_WITHIN, "{path}: {:?}", changed.elapsed());
+        // The folder is watched only after the file came, so the file has to stay the same for a second.
+        let is_unwatched = path == "stow/cards/new/c.ws";
+        let within = if is_unwatched { IN_FORCE_WITHIN * 3 } else { IN_FORCE_WITHIN };
+        assert!(changed.elapsed() < within, "{path}: {:?}", changed.elapsed());
     }
     fs::write(home.at("stow/lists/stopped.txt"), "EUR\nUSD\n").unwrap();
     service.until("the list is in force", || service.get("/lists/stopped").at("/count") == 2);

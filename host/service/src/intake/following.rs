@@ -8,8 +8,8 @@
 //! Notices only reduce the delay. Each look compares the whole directory with the state taken last. A lost notice, a
 //! replaced directory or a system without notices therefore costs some seconds only.
 //!
-//! Links and their targets are watched as well. A file still open for writing keeps its previous state. An unreadable
-//! file never counts as removed.
+//! Links and their targets are watched as well. A file that is not whole keeps its previous state
+//! (`rule_files/settling.rs`). An unreadable file never counts as removed.
 //!
 //! Looking at a thousand files takes two milliseconds and reading them ten, on a core that transactions need.
 
@@ -30,9 +30,12 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
+use tollgate_engine::registry::RuleSet;
 use tollgate_model::background::in_background;
 
-use crate::intake::rule_files::{self, FoundFile, HeadCache};
+use crate::intake::rule_files::{
+    self, FoundFile, GoodContents, HeadCache, PendingFile, SETTLE, Settling, WalkedDirectory,
+};
 use crate::intake::source::is_in_force;
 use crate::intake::tree::TreeKind;
 use crate::intake::{Intake, IntakeError, RuleTree, RulesDirectory, UnreadableFile};
@@ -250,8 +253,9 @@ impl Follower {
             touched: self.touched.clone(),
             taken: self.taken.clone().unwrap_or_default(),
             refused: self.intake.failed_files().into_iter().map(|failed| failed.path).collect(),
-            // Without notices there is no signal that a file was closed, so it has to look the same twice.
-            seen: (!self.has_notices()).then(|| self.seen.clone().unwrap_or_default()),
+            seen: self.seen.clone(),
+            settling: Arc::clone(&self.intake.pipeline.directory.settling),
+            in_force: Some(self.intake.pipeline.deps.registry.current()),
             heads: Arc::clone(&self.heads),
         };
         let read = in_background(move || {
@@ -264,23 +268,26 @@ impl Follower {
         read.await.unwrap_or_else(Err)
     }
 
-    async fn take(&mut self, SteadyDirectory { tree, seen, whole: look, reads_all, .. }: SteadyDirectory) {
+    async fn take(&mut self, read: SteadyDirectory) {
+        let SteadyDirectory { tree, seen, whole: look, reads_all, pending, .. } = read;
         self.looked_at = Instant::now();
         self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
         self.touched = TouchedFiles::default();
-        let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
+        if !pending.is_empty() {
+            self.notices.remind(SETTLE + QUIET);
+        }
         // Refused files are always read, and so taken again: the cause of the refusal may be gone.
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
             self.intake.pipeline.ignored.note(&tree);
-            self.note_read(is_whole);
+            self.note_read(&pending);
             return;
         }
         match self.intake.take_tree(tree).await {
             Ok(_) => {
-                self.note_read(is_whole);
+                self.note_read(&pending);
                 self.taken = Some(Arc::new(look));
                 if reads_all {
                     self.read_all_at = Instant::now();
@@ -289,21 +296,17 @@ impl Follower {
             // Already logged where it was refused; retried soon.
             Err(error) => {
                 if matches!(error, IntakeError::TooFewRules { .. }) {
-                    self.note_read(is_whole);
+                    self.note_read(&pending);
                 }
                 self.taken = None;
             }
         }
-        if !is_whole {
-            self.notices.remind(LOOK_EVERY);
-        }
     }
 
-    /// Marks the directory as read once all its files are in force or refused. Only then may the service become ready.
-    fn note_read(&self, is_whole: bool) {
-        if is_whole {
-            self.intake.pipeline.directory.mark_read();
-        }
+    /// Reports a look. The service becomes ready once all files are in force or refused, or have an earlier good version.
+    fn note_read(&self, pending: &[PendingFile]) {
+        let pipeline = &self.intake.pipeline;
+        pipeline.directory.note_read(pending, &*pipeline.deps.registry.current());
     }
 
     fn complain(&mut self, error: &io::Error) {
@@ -331,8 +334,10 @@ struct KnownDirectory {
     taken: Arc<DirectoryLook>,
     /// Files whose present content is not in force.
     refused: HashSet<String>,
-    /// Stamps that complete files must match; `None` if notices signal completion.
+    /// The last look.
     seen: Option<Arc<DirectoryLook>>,
+    settling: Arc<Mutex<Settling>>,
+    in_force: Option<Arc<RuleSet>>,
     heads: Arc<Mutex<HeadCache>>,
 }
 
@@ -361,10 +366,12 @@ struct SteadyDirectory {
     whole: DirectoryLook,
     /// Whether no file was skipped because of its stamp.
     reads_all: bool,
+    /// Files that are being written.
+    pending: Vec<PendingFile>,
 }
 
-/// Reads the changed files of the directory; `None` if something changed meanwhile. Files open for writing keep their
-/// previous state. Without notices, this also applies to files whose stamp differs from the last look.
+/// Reads the changed files of the directory; `None` if something changed meanwhile. Files that are not whole keep their
+/// previous state.
 fn read_steadily(
     directory: &Path,
     before: &KnownDirectory,
@@ -374,24 +381,46 @@ fn read_steadily(
     let (found, others) = rule_files::find_all(directory)?;
     let look = DirectoryLook::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
-    // A file without a stamp cannot be checked. A file behind a swapped link was complete before the swap.
-    let is_settled = |file: &FoundFile| {
-        file.stamp.is_none()
-            || before.seen.as_ref().is_none_or(|seen| {
-                seen.is_same(file) || found.is_behind_link(file) && seen.has_other_links(&found)
-            })
+    let at = std::time::Instant::now();
+    let mut settling = before.settling.lock();
+    settling.observe(&found.files, at, now);
+    // A file behind a swapped link was complete before the swap.
+    let has_other_links = before.seen.as_ref().is_some_and(|seen| seen.has_other_links(&found));
+    let is_complete = |file: &FoundFile| {
+        before.touched.is_complete(&file.path) || has_other_links && found.is_behind_link(file)
     };
-    let is_being_written = |file: &FoundFile| {
-        !before.taken.is_same(file) && (unfinished.contains(&file.path) || !is_settled(file))
-    };
-    let mut tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
+    found.files.iter().filter(|file| is_complete(file)).for_each(|file| settling.mark_whole(file));
+    let is_open = |file: &FoundFile| !before.taken.is_same(file) && unfinished.contains(&file.path);
+    let mut tree = rule_files::read(&found, |file| before.leaves_alone(file, is_open(file)));
+    let not_whole: HashSet<&str> = found
+        .files
+        .iter()
+        .filter(|file| !before.taken.is_same(file) && !settling.is_whole(file))
+        .map(|file| file.relative.as_str())
+        .collect();
+    let good = before.in_force.as_deref().map(|rule_set| rule_set as &dyn GoodContents);
+    let held_back = rule_files::hold_back(&mut tree, good, |path| !not_whole.contains(path));
+    let held_back: HashSet<&str> = held_back.iter().map(String::as_str).collect();
     // This second walk reads every link again.
-    let is_steady = rule_files::find(directory)? == found;
-    let whole = DirectoryLook::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
+    let is_steady = is_the_same(&found, rule_files::find(directory)?, &held_back);
+    let is_taken = |file: &&FoundFile| !held_back.contains(file.relative.as_str());
+    let whole = DirectoryLook::at(found.files.iter().filter(is_taken), &found, now);
+    let pending = held_back.iter().map(|path| settling.pending(path, at, now)).collect();
+    drop(settling);
     let behind_links = BehindLinks::of(&found);
     tree.ignored = Some(others.examine(&mut before.heads.lock(), now));
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
-    Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all }))
+    Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all, pending }))
+}
+
+/// Returns whether two walks found the same, except for the stamps of files that are being written.
+fn is_the_same(before: &WalkedDirectory, mut after: WalkedDirectory, held_back: &HashSet<&str>) -> bool {
+    for (file, known) in after.files.iter_mut().zip(&before.files) {
+        if held_back.contains(file.relative.as_str()) {
+            file.stamp = known.stamp;
+        }
+    }
+    after == *before
 }
 
 /// Returns the reasons for all files that were not read.

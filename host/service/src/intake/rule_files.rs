@@ -11,6 +11,7 @@
 mod content;
 mod link;
 mod others;
+mod settling;
 mod stamp;
 mod survey;
 mod walk;
@@ -29,7 +30,9 @@ use content::{read_bytes, read_text};
 
 pub(super) use link::ReadLinks;
 pub(super) use others::{HeadCache, OtherFiles};
+pub(super) use settling::{GoodContents, PendingFile, SETTLE, Settling, hold_back};
 pub(super) use stamp::Stamp;
+pub(super) use survey::survey_settled;
 pub use survey::{RuleFileCounts, Survey, survey};
 pub(super) use walk::{RefusedPath, WalkedDirectory, find, find_all};
 

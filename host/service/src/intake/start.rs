@@ -7,16 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tollgate_engine::registry::{RuleInForce, RuleSet, SERVICE_VERSION};
-use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use tollgate_model::instruction::{
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent,
+};
 use tollgate_store::{ListRecord, RuleSetIdentity, StoreError};
 
 use crate::intake::change::{self, VersionContents};
+use crate::intake::rule_files::{GoodContents, survey_settled};
+use crate::intake::source::is_file;
 use crate::intake::tree::{
     CompileThreads, CurrentRules, KnownInstruction, NextRuleSet, TreeKind, TreeOrigin, assemble,
 };
 use crate::intake::{
     HoldBack, Intake, IntakeDeps, IntakeError, RemovedFiles, RuleFileCounts, RulePipeline, RuleTree, Survey,
-    list_texts, off_the_executor, survey,
+    list_texts, off_the_executor,
 };
 
 /// Location of the rule files.
@@ -141,8 +145,9 @@ impl RulePipeline {
     fn read_directory(&self, directory: &RulesDirectory, stored: &StoredRules) -> RuleTree {
         let has_files = stored.has_files();
         let path = directory.path.as_path();
-        match survey(path) {
-            Ok(Survey { directory, tree, counts }) => {
+        let surveyed = survey_settled(path, &mut self.directory.settling.lock(), stored);
+        match surveyed {
+            Ok((Survey { directory, tree, counts }, pending)) => {
                 let RuleFileCounts { n_scripts, n_modules, n_lists, n_links, n_refused } = counts;
                 tracing::info!(
                     directory = %directory.display(),
@@ -153,7 +158,7 @@ impl RulePipeline {
                     refused = n_refused,
                     "rule files found"
                 );
-                self.directory.mark_read();
+                self.directory.note_read(&pending, stored);
                 tree
             }
             Err(error) if is_dispensable(&error, directory) && !has_files => {
@@ -174,6 +179,22 @@ impl StoredRules {
         let is_file = |source: &InstructionSource| TreeKind::of(source) == Some(TreeKind::Directory);
         self.instructions.iter().any(|record| is_file(&record.source))
             || self.lists.iter().any(|record| is_file(&record.source))
+    }
+}
+
+impl GoodContents for StoredRules {
+    fn has_rule(&self, path: &str, content: &RuleContent) -> bool {
+        let mut records = self.instructions.iter();
+        records.any(|record| is_file(&record.source, path) && record.is_written_as(content))
+    }
+
+    fn has_list(&self, path: &str, text: &str) -> bool {
+        self.lists.iter().any(|record| is_file(&record.source, path) && &*record.entries == text)
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.instructions.iter().any(|record| is_file(&record.source, path))
+            || self.lists.iter().any(|record| is_file(&record.source, path))
     }
 }
 

@@ -11,6 +11,7 @@ use std::{fs, mem};
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX};
 use tollgate_model::instruction::ignored::is_misnamed;
 
@@ -40,6 +41,8 @@ pub(super) struct PendingNotices {
     touched: Mutex<TouchedFiles>,
     /// Paths outside the directory whose notices count.
     behind_links: Mutex<Arc<BehindLinks>>,
+    /// The next look without a notice.
+    reminder: Mutex<Option<AbortHandle>>,
     /// Whether there were notices other than renames into the directory.
     is_in_steps: AtomicBool,
 }
@@ -47,6 +50,8 @@ pub(super) struct PendingNotices {
 #[derive(Debug, Clone, Default)]
 pub(super) struct TouchedFiles {
     paths: HashSet<PathBuf>,
+    /// Files and folders that were closed after writing, or renamed or linked into place.
+    complete: HashSet<PathBuf>,
     /// Whether all files count, because there were too many to record.
     are_all: bool,
 }
@@ -56,9 +61,25 @@ impl TouchedFiles {
         self.are_all || self.paths.contains(path)
     }
 
+    /// Returns whether a file was complete at the last notice of it or of a folder above it.
+    pub(super) fn is_complete(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.complete.contains(above))
+    }
+
     pub(super) fn add(&mut self, others: Self) {
         self.are_all |= others.are_all;
+        self.complete.retain(|path| !others.paths.contains(path));
+        self.complete.extend(others.complete);
         others.paths.into_iter().for_each(|path| self.touch(path));
+    }
+
+    /// Records whether a file was complete at a notice.
+    fn note(&mut self, path: &Path, is_complete: bool) {
+        if !is_complete {
+            self.complete.remove(path);
+        } else if self.complete.len() < UNFINISHED_MAX {
+            self.complete.insert(path.to_owned());
+        }
     }
 
     fn touch(&mut self, path: PathBuf) {
@@ -94,15 +115,18 @@ impl PendingNotices {
         self.wake.notify_one();
     }
 
-    /// Wakes the follower after this time.
+    /// Wakes the follower after this time, instead of an earlier reminder.
     pub(super) fn remind(self: &Arc<Self>, after: Duration) {
         let notices = Arc::downgrade(self);
-        tokio::spawn(async move {
+        let reminder = tokio::spawn(async move {
             tokio::time::sleep(after).await;
             if let Some(notices) = notices.upgrade() {
                 notices.wake.notify_one();
             }
         });
+        if let Some(earlier) = self.reminder.lock().replace(reminder.abort_handle()) {
+            earlier.abort();
+        }
     }
 
     /// Returns whether, since the last call, it turned out that some notices will never arrive. For example, the system
@@ -161,7 +185,12 @@ impl PendingNotices {
             let is_renamed =
                 matches!(event.kind, EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)));
             self.is_in_steps.fetch_or(!is_renamed, Ordering::Relaxed);
+            let is_closed = matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)));
             let mut touched = self.touched.lock();
+            for path in &event.paths {
+                let is_linked = matches!(event.kind, EventKind::Create(_)) && is_link(path);
+                touched.note(path, CLOSING_IS_TOLD && (is_renamed || is_closed || is_linked));
+            }
             event.paths.into_iter().for_each(|path| touched.touch(path));
             drop(touched);
             self.wake.notify_one();
@@ -172,8 +201,7 @@ impl PendingNotices {
         if !CLOSING_IS_TOLD {
             return;
         }
-        // A symbolic or hard link is complete at once, and no close follows.
-        if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.nlink() > 1 || metadata.is_symlink()) {
+        if is_link(path) {
             return;
         }
         let mut unfinished = self.unfinished.lock();
@@ -181,6 +209,12 @@ impl PendingNotices {
             unfinished.insert(path.to_owned(), Instant::now());
         }
     }
+}
+
+/// Returns whether this is a symbolic or hard link, which is complete at once, and of which no close follows.
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_symlink() || metadata.is_file() && metadata.nlink() > 1)
 }
 
 /// Returns whether a path below the directory resembles that of a rule or list; such files are reported.

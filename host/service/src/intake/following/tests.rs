@@ -97,9 +97,18 @@ fn lost_notices_are_a_reason_to_look() {
     }
 }
 
+/// Lets every file count as whole.
+fn mark_whole(directory: &Path, before: &KnownDirectory) {
+    let files = rule_files::find(directory).unwrap().files;
+    let mut settling = before.settling.lock();
+    settling.observe(&files, std::time::Instant::now(), SystemTime::now());
+    files.iter().for_each(|file| settling.mark_whole(file));
+}
+
 /// Result for each file of a look at the directory one minute from now, given this known state.
 fn reads(directory: &Path, before: &KnownDirectory) -> (Vec<String>, DirectoryLook) {
     let now = SystemTime::now() + Duration::from_secs(60);
+    mark_whole(directory, before);
     let steady = read_steadily(directory, before, &PendingNotices::default(), now).unwrap().unwrap();
     let word = |is_read, error: Option<&UnreadableFile>| match (is_read, error) {
         (true, _) => "read".to_owned(),
@@ -148,7 +157,9 @@ fn what_changed_just_before_it_was_read_is_read_again() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.ws"), "1").unwrap();
     let notices = PendingNotices::default();
-    let steady = read_steadily(directory.path(), &KnownDirectory::default(), &notices, SystemTime::now());
+    let before = KnownDirectory::default();
+    mark_whole(directory.path(), &before);
+    let steady = read_steadily(directory.path(), &before, &notices, SystemTime::now());
     let young = steady.unwrap().unwrap().whole;
     let before =
         KnownDirectory { is_believed: true, taken: Arc::new(young.clone()), ..KnownDirectory::default() };

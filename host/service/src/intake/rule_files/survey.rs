@@ -4,9 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use super::{FileKind, HeadCache, WalkedDirectory, find, find_all, read};
+use super::{
+    FileKind, GoodContents, HeadCache, PendingFile, SETTLE, Settling, WalkedDirectory, find, find_all,
+    hold_back, read,
+};
 use crate::intake::tree::{RuleTree, UnreadableFile};
 
 /// Maximum number of attempts when files change during reading, and the pause between them.
@@ -47,6 +50,36 @@ pub fn survey(directory: &Path) -> io::Result<Survey> {
     let (found, tree) = take(directory)?;
     let counts = RuleFileCounts::of(&found, &tree);
     Ok(Survey { directory: found.root, tree, counts })
+}
+
+/// Reads a rules directory whose files may still be written. If one is not whole, it looks again after a second. Returns
+/// also the files that are not whole then; their contents are left out.
+///
+/// # Errors
+/// Those of [`survey`].
+pub(in crate::intake) fn survey_settled(
+    directory: &Path,
+    settling: &mut Settling,
+    good: &dyn GoodContents,
+) -> io::Result<(Survey, Vec<PendingFile>)> {
+    let mut is_second = false;
+    loop {
+        let (found, mut tree) = take(directory)?;
+        let (at, now) = (Instant::now(), SystemTime::now());
+        settling.observe(&found.files, at, now);
+        let is_whole = |path: &str| {
+            let mut files = found.files.iter().filter(|file| file.relative == path);
+            files.all(|file| settling.is_whole(file))
+        };
+        let held_back = hold_back(&mut tree, Some(good), is_whole);
+        if held_back.is_empty() || is_second {
+            let counts = RuleFileCounts::of(&found, &tree);
+            let pending = held_back.iter().map(|path| settling.pending(path, at, now)).collect();
+            return Ok((Survey { directory: found.root, tree, counts }, pending));
+        }
+        is_second = true;
+        thread::sleep(SETTLE + PAUSE);
+    }
 }
 
 /// Reads every file of a directory consistently.
