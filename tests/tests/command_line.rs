@@ -1,6 +1,9 @@
 #![cfg(test)]
 //! The command line: `serve` and the reasons it refuses to start, `check`, `--version`, `--help`.
 
+#[path = "command_line/check.rs"]
+mod check_command;
+
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Output, Stdio};

@@ -35,23 +35,9 @@ struct Cli {
 enum Command {
     /// Runs the service (the default)
     Serve,
-    /// Compiles rule scripts, checks rule modules (*.wasm), and prints their errors; exit code 1 if there is one
-    Check {
-        /// Warn about named lists that are not in this directory (`<name>.txt`, `<name>.csv`)
-        #[arg(long, value_name = "DIR")]
-        lists: Option<PathBuf>,
-        /// Data directory, to estimate what each rule would cost with the transactions stored there; a running service may
-        /// have it open
-        #[arg(long, value_name = "DIR")]
-        stored: Option<PathBuf>,
-        /// Read the scripts as rules of Watch: mark differences in meaning, and print each rule that must be rewritten to
-        /// standard output; see docs/from-watch.md
-        #[arg(long)]
-        from_watch: bool,
-        /// Rule scripts, modules, and directories, which are read as the service reads its rules directory
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
+    /// Checks rule scripts, rule modules (*.wasm), lists and directories, and prints their errors; exit code 1 if there is one,
+    /// or nothing to check
+    Check(check::CheckArguments),
     /// Writes a manifest into a rule module and replaces the one it has
     Pack {
         /// The module, as a compiler wrote it
@@ -144,9 +130,7 @@ pub enum CliAction {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(Cli { command: Some(Command::Check { lists, stored, from_watch, files }) }) => {
-            CliAction::Exit(check::check(lists.as_deref(), stored.as_deref(), from_watch, &files))
-        }
+        Ok(Cli { command: Some(Command::Check(asked)) }) => CliAction::Exit(check::check(&asked)),
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             CliAction::Exit(pack::pack(&module, &manifest, &output))
         }

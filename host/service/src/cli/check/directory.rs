@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tollgate_compiler::{CompileOptions, compile};
-use tollgate_engine::sandbox::manifest_of;
+use tollgate_compiler::CompileOptions;
 use tollgate_model::instruction::RuleContent;
 use tollgate_model::instruction::ignored::IgnoredFiles;
 
-use super::{CheckContext, CheckCounts, check_module, check_script_text};
-use crate::cli::say;
-use crate::intake::{RuleFile, Survey, survey};
+use super::report::{CheckFinding, CheckReport};
+use super::{CheckContext, CheckCounts, check_list, check_module, check_script};
+use crate::intake::{ListFile, Survey, survey};
 
 /// The reason why a file is ignored.
 const NAMES: &str =
@@ -22,11 +21,11 @@ pub(super) fn check(
     named_lists: Option<&BTreeSet<String>>,
     known: &CheckContext<'_>,
 ) -> CheckCounts {
-    let shown = directory.display();
+    let shown = directory.display().to_string();
     let Survey { tree, counts, directory: real } = match survey(directory) {
         Ok(survey) => survey,
         Err(error) => {
-            say(&format!("error: cannot read {shown}: {error}"));
+            known.report.add(CheckFinding::error(Some(&shown), format!("cannot read it: {error}")));
             return CheckCounts { n_files: 1, n_bad: 1 };
         }
     };
@@ -35,68 +34,64 @@ pub(super) fn check(
     // Lists may also come over the API, so missing lists are reported only if some lists are given here.
     let named_lists = (!all_lists.is_empty() || named_lists.is_some()).then_some(&all_lists);
     let known = CheckContext { options: CompileOptions { named_lists, ..known.options }, ..*known };
-    let mut names = BTreeMap::new();
-    let mut tally = CheckCounts { n_files: counts.n_lists, n_bad: 0 };
+    let mut tally = check_lists(directory, &tree.lists, &known);
     for file in &tree.rules {
-        let Ok(content) = &file.content else { continue };
         let path = directory.join(&file.path).display().to_string();
-        let is_good = match content {
-            RuleContent::Script(text) => check_script_text(&path, text, &known),
-            RuleContent::Module(bytes) => check_module(&path, bytes, &known),
+        let is_good = match &file.content {
+            Ok(RuleContent::Script(text)) => check_script(&path, &file.path, text, &known),
+            Ok(RuleContent::Module(bytes)) => check_module(&path, &file.path, bytes, &known),
+            Err(error) => {
+                known.report.add(CheckFinding::error(Some(&path), error.to_string()));
+                false
+            }
         };
-        let is_taken = is_good && is_name_taken(&path, file, &mut names);
         tally.n_files += 1;
-        tally.n_bad += usize::from(!is_good || is_taken);
+        tally.n_bad += usize::from(!is_good);
     }
-    for (path, why) in tree.refusals() {
-        say(&format!("error: {}: {why}", directory.join(path).display()));
-        tally.n_files += usize::from(tree.lists.iter().all(|list| list.path != path));
+    for unreadable in &tree.unreadable {
+        let path = directory.join(&unreadable.path).display().to_string();
+        known.report.add(CheckFinding::error(Some(&path), unreadable.why.clone().unwrap_or_default()));
+        tally.n_files += 1;
         tally.n_bad += 1;
     }
     if let Some(ignored) = &tree.ignored {
-        say_what_is_ignored(directory, ignored);
+        warn_of_ignored(directory, ignored, known.report);
     }
-    say(&format!("{}: {counts}", real.display()));
+    if tally.n_files == 0 {
+        let message = "nothing to check: there is no rule (`*.ws`, `*.wasm`) and no list (`lists/*.txt`, `lists/*.csv`)";
+        known.report.add(CheckFinding::error(Some(&shown), message));
+    }
+    known.report.say(&format!("{}: {counts}", real.display()));
+    tally
+}
+
+fn check_lists(directory: &Path, lists: &[ListFile], known: &CheckContext<'_>) -> CheckCounts {
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut tally = CheckCounts::default();
+    for list in lists {
+        let path = directory.join(&list.path).display().to_string();
+        let mut is_good = check_list(&path, list, known);
+        if let Some(first) = names.get(&*list.name) {
+            let message =
+                format!("the list `{}` is already defined in {first}, which keeps the name", list.name);
+            known.report.add(CheckFinding::error(Some(&path), message));
+            is_good = false;
+        } else {
+            names.insert(&list.name, &list.path);
+        }
+        tally.n_files += 1;
+        tally.n_bad += usize::from(!is_good);
+    }
     tally
 }
 
 /// Names the files that look like rules or lists and are not read.
-fn say_what_is_ignored(directory: &Path, ignored: &IgnoredFiles) {
+fn warn_of_ignored(directory: &Path, ignored: &IgnoredFiles, report: &CheckReport) {
     for path in ignored.named() {
-        say(&format!("ignored: {}: {NAMES}", directory.join(path).display()));
+        let path = directory.join(path).display().to_string();
+        report.add(CheckFinding::warning(Some(&path), format!("ignored: {NAMES}")));
     }
     if ignored.n_unnamed() > 0 {
-        say(&format!("ignored: {} more files", ignored.n_unnamed()));
-    }
-}
-
-/// Returns whether an earlier file uses the same rule name, which the service would refuse.
-fn is_name_taken(shown: &str, file: &RuleFile, names: &mut BTreeMap<String, String>) -> bool {
-    let mut is_taken = false;
-    for name in names_in(file) {
-        if let Some(first) = names.get(&name) {
-            say(&format!(
-                "error: {shown}: the rule `{name}` is already defined in {first}, which keeps the name"
-            ));
-            is_taken = true;
-        } else {
-            names.insert(name, shown.to_owned());
-        }
-    }
-    is_taken
-}
-
-fn names_in(file: &RuleFile) -> Vec<String> {
-    match &file.content {
-        Ok(RuleContent::Script(text)) => compile(text, &CompileOptions::default())
-            .rule
-            .map(|rule| rule.entry.name.clone())
-            .into_iter()
-            .collect(),
-        Ok(RuleContent::Module(bytes)) => match manifest_of(bytes) {
-            Ok(Some(manifest)) => manifest.rules.into_iter().map(|rule| rule.name).collect(),
-            _ => Vec::new(),
-        },
-        Err(_) => Vec::new(),
+        report.add(CheckFinding::warning(None, format!("{} more files are ignored", ignored.n_unnamed())));
     }
 }
