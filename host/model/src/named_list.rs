@@ -1,6 +1,7 @@
 //! Named lists: stored with the rules, replaced together with them, and tested with `in $name`.
 
 pub mod format;
+pub mod oddities;
 pub mod table;
 pub mod text;
 

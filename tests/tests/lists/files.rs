@@ -147,3 +147,58 @@ fn an_invisible_character_in_an_entry_is_a_warning_with_its_line() {
         "{said}"
     );
 }
+
+/// Lists that were read by the wrong column: the file, its content, the line, and a part of the warning.
+const WRONG_COLUMNS: [(&str, &str, u64, &str); 5] = [
+    (
+        "lists/watched.csv",
+        "36,\"AERO\",-0- ,\"CUBA\"\n173,\"ANGLO\",-0- ,\"CUBA\"\n306,X,-0- ,\"CUBA\"\n",
+        1,
+        "count up",
+    ),
+    ("lists/watched.csv", "id,name\n1,Smith\n2,Jones\n3,Miller\n", 2, "count up"),
+    ("lists/watched.csv", "fileDate;Name\n28/10/2022;Smith\n28/10/2022;Jones\n", 1, "names no known column"),
+    ("lists/watched.txt", "# listed\n2024-01-31\n2024-02-01\n", 2, "dates"),
+    ("lists/watched.txt", "acc-1\n6.21E+18\n=\"0123\"\n", 2, "spreadsheet"),
+];
+
+#[test]
+fn a_list_of_the_wrong_column_is_a_warning_with_its_line() {
+    for (path, content, line, words) in WRONG_COLUMNS {
+        let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+        home.write_rule(path, content);
+        let output = home.command(&["check", home.rules().to_str().unwrap()]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let warned =
+            said.lines().any(|said| said.contains(&format!("{path}:{line}: ")) && said.contains(words));
+        assert!(warned, "{content:?}: {said}");
+        let service = Service::start(&home);
+        if path.ends_with(".txt") {
+            let saved = service.put("/lists/other", "text/plain", content.as_bytes()).expect(201);
+            assert_eq!(saved["warnings"][0]["line"], line, "{saved}");
+            assert!(saved["warnings"][0]["message"].as_str().unwrap().contains(words), "{saved}");
+        }
+        let (_, lines) = service.stop();
+        let logged = lines.iter().filter_map(|line| tollgate_tests::log::fields(line));
+        let is_logged = logged.into_iter().any(|fields| {
+            fields["line"] == line && fields["reason"].as_str().is_some_and(|reason| reason.contains(words))
+        });
+        assert!(is_logged, "{content:?}:\n{}", lines.join("\n"));
+    }
+}
+
+#[test]
+fn the_first_line_of_a_table_chooses_its_column() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+    home.write_rule("lists/watched.csv", "# column=Full Name\nid;full_name\n1;\"Smith; John\"\n2;Jones\n");
+    let service = Service::start(&home);
+    assert_eq!(service.get("/lists/watched").at("/entries"), json!(["Smith; John", "Jones"]));
+    assert_eq!(judge(&service, "t", "Jones"), ["a"]);
+    // A column that is not there makes no other list: the last good one stays.
+    home.write_rule("lists/watched.csv", "# column=fullname\nid;full_name\n1;Miller\n");
+    service.until("it is refused", || check_of(&service, "rules").contains("`no_column`"));
+    assert_eq!(judge(&service, "t2", "Jones"), ["a"]);
+    let output = home.command(&["check", home.rules().to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -72,6 +72,16 @@ pub enum NotAList {
         /// Line number, from 1.
         line: usize,
     },
+    /// The comment `# column=NAME` of a table names no column of it.
+    #[error(
+        "`# column={column}` names no column of the first row; write the name of a column, or its number from 1"
+    )]
+    NoColumn {
+        /// Line number of the first row, from 1.
+        line: usize,
+        /// The name.
+        column: Box<str>,
+    },
 }
 
 impl ContentPointer {
@@ -105,6 +115,7 @@ impl NotAList {
             Self::CarriageReturn { .. } => "carriage_return",
             Self::Nul { .. } => "nul",
             Self::Quotes { .. } => "quotes",
+            Self::NoColumn { .. } => "no_column",
         }
     }
 
@@ -118,7 +129,8 @@ impl NotAList {
             | Self::LongLine { line, .. }
             | Self::CarriageReturn { line }
             | Self::Nul { line }
-            | Self::Quotes { line } => Some(*line),
+            | Self::Quotes { line }
+            | Self::NoColumn { line, .. } => Some(*line),
         }
     }
 

@@ -108,6 +108,11 @@ fn entry_of(line: &str, semantics: Semantics) -> Option<Cow<'_, str>> {
     (!entry.is_empty()).then_some(Cow::Borrowed(entry))
 }
 
+/// Returns the entry of a line, if it has one.
+pub(super) fn entry_of_line(line: &str) -> Option<Cow<'_, str>> {
+    entry_of(line, Semantics::CURRENT)
+}
+
 fn plain_entry(line: &str) -> &str {
     let line = line.trim();
     let begins = |(place, _): &(usize, &str)| {

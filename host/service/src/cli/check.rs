@@ -22,6 +22,7 @@ use tollgate_model::calendar::{ZoneData, unknown_zone};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::instruction::ignored::holds_rule;
 use tollgate_model::named_list::format::ContentPointer;
+use tollgate_model::named_list::oddities::{self, ListWarning};
 
 use crate::cli::from_watch;
 use crate::config::{load_dotenv, process_environment, zone_data_dir};
@@ -248,7 +249,20 @@ fn read_stdin() -> io::Result<Vec<u8>> {
 
 /// Returns whether the list would be in force.
 fn check_list(shown: &str, list: &ListFile, known: &CheckContext<'_>) -> bool {
-    let Err(error) = &list.text else { return true };
+    for ListWarning { line, message } in &list.warnings {
+        known.report.add(CheckFinding::warning(Some(shown), message).at_line(Some(*line)));
+    }
+    let error = match &list.text {
+        Ok(text) => {
+            // The lines of a table are not those of its list.
+            let odd = if list.path.ends_with(".txt") { oddities::of_characters(text) } else { Vec::new() };
+            for ListWarning { line, message } in odd {
+                known.report.add(CheckFinding::warning(Some(shown), message).at_line(Some(line)));
+            }
+            return true;
+        }
+        Err(error) => error,
+    };
     let line = match error {
         UnreadableFile::NoList(why) => why.line(),
         _ => None,

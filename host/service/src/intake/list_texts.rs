@@ -2,6 +2,7 @@
 
 use tollgate_engine::registry::{ListInForce, Lists};
 use tollgate_model::instruction::InstructionSource;
+use tollgate_model::named_list::oddities::ListWarning;
 use tollgate_model::named_list::{format, text};
 use tollgate_store::ListRecord;
 
@@ -52,8 +53,11 @@ pub(super) fn warn_of_other_readings(lists: &Lists) {
 }
 
 /// Warns of suspicious content in a list that comes into force.
-pub(super) fn warn_of_oddities(name: &str, list: &ListInForce) {
+pub(super) fn warn_of_oddities(name: &str, list: &ListInForce, warnings: &[ListWarning]) {
     let source = &list.source;
+    for ListWarning { line, message } in warnings {
+        tracing::warn!(list = name, %source, line, reason = message, "a list may not hold what its author meant");
+    }
     for (line, character) in text::invisible_characters(&list.text).take(LINES_SHOWN) {
         let character = format!("U+{:04X}", u32::from(character));
         tracing::warn!(list = name, %source, line, character, "an entry of a list has an invisible character");

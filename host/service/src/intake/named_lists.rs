@@ -7,6 +7,7 @@ use tollgate_engine::registry::{ListInForce, RuleSet};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::named_list::LIST_BYTES_MAX;
 use tollgate_model::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
+use tollgate_model::named_list::oddities::{self, ListWarning};
 use tollgate_model::named_list::text;
 
 use crate::intake::change::{self, VersionContents, list_record};
@@ -26,6 +27,8 @@ pub struct SavedList {
     pub list: ListInForce,
     /// Whether the name had no list before.
     pub is_new: bool,
+    /// Warnings about its content, with the lines of the text.
+    pub warnings: Vec<ListWarning>,
 }
 
 impl Intake {
@@ -75,12 +78,16 @@ impl Intake {
 
 impl RulePipeline {
     async fn set_list(self: Arc<Self>, name: String, text: String) -> Result<SavedList, IntakeError> {
-        let list = off_the_executor(move || list_of(&text)).await?;
+        let (list, warnings) = off_the_executor(move || {
+            let warnings = [oddities::of_text(&text), oddities::of_characters(&text)].concat();
+            Ok((list_of(&text)?, warnings))
+        })
+        .await?;
         let _one_at_a_time = self.state.lock().await;
         let current = self.deps.registry.current();
         let before = own_list(&current, &name)?;
         if before.is_some_and(|before| before.is_same(&list)) {
-            return Ok(SavedList { list, is_new: false });
+            return Ok(SavedList { list, is_new: false, warnings });
         }
         if !current.lists.has_room_for(&name, list.text.len()) {
             return Err(IntakeError::TooManyLists);
@@ -89,12 +96,12 @@ impl RulePipeline {
         let mut contents = VersionContents::of(&current);
         contents.lists.insert(&name, list.clone());
         self.bring(&current, contents, is_new.then(|| name.clone())).await?;
-        warn_of_oddities(&name, &list);
+        warn_of_oddities(&name, &list, &oddities::of_text(&list.text));
         tracing::info!(list = name, entries = list.members.len(), "list set");
         if let Some(sink) = &self.deps.sink {
             sink.list_saved(&list_record(&name, &list));
         }
-        Ok(SavedList { list, is_new })
+        Ok(SavedList { list, is_new, warnings })
     }
 
     async fn remove_list(self: Arc<Self>, name: &str) -> Result<(), IntakeError> {

@@ -11,6 +11,7 @@ use std::io;
 use tollgate_model::instruction::ignored::IgnoredFiles;
 use tollgate_model::instruction::{InstructionSource, RuleContent};
 use tollgate_model::named_list::format::{self, ContentPointer, NotAList};
+use tollgate_model::named_list::oddities::{self, ListWarning};
 use tollgate_model::named_list::table;
 
 pub(super) use assembly::{NextRuleSet, RemovedFiles, assemble};
@@ -72,6 +73,8 @@ pub struct ListFile {
     pub path: String,
     /// Text with one entry per line, or the reason why it is unavailable; then its last good version stays in force.
     pub text: Result<String, UnreadableFile>,
+    /// Warnings about the content, with the lines of the file.
+    pub warnings: Vec<ListWarning>,
 }
 
 /// Reason why the content of a file is unavailable.
@@ -179,15 +182,21 @@ impl ListFile {
             (None, Some(name)) => (name.to_owned(), true),
             (name, _) => (name.unwrap_or(file).to_owned(), false),
         };
-        let text = text.and_then(|text| {
+        let read = text.and_then(|text| {
             let read = if is_table {
-                table::text_of_table(&name, &text)
+                table::read_table(&name, &text).map(|list| (list.text, list.warnings))
             } else {
-                format::check(&text).map(|()| text)
+                format::check(&text).map(|()| {
+                    let warnings = oddities::of_text(&text);
+                    (text, warnings)
+                })
             };
             read.map_err(UnreadableFile::NoList)
         });
-        Self { name, path, text }
+        match read {
+            Ok((text, warnings)) => Self { name, path, text: Ok(text), warnings },
+            Err(error) => Self { name, path, text: Err(error), warnings: Vec::new() },
+        }
     }
 }
 

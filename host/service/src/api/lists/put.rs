@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::body::ListBody;
 use super::name_of;
-use super::view::ListView;
+use super::view::SavedListView;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
@@ -22,7 +22,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 /// The body is a JSON array of texts, which are stored unchanged as entries, or plain text in the format of a list
 /// file. A list file has one entry per line, without surrounding blanks. A comment starts with `#` at the start of a
 /// line, or with `#` between blanks. The body has at most 16 MiB and 1,000,000 entries. When the response arrives, the
-/// list is in force. A list that comes from a file must be changed in that file.
+/// list is in force. `warnings` names entries that may not be what was meant, such as dates or row numbers. A list that
+/// comes from a file must be changed in that file.
 #[utoipa::path(
     put, path = "/lists/{name}", tag = "Lists",
     params((
@@ -35,8 +36,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
     )),
     request_body(content((Vec<schema::ListEntry> = "application/json"), (String = "text/plain"))),
     responses(
-        (status = 200, description = "The list is in force and replaces the previous one.", body = ListView),
-        (status = 201, description = "The list is in force.", body = ListView)
+        (status = 200, description = "The list is in force and replaces the previous one.", body = SavedListView),
+        (status = 201, description = "The list is in force.", body = SavedListView)
     )
 )]
 pub(in crate::api) async fn put_list(
@@ -50,5 +51,5 @@ pub(in crate::api) async fn put_list(
         ListBody::Text(text) => api.intake.set_list(&name, text).await?,
     };
     let status = if saved.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(ListView::new(&name, &saved.list, &api.intake))).into_response())
+    Ok((status, Json(SavedListView::new(&name, &saved, &api.intake))).into_response())
 }

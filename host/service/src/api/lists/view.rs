@@ -7,7 +7,7 @@ use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
 use utoipa::ToSchema;
 
-use crate::intake::Intake;
+use crate::intake::{Intake, SavedList};
 
 /// A named list without its entries.
 #[derive(Serialize, ToSchema)]
@@ -44,6 +44,37 @@ pub(in crate::api) struct EntriesView<'a> {
     /// Entries in the order of the list.
     #[schema(value_type = Vec<String>)]
     entries: Vec<Cow<'a, str>>,
+}
+
+/// A named list that was set, without its entries.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SavedList)]
+pub(in crate::api) struct SavedListView<'a> {
+    #[serde(flatten)]
+    list: ListView<'a>,
+    /// Warnings about entries that may not be what was meant; the list is in force all the same. Absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    warnings: Vec<ListWarningView>,
+}
+
+/// A warning about an entry of a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListWarning)]
+pub(in crate::api) struct ListWarningView {
+    /// Line of the text, from 1; for a JSON array, the number of the entry without repeated ones.
+    line: usize,
+    /// What may be wrong, and what to do.
+    message: String,
+}
+
+impl<'a> SavedListView<'a> {
+    pub(in crate::api) fn new(name: &'a str, saved: &'a SavedList, intake: &Intake) -> Self {
+        let warnings = saved.warnings.iter();
+        let warnings =
+            warnings.map(|warning| ListWarningView { line: warning.line, message: warning.message.clone() });
+        Self { list: ListView::new(name, &saved.list, intake), warnings: warnings.collect() }
+    }
 }
 
 impl<'a> ListView<'a> {

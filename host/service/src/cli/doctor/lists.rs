@@ -27,7 +27,13 @@ pub(super) fn examine_files(rules_dir: &Path, report: &mut DoctorReport) {
         let text = content.and_then(|bytes| String::from_utf8(bytes).map_err(|_| UnreadableFile::NotUtf8));
         let file = ListFile::new(format!("lists/{name}"), text);
         match &file.text {
-            Ok(text) => examine(&file.path, text, report),
+            Ok(text) => {
+                examine(&file.path, text, report);
+                for warning in &file.warnings {
+                    report
+                        .warn("list", &format!("{}: line {}: {}", file.path, warning.line, warning.message));
+                }
+            }
             Err(error) => report.warn("list", &format!("{}: {error}", file.path)),
         }
     }

@@ -137,7 +137,7 @@ impl ListPolicy<'_> {
         }
         let paths = if before.is_some() { &mut report.changed } else { &mut report.loaded };
         paths.push(file.path.clone());
-        warn_of_oddities(&file.name, &new);
+        warn_of_oddities(&file.name, &new, &file.warnings);
         self.next.lists.insert(&file.name, new);
     }
 
