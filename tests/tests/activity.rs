@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, log, modules, sample};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -185,6 +185,30 @@ fn the_settings_of_the_service_are_shown_without_secrets() {
     for figure in ["/process/resident_bytes", "/disk/free_bytes", "/disk/store_bytes", "/connections"] {
         assert!(system.pointer(figure).unwrap().as_i64().unwrap() > 0, "{figure}: {system}");
     }
+}
+
+#[test]
+fn a_payment_on_which_a_module_failed_is_among_its_hits_and_the_first_is_logged() {
+    let service = Service::start(&Home::new());
+    let module = r#"(module (func (export "evaluate") (result i64) unreachable))"#;
+    let module = modules::with_manifest(&modules::of_text(module), &modules::manifest("trapping"));
+    let id = service.upload("", &module).expect(201)["id"].clone();
+    for n in 0..12 {
+        assert_eq!(service.inject(&sample::transaction(&format!("t{n}"))).at("/verdict"), "review");
+    }
+    let hits = service.get(&format!("/instructions/{id}/hits")).expect(200);
+    let failed = hits["failed"].as_array().unwrap();
+    let ids: Vec<&str> = failed.iter().filter_map(|run| run["hit"]["transaction_id"].as_str()).collect();
+    assert_eq!(ids, ["t11", "t10", "t9", "t8", "t7", "t6", "t5", "t4", "t3", "t2"], "{hits}");
+    assert_eq!(failed[0]["failure"], "trap", "{hits}");
+    assert!(failed[0]["message"].as_str().unwrap().contains("unreachable"), "{hits}");
+    assert!(failed[0]["fuel"].as_u64().unwrap() > 0, "{hits}");
+    let (_, lines) = service.stop();
+    let told: Vec<&String> = lines
+        .iter()
+        .filter(|line| log::message(line).starts_with("a rule failed for the first time"))
+        .collect();
+    assert!(told.len() == 1 && told[0].contains("\"t0\"") && told[0].contains("unreachable"), "{told:?}");
 }
 
 #[test]

@@ -6,13 +6,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tollgate_tests::{Home, Service, repository};
+use tollgate_tests::{Home, Service, modules, repository};
 
 /// Number of services that run concurrently.
 const N_SERVICES: usize = 2;
@@ -126,6 +127,82 @@ fn all_example_rules_load_together() {
         assert_eq!(instruction["status"], "active", "{name}");
         assert_eq!(instruction["warnings"], serde_json::json!([]), "{name} has warnings");
     }
+}
+
+#[test]
+fn the_binary_runs_the_scenarios_of_the_shipped_rules_in_process() {
+    let home = Home::new();
+    let junit = home.at("junit.xml").display().to_string();
+    let folder = repository::root().join("rules").display().to_string();
+    let output = home
+        .command(&["test", "--json", "--junit", &junit, &folder])
+        .stdout(Stdio::piped())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let report: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let rules = rules();
+    let n_cases: usize = rules.iter().map(|rule| scenario(rule).cases.len()).sum();
+    assert_eq!((&report["cases"], &report["failed"]), (&Value::from(n_cases), &Value::from(0)), "{said}");
+    assert_eq!(report["scenarios"].as_array().map(Vec::len), Some(rules.len()), "{said}");
+    let junit = fs::read_to_string(junit).unwrap();
+    assert_eq!(junit.matches("<testcase ").count(), n_cases, "{junit}");
+    assert!(!junit.contains("<failure"), "{junit}");
+}
+
+#[test]
+fn a_case_that_fails_and_a_module_that_traps_are_told_in_every_format() {
+    let rule = tollgate_tests::sample::rule("a", "amount > 1000");
+    let home =
+        Home::with_rules(&[("a.ws", rule), ("a.json", cases_of("a")), ("m/cases.json", cases_of("m"))]);
+    let module = r#"(module
+      (func $inner (param i32) unreachable)
+      (func (export "evaluate") (result i64) (call $inner (i32.const 1)) (i64.const 0)))"#;
+    home.write_rule("m/m.wasm", modules::with_manifest(&modules::of_text(module), &modules::manifest("m")));
+    let rules = home.rules().display().to_string();
+    let junit = home.at("junit.xml").display().to_string();
+    let output = home.command(&["test", "--junit", &junit, &rules]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let of_script = "failed: a.json: 10 is above: expected block 0.9 by [a], answered approve 0 by []";
+    let of_module = "rule `m` failed (trap) in `inner` at byte ";
+    let trap = ": wasm trap: wasm `unreachable` instruction executed, ";
+    for part in [of_script, of_module, trap, "2 scenarios, 2 cases: 2 failed, 0 scenarios not run"] {
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
+    }
+    let junit = fs::read_to_string(junit).unwrap();
+    assert_eq!(junit.matches("<failure ").count(), 2, "{junit}");
+    let output = home.command(&["test", "--json", &rules]).stdout(Stdio::piped()).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let failure = &report["scenarios"][1]["cases"][0]["failures"][0];
+    assert_eq!(failure["function"], "inner", "{report:#}");
+    let [offset, fuel] = ["offset", "fuel"].map(|name| failure[name].as_u64().unwrap_or_default());
+    assert!(offset > 0 && fuel > 0, "{report:#}");
+}
+
+#[test]
+fn a_scenario_that_cannot_be_run_and_a_folder_without_one_fail() {
+    let rule = tollgate_tests::sample::rule("a", "amount > 1");
+    for (files, words) in [
+        (vec![("a.ws", rule.clone())], "nothing to test"),
+        (vec![("a.ws", rule), ("a.json", "{}".to_owned())], "error: a.json: the scenario cannot be read"),
+        (vec![("cases.json", cases_of("gone"))], "there is no rule `gone`"),
+        (vec![("a.ws", "rule a {".to_owned()), ("a.json", cases_of("a"))], "error: a.json: a.ws: "),
+    ] {
+        let home = Home::with_rules(&files);
+        let output = home.command(&["test", &home.rules().display().to_string()]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(words), "no `{words}` in:\n{said}");
+    }
+}
+
+/// Returns a scenario with one case: a payment of 10 that the rule blocks.
+fn cases_of(rule: &str) -> String {
+    let transaction = tollgate_tests::sample::transaction("t");
+    let expect = serde_json::json!({"verdict": "block", "score": 0.9, "triggered": [rule]});
+    let case = serde_json::json!({"name": "10 is above", "transaction": transaction, "expect": expect});
+    serde_json::json!({"rule": rule, "cases": [case]}).to_string()
 }
 
 /// Creates a home with these rules at their paths, and the lists.

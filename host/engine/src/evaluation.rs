@@ -24,7 +24,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::registry::RuleSet;
-use crate::sandbox::{Runner, Sandbox, SandboxError};
+use crate::sandbox::{FailureDetail, Runner, Sandbox, SandboxError};
 use facts::Facts;
 use owner_run::OwnerRun;
 
@@ -41,6 +41,7 @@ pub struct Evaluator {
     n_bodies_failed: usize,
     n_bodies_spared: usize,
     costs: Vec<(usize, OwnerCost)>,
+    failures: Vec<(usize, FailureDetail)>,
 }
 
 /// Cost of the rules of one owner on a transaction.
@@ -64,7 +65,14 @@ impl Evaluator {
     /// Creates an evaluator without a loaded rule set.
     #[must_use]
     pub const fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, loaded: None, n_bodies_failed: 0, n_bodies_spared: 0, costs: Vec::new() }
+        Self {
+            sandbox,
+            loaded: None,
+            n_bodies_failed: 0,
+            n_bodies_spared: 0,
+            costs: Vec::new(),
+            failures: Vec::new(),
+        }
     }
 
     /// Returns the outcome of every rule of the set. History queries see transactions accepted before `as_of`.
@@ -121,6 +129,11 @@ impl Evaluator {
         &self.costs
     }
 
+    /// Takes where and why rules failed on the last transaction, by index in the set.
+    pub fn take_failures(&mut self) -> Vec<(usize, FailureDetail)> {
+        std::mem::take(&mut self.failures)
+    }
+
     fn run_all(
         &mut self,
         rule_set: &Arc<RuleSet>,
@@ -130,7 +143,8 @@ impl Evaluator {
     ) -> Result<(), SandboxError> {
         (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
         self.costs.clear();
-        let (mut n_failed, mut n_spared, mut costs) = (0, 0, Vec::new());
+        self.failures.clear();
+        let (mut n_failed, mut n_spared, mut costs, mut failures) = (0, 0, Vec::new(), Vec::new());
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
         for (number, owner) in rule_set.owners.iter().enumerate() {
@@ -143,6 +157,7 @@ impl Evaluator {
                 n_bodies_failed: 0,
                 n_bodies_spared: 0,
                 cost: OwnerCost::default(),
+                failures: &mut failures,
                 again: Vec::new(),
             };
             run.judge()?;
@@ -162,6 +177,7 @@ impl Evaluator {
         }
         facts.end();
         (self.n_bodies_failed, self.n_bodies_spared, self.costs) = (n_failed, n_spared, costs);
+        self.failures = failures;
         outcomes.finish();
         Ok(())
     }

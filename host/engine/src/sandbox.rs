@@ -33,6 +33,7 @@ pub use admission::{AdmissionFinding, AdmissionRefusal, CallSites};
 pub use artifact::Artifact;
 pub use code::code_bytes;
 pub use execution::Execution;
+pub use failure::FailureDetail;
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{CallCharges, RunCost, RunTerms, Runner};

@@ -11,6 +11,7 @@ mod healthcheck;
 mod offline;
 mod pack;
 mod pages;
+mod scenarios;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -38,6 +39,9 @@ enum Command {
     /// Checks rule scripts, rule modules (*.wasm), lists and directories, and prints their errors; exit code 1 if there is one,
     /// or nothing to check
     Check(check::CheckArguments),
+    /// Runs the scenarios beside rules and modules in this process, without a service; exit code 1 if a case fails, or there is
+    /// none
+    Test(scenarios::TestArguments),
     /// Writes a manifest into a rule module and replaces the one it has
     Pack {
         /// The module, as a compiler wrote it
@@ -131,6 +135,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
         Ok(Cli { command: Some(Command::Check(asked)) }) => CliAction::Exit(check::check(&asked)),
+        Ok(Cli { command: Some(Command::Test(asked)) }) => CliAction::Exit(scenarios::test(&asked)),
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             CliAction::Exit(pack::pack(&module, &manifest, &output))
         }

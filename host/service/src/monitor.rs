@@ -25,6 +25,7 @@ mod arrivals;
 mod committer;
 mod deferred;
 mod error;
+mod failures;
 mod feed;
 mod gate;
 mod group;
@@ -45,7 +46,7 @@ use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tollgate_engine::evaluation::{Breakers, Evaluated, EvaluationJob, EvaluatorPool};
 use tollgate_engine::registry::{Registry, RuleSet};
 use tollgate_history::History;
-use tollgate_model::assessment::Assessment;
+use tollgate_model::assessment::{Assessment, RuleOutcome};
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, TransactionReport};
@@ -431,6 +432,9 @@ impl TransactionPipeline {
         let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
             let rule = &rule_set.rules.get(place)?.rule;
             rule.outcomes.count(outcome, *sequence);
+            if let RuleOutcome::Failed(failure) = *outcome {
+                failures::note(rule, failure, place, evaluated, (transaction, *sequence));
+            }
             Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
         });
         let now = self.deps.clock.now();

@@ -72,11 +72,13 @@ pub(super) const fn byte_of(execution: Execution) -> u8 {
     match execution {
         Execution::Compiled => b'c',
         Execution::Interpreted => b'i',
+        Execution::Diagnosed => b'd',
     }
 }
 
 fn execution_of(byte: u8) -> Option<Execution> {
-    [Execution::Compiled, Execution::Interpreted].into_iter().find(|execution| byte_of(*execution) == byte)
+    let all = [Execution::Compiled, Execution::Interpreted, Execution::Diagnosed];
+    all.into_iter().find(|execution| byte_of(*execution) == byte)
 }
 
 fn say(reply: &CompilerReply, artifact: &[u8]) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::evaluation::facts::{Facts, ModuleIndex};
 use crate::evaluation::outcomes::RuleOutcomes;
 use crate::fusion::FUEL_BESIDE_LOOKUPS;
 use crate::registry::{OwnerInForce, RuleSet};
-use crate::sandbox::{CallCharges, RunCost, RunTerms, Runner, SandboxError};
+use crate::sandbox::{CallCharges, FailureDetail, RunCost, RunTerms, Runner, SandboxError};
 
 /// A rule that costs less is never blamed for the costs of its owner.
 pub(super) const CHEAP_FUEL: u64 = 10_000;
@@ -30,6 +30,8 @@ pub(super) struct OwnerRun<'e> {
     pub(super) n_bodies_failed: usize,
     pub(super) n_bodies_spared: usize,
     pub(super) cost: OwnerCost,
+    /// Where and why rules failed, by index in the set.
+    pub(super) failures: &'e mut Vec<(usize, FailureDetail)>,
     /// Rules of bodies that failed, which must run alone.
     pub(super) again: Vec<u32>,
 }
@@ -185,7 +187,11 @@ impl OwnerRun<'_> {
             Err(RuleFailure::Fuel) if terms.fuel_max < module.fuel() => {
                 RuleOutcome::Failed(RuleFailure::Budget)
             }
-            Err(failure) => RuleOutcome::Failed(failure),
+            Err(failure) => {
+                let detail = self.runner.take_failure();
+                self.failures.extend(detail.map(|detail| (place, detail)));
+                RuleOutcome::Failed(failure)
+            }
         };
         let fits = outcome != RuleOutcome::Failed(RuleFailure::Budget);
         if !fits {

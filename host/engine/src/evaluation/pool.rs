@@ -17,7 +17,7 @@ use tollgate_model::transaction::Transaction;
 
 use crate::evaluation::{Evaluator, OwnerCost, RuleOutcomes};
 use crate::registry::RuleSet;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{FailureDetail, Sandbox};
 
 /// Mean duration up to which a job runs on the submitting thread: about two thread wake-ups.
 const QUICK: Duration = Duration::from_micros(50);
@@ -43,6 +43,8 @@ pub struct Evaluated {
     pub n_bodies_failed: usize,
     /// Costs of the rules of some owners, see [`Evaluator::costs`].
     pub costs: Vec<(usize, OwnerCost)>,
+    /// Where and why rules failed, by index in the set.
+    pub failures: Vec<(usize, FailureDetail)>,
     /// Whether other transactions wait to be evaluated.
     pub others_wait: bool,
     /// Duration of the evaluation.
@@ -154,12 +156,13 @@ fn perform(mut evaluator: MutexGuard<'_, Evaluator>, load: &PoolLoad, job: Evalu
     let started = Instant::now();
     let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
     let (n_bodies_failed, costs) = (evaluator.n_bodies_failed(), evaluator.costs().to_vec());
+    let failures = evaluator.take_failures();
     // Release the evaluator before the callback.
     drop(evaluator);
     let duration = started.elapsed();
     load.pace.note(duration);
     let others_wait = load.n_waiting.load(Ordering::Relaxed) > 0;
-    let evaluated = Evaluated { outcomes, n_bodies_failed, costs, others_wait, duration };
+    let evaluated = Evaluated { outcomes, n_bodies_failed, costs, failures, others_wait, duration };
     if panic::catch_unwind(AssertUnwindSafe(|| (job.done)(evaluated))).is_err() {
         tracing::error!(sequence = job.as_of.0, "an assessment panicked");
     }

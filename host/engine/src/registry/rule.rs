@@ -1,16 +1,18 @@
 //! One instruction with a bound module.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use tollgate_compiler::{Position, position};
 use tollgate_history::History;
-use tollgate_model::assessment::RuleOutcome;
-use tollgate_model::instruction::{Instruction, InstructionRecord, RuleOwner};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
+use tollgate_model::instruction::{ContentDigest, Instruction, InstructionRecord, RuleOwner};
 use tollgate_model::sequence::Sequence;
 
 use crate::registry::{BindError, BoundModule, CostBound, Mismatch, Mismatches};
-use crate::sandbox::AdmittedModule;
+use crate::sandbox::{AdmittedModule, FailureDetail};
 
 /// The longest displayed text of a test, in characters.
 const TEST_CHARS_MAX: usize = 120;
@@ -52,12 +54,36 @@ pub struct OutcomeCounts {
     n_failed: AtomicU64,
     /// Sequence numbers of the latest matches, each at its number modulo the length; 0 where there is none.
     latest: [AtomicU64; MATCHES_KEPT],
+    failed: Mutex<FailedRuns>,
+}
+
+/// The latest failed runs of a rule.
+#[derive(Debug, Default)]
+struct FailedRuns {
+    /// Digest of the module that failed last.
+    digest: Option<ContentDigest>,
+    runs: VecDeque<FailedRun>,
+}
+
+/// Failed runs of a rule that are kept.
+const FAILURES_KEPT: usize = 10;
+
+/// A run of a rule that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRun {
+    /// The transaction.
+    pub sequence: Sequence,
+    /// The kind of failure.
+    pub failure: RuleFailure,
+    /// Where and why it failed; `None` if the rule was not run.
+    pub detail: Option<FailureDetail>,
 }
 
 impl Default for OutcomeCounts {
     fn default() -> Self {
         let latest = [const { AtomicU64::new(0) }; MATCHES_KEPT];
-        Self { n_matched: AtomicU64::new(0), n_failed: AtomicU64::new(0), latest }
+        let (n_matched, n_failed) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { n_matched, n_failed, latest, failed: Mutex::default() }
     }
 }
 
@@ -77,6 +103,23 @@ impl OutcomeCounts {
                 self.n_failed.fetch_add(1, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Keeps a failed run of the module with this digest. Returns whether it is the first one of the module.
+    pub fn note_failure(&self, digest: ContentDigest, run: FailedRun) -> bool {
+        let mut failed = self.failed.lock();
+        let is_first = failed.digest.replace(digest) != Some(digest);
+        if failed.runs.len() == FAILURES_KEPT {
+            failed.runs.pop_front();
+        }
+        failed.runs.push_back(run);
+        is_first
+    }
+
+    /// Returns the latest failed runs, at most 10, the last one first.
+    #[must_use]
+    pub fn latest_failures(&self) -> Vec<FailedRun> {
+        self.failed.lock().runs.iter().rev().cloned().collect()
     }
 
     /// Returns the numbers of the transactions that it matched last, at most 50, the highest first. Some may not be

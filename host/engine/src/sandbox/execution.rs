@@ -8,4 +8,7 @@ pub enum Execution {
     Compiled,
     /// An interpreter, which needs no executable memory.
     Interpreted,
+    /// Machine code that knows the functions and offsets of its failures, for tests of modules. The service does not use it:
+    /// frequent failures must stay cheap.
+    Diagnosed,
 }

@@ -1,5 +1,7 @@
 //! The hardened profile: the enabled WebAssembly features, and the limits.
 
+use std::num::NonZeroUsize;
+
 use wasmtime::{Config, OperatorCost, OptLevel, Strategy, WasmFeatures};
 
 use crate::sandbox::Execution;
@@ -45,9 +47,10 @@ pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     config.epoch_interruption(true);
     config.max_wasm_stack(STACK_BYTES_MAX);
     // Frequent traps must stay cheap, and addresses help attackers.
-    config.wasm_backtrace_max_frames(None);
+    let is_diagnosed = execution == Execution::Diagnosed;
+    config.wasm_backtrace_max_frames(if is_diagnosed { NonZeroUsize::new(1) } else { None });
     config.native_unwind_info(false);
-    config.generate_address_map(false);
+    config.generate_address_map(is_diagnosed);
     config.debug_info(false);
     Ok(config)
 }

@@ -8,7 +8,7 @@ use crate::sandbox::guest_state::{GuestState, StoreLimits};
 use crate::sandbox::link::{self, HostCalls};
 use tollgate_model::instruction::Grant;
 
-use crate::sandbox::{AdmittedModule, MEMORY_EXPORT, Sandbox, SandboxError, failure};
+use crate::sandbox::{AdmittedModule, FailureDetail, MEMORY_EXPORT, Sandbox, SandboxError, failure};
 
 /// Epochs, of one millisecond each, before a run is interrupted. Fuel is the deterministic limit; this fallback is long
 /// enough that a busy machine does not change a verdict.
@@ -24,6 +24,8 @@ pub struct Runner<H: HostCalls> {
     warm: Store<GuestState<H>>,
     /// `None` until the module first runs; a fused rule may never run.
     seats: Vec<Option<Box<InstanceSlot<H>>>>,
+    /// The detail of the last failure.
+    failed: Option<FailureDetail>,
 }
 
 struct InstanceSlot<H: 'static> {
@@ -75,8 +77,13 @@ impl RunCost {
             return;
         }
         // Never fails: fuel is enabled.
-        self.fuel += limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
+        self.fuel += used_fuel(store, limits);
     }
+}
+
+#[inline]
+fn used_fuel<H>(store: &Store<GuestState<H>>, limits: RunLimits) -> u64 {
+    limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0))
 }
 
 enum ModuleEntry<H: 'static> {
@@ -98,7 +105,7 @@ impl<H: HostCalls> Runner<H> {
         let mut linker = Linker::new(&engine);
         link::define_all(&mut linker).map_err(|error| SandboxError::Engine(format!("{error:#}")))?;
         let seats = std::iter::repeat_with(|| None).take(n_modules).collect();
-        Ok(Self { engine, linker, warm, seats })
+        Ok(Self { engine, linker, warm, seats, failed: None })
     }
 
     /// Returns the host that answers the calls of guests.
@@ -126,13 +133,12 @@ impl<H: HostCalls> Runner<H> {
         let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
         let seat = seat.get_or_insert_with(|| Box::new(InstanceSlot::take(module, linker, warm)));
         let terms = RunLimits { fuel: seat.terms.fuel.min(run.fuel_max), charges: run.charges, ..seat.terms };
-        let failed = |error: wasmtime::Error| failure::classify(&error);
         let ran = match &seat.entry {
-            ModuleEntry::Broken(failure) => return Err(*failure),
+            ModuleEntry::Broken(failure) => Err((*failure, FailureDetail::of_failure(*failure, 0))),
             ModuleEntry::Warm(entry) => {
                 let ran = call(&mut self.warm, terms, entry);
                 cost.add(&self.warm, terms);
-                ran
+                answer_of(ran, &self.warm, terms)
             }
             ModuleEntry::Fresh(instance) => {
                 let memory_bytes = terms.grant.map_or(0, |grant| grant.memory_bytes);
@@ -142,12 +148,18 @@ impl<H: HostCalls> Runner<H> {
                 cost.add(&fresh, terms);
                 self.warm.data_mut().host = fresh.data_mut().host.take();
                 self.warm.data_mut().said = std::mem::take(&mut fresh.data_mut().said);
-                ran
+                answer_of(ran, &fresh, terms)
             }
         };
-        let bits = ran.map_err(failed)?;
-        let is_known = terms.n_rules >= 64 || bits >> terms.n_rules == 0;
-        if is_known { Ok(bits) } else { Err(RuleFailure::InvalidOutput) }
+        ran.map_err(|(failure, detail)| {
+            self.failed = Some(detail);
+            failure
+        })
+    }
+
+    /// Returns where and why the last run failed, once.
+    pub fn take_failure(&mut self) -> Option<FailureDetail> {
+        self.failed.take()
     }
 
     /// Returns the score and the reason that the module set in the last run.
@@ -169,6 +181,25 @@ impl<H: HostCalls> InstanceSlot<H> {
             if admitted.remembers { open_fresh(code, linker) } else { open_warm(code, terms, linker, warm) }
         });
         Self { entry: opened.unwrap_or_else(|error| ModuleEntry::Broken(failure::classify(&error))), terms }
+    }
+}
+
+/// Checks the answer of a run.
+#[inline]
+fn answer_of<H>(
+    ran: wasmtime::Result<u64>,
+    store: &Store<GuestState<H>>,
+    terms: RunLimits,
+) -> Result<u64, (RuleFailure, FailureDetail)> {
+    match ran {
+        Ok(bits) if terms.n_rules >= 64 || bits >> terms.n_rules == 0 => Ok(bits),
+        Ok(_) => {
+            let failure = RuleFailure::InvalidOutput;
+            Err((failure, FailureDetail::of_failure(failure, used_fuel(store, terms))))
+        }
+        Err(error) => {
+            Err((failure::classify(&error), FailureDetail::of_error(&error, used_fuel(store, terms))))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tollgate_engine::registry::{CountedMismatch, Lists, RuleSet};
+use tollgate_engine::registry::{CountedMismatch, FailedRun, Lists, RuleSet};
 use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
 use tollgate_model::sequence::Sequence;
@@ -116,6 +116,15 @@ impl Intake {
             Some(rule) => Some(rule.outcomes.latest_matches()),
             None => self.instruction(id).map(|_| Vec::new()),
         }
+    }
+
+    /// Returns the latest failed runs of a rule, the last one first.
+    #[must_use]
+    pub fn latest_failures(&self, id: InstructionId) -> Vec<FailedRun> {
+        let rule_set = self.pipeline.deps.registry.current();
+        let mut rules = rule_set.rules.iter().map(|in_force| &in_force.rule);
+        let rule = rules.find(|rule| rule.instruction.record.id == id);
+        rule.map(|rule| rule.outcomes.latest_failures()).unwrap_or_default()
     }
 
     /// Returns the lists in force.
