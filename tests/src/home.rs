@@ -17,6 +17,8 @@ use crate::binary::binary;
 pub struct Home {
     directory: Arc<TempDir>,
     variables: Vec<(String, String)>,
+    /// Argument of the service, beside `serve`.
+    argument: Option<String>,
     /// The binary to run; `None` for the binary under test.
     binary: Option<PathBuf>,
 }
@@ -38,7 +40,7 @@ impl Home {
         for part in ["data", "rules", "elsewhere"] {
             fs::create_dir(directory.path().join(part)).expect("a folder can be made");
         }
-        Self { directory: Arc::new(directory), variables: Vec::new(), binary: None }
+        Self { directory: Arc::new(directory), variables: Vec::new(), argument: None, binary: None }
     }
 
     /// Creates a home with these files in the rules directory: path and text.
@@ -77,6 +79,11 @@ impl Home {
     /// Sets an environment variable of the service; the last value wins.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Starts the service with this argument from now on, and no other.
+    pub fn serve_with(&mut self, argument: &str) {
+        self.argument = Some(argument.to_owned());
     }
 
     /// Runs another binary from now on.
@@ -121,10 +128,17 @@ impl Home {
         command
     }
 
+    /// Returns the command that runs the service.
+    #[must_use]
+    pub fn serve(&self) -> Command {
+        let arguments: Vec<&str> = ["serve"].into_iter().chain(self.argument.as_deref()).collect();
+        self.command(&arguments)
+    }
+
     /// Returns the service command wrapped in a shell script. `$0` is the binary; `exec` replaces the shell with it.
     #[must_use]
     pub fn serve_by_shell(&self, script: &str) -> Command {
-        let service = self.command(&["serve"]);
+        let service = self.serve();
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(script).arg(service.get_program()).env_clear().current_dir(self.current());
         shell.envs(service.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -92,7 +92,7 @@ impl Service {
     }
 
     fn try_listen(home: &Home) -> Result<Self, Refusal> {
-        let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
+        let mut child = home.serve().spawn().expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
         let Some(address) = log.wait_for(PATIENCE, listening) else {
             let _ = child.kill();
@@ -136,7 +136,7 @@ impl Service {
     /// # Panics
     /// Panics if it cannot be started.
     pub fn start_and_kill(home: &Home, after: Duration) {
-        let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
+        let mut child = home.serve().spawn().expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
         thread::sleep(after);
         let _ = child.kill();

@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// The checks of a complete data directory, in order.
-const CHECKS: [&str; 30] = [
+const CHECKS: [&str; 31] = [
     "settings",
     "directory",
     "files",
@@ -27,6 +27,7 @@ const CHECKS: [&str; 30] = [
     "integrity",
     "references",
     "schema",
+    "mark",
     "numbers",
     "targets",
     "verdicts",

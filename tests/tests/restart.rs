@@ -7,6 +7,8 @@
 
 #[path = "restart/limits.rs"]
 mod limits;
+#[path = "restart/lost_store.rs"]
+mod lost_store;
 #[path = "restart/snapshots.rs"]
 mod snapshots;
 

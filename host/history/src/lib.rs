@@ -84,7 +84,8 @@ pub use progress::RunningFills;
 pub use restoration::{RestorationObserver, Restored};
 pub use series::SeriesUse;
 pub use snapshot::{
-    SNAPSHOT_FILE, SnapshotError, SnapshotMark, WrittenSnapshot, recognise as recognise_snapshot,
+    SNAPSHOT_FILE, SnapshotError, SnapshotMark, SnapshotSummary, WrittenSnapshot,
+    recognise as recognise_snapshot,
 };
 pub use spill::SpillError;
 

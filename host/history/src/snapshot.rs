@@ -23,8 +23,8 @@ use tollgate_model::sequence::Sequence;
 use crate::past::PastError;
 use crate::spill::SpillError;
 
-pub use load::recognise;
 pub(super) use load::{LoadedSnapshot, load};
+pub use load::{SnapshotSummary, recognise};
 pub use write::WrittenSnapshot;
 
 /// Name of the file, next to the store.

@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use tollgate_engine::artifacts::{self, COMPILER_ARGUMENT};
 use tollgate_git::git::{self, WORKER_ARGUMENT};
@@ -26,16 +26,26 @@ use crate::config::{SECTIONS, Variable};
 
 /// Real-time transaction monitoring with sandboxed rules.
 #[derive(Debug, Parser)]
-#[command(name = "tollgate", version, after_help = settings_help())]
+#[command(name = "tollgate", version, after_help = settings_help(), args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+/// The arguments of `tollgate serve`, which is the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct ServeArguments {
+    /// Start without the lost store that a refused start named; has no effect on any other store
+    #[arg(long, value_name = "STORE_ID")]
+    pub accept_empty_store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the service (the default)
-    Serve,
+    Serve(ServeArguments),
     /// Checks rule scripts, rule modules (*.wasm), lists and directories, and prints their errors; exit code 1 if there is one,
     /// or nothing to check
     Check(check::CheckArguments),
@@ -122,10 +132,10 @@ enum AuditCommand {
 }
 
 /// The action that remains after the arguments are parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CliAction {
     /// Run the service.
-    Serve,
+    Serve(ServeArguments),
     /// Exit with this code: 0 on success, 1 on failure, 2 for invalid arguments.
     Exit(u8),
 }
@@ -134,39 +144,43 @@ pub enum CliAction {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(Cli { command: Some(Command::Check(asked)) }) => CliAction::Exit(check::check(&asked)),
-        Ok(Cli { command: Some(Command::Test(asked)) }) => CliAction::Exit(scenarios::test(&asked)),
-        Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
+        Ok(Cli { command: Some(Command::Check(asked)), .. }) => CliAction::Exit(check::check(&asked)),
+        Ok(Cli { command: Some(Command::Test(asked)), .. }) => CliAction::Exit(scenarios::test(&asked)),
+        Ok(Cli { command: Some(Command::Pack { module, manifest, output }), .. }) => {
             CliAction::Exit(pack::pack(&module, &manifest, &output))
         }
-        Ok(Cli { command: Some(Command::Bench(asked)) }) => {
+        Ok(Cli { command: Some(Command::Bench(asked)), .. }) => {
             CliAction::Exit(bench::bench(*asked, as_given(&arguments)))
         }
-        Ok(Cli { command: Some(Command::Demo(asked)) }) => CliAction::Exit(demo::demo(asked)),
-        Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
+        Ok(Cli { command: Some(Command::Demo(asked)), .. }) => CliAction::Exit(demo::demo(asked)),
+        Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }), .. }) => {
             CliAction::Exit(audit::replay(&asked))
         }
-        Ok(Cli { command: Some(Command::Backup { data_dir, file }) }) => {
+        Ok(Cli { command: Some(Command::Backup { data_dir, file }), .. }) => {
             CliAction::Exit(backup::backup(data_dir, &file))
         }
-        Ok(Cli { command: Some(Command::Restore { data_dir, file }) }) => {
+        Ok(Cli { command: Some(Command::Restore { data_dir, file }), .. }) => {
             CliAction::Exit(backup::restore(data_dir, &file))
         }
-        Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => CliAction::Exit(doctor::doctor(data_dir)),
-        Ok(Cli { command: Some(Command::Healthcheck { ready }) }) => {
+        Ok(Cli { command: Some(Command::Doctor { data_dir }), .. }) => {
+            CliAction::Exit(doctor::doctor(data_dir))
+        }
+        Ok(Cli { command: Some(Command::Healthcheck { ready }), .. }) => {
             CliAction::Exit(healthcheck::healthcheck(ready))
         }
-        Ok(Cli { command: Some(Command::Completions { shell }) }) => {
+        Ok(Cli { command: Some(Command::Completions { shell }), .. }) => {
             CliAction::Exit(pages::completions(shell))
         }
-        Ok(Cli { command: Some(Command::Man) }) => CliAction::Exit(pages::man()),
-        Ok(Cli { command: Some(Command::GitWorker { walls_needed }) }) => {
+        Ok(Cli { command: Some(Command::Man), .. }) => CliAction::Exit(pages::man()),
+        Ok(Cli { command: Some(Command::GitWorker { walls_needed }), .. }) => {
             CliAction::Exit(git::work(walls_needed))
         }
-        Ok(Cli { command: Some(Command::ModuleCompiler { walls_needed }) }) => {
+        Ok(Cli { command: Some(Command::ModuleCompiler { walls_needed }), .. }) => {
             CliAction::Exit(artifacts::work(walls_needed))
         }
-        Ok(Cli { command: None | Some(Command::Serve) }) => CliAction::Serve,
+        Ok(Cli { command: Some(Command::Serve(serve)), .. } | Cli { command: None, serve }) => {
+            CliAction::Serve(serve)
+        }
         Err(error) => {
             // Help and version also arrive here, with exit code 0.
             drop(error.print());

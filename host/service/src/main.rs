@@ -13,7 +13,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 fn main() -> ExitCode {
     keep_files_private();
     match cli::run(std::env::args_os()) {
-        CliAction::Serve => service::serve(),
+        CliAction::Serve(arguments) => service::serve(arguments),
         CliAction::Exit(code) => ExitCode::from(code),
     }
 }

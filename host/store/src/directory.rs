@@ -53,6 +53,10 @@ impl DataDirectory {
         }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn database(&self) -> PathBuf {
         database_in(&self.path)
     }
@@ -95,14 +99,16 @@ impl DataDirectory {
     /// new one would hide that.
     pub(super) fn find_database(&self) -> Result<bool, StoreError> {
         let database = self.database();
-        let exists = |path: &Path| {
-            path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })
-        };
-        let found = exists(&database)?;
+        let found = self.look_for_database()?;
         if !found && exists(&beside(&database, "-wal"))? {
             return Err(StoreError::Missing { path: database });
         }
         Ok(found)
+    }
+
+    /// Returns whether a database exists, with or without its log.
+    pub(super) fn look_for_database(&self) -> Result<bool, StoreError> {
+        exists(&self.database())
     }
 
     /// Remembers the current database file for [`DataDirectory::check`], and removes the permissions of other users.
@@ -128,6 +134,10 @@ impl DataDirectory {
             Err(source) => Err(StoreError::Directory { path, source }),
         }
     }
+}
+
+pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
+    path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })
 }
 
 pub(super) fn database_in(directory: &Path) -> PathBuf {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sqlx::migrate::MigrateError;
 
 use super::directory::lock_in;
+use super::lost::LostStore;
 use super::space::lacks_locks;
 
 type ErrorSource = Box<dyn Error + Send + Sync>;
@@ -88,6 +89,18 @@ pub enum StoreError {
     Missing {
         /// The original path.
         path: PathBuf,
+    },
+    /// The directory had a store that is gone, in whole or in part.
+    #[error(
+        "{lost}; nothing is judged without it: restore a backup with `tollgate restore`, or, to go on without what is gone, start \
+         once with `--accept-empty-store={}`",
+        lost.id()
+    )]
+    Lost {
+        /// The data directory.
+        path: PathBuf,
+        /// The store.
+        lost: LostStore,
     },
     /// The database is damaged.
     #[error("the database is damaged: {what}")]

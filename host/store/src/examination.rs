@@ -10,8 +10,10 @@ use std::time::SystemTime;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::connection::{Schema, any};
-use super::directory::{Holder, beside, database_in, holder};
-use super::{ListRecord, StoreError, identity, rule_sets};
+use super::directory::{Holder, beside, database_in, exists, holder};
+use super::lost::LostStore;
+use super::mark::{MarkFound, StoreMark, StoreName};
+use super::{ListRecord, StoreError, identity, rule_sets, testimony, transactions};
 
 const FAULTS_MAX: usize = 5;
 
@@ -37,8 +39,15 @@ impl StoreFinding {
 /// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when
 /// a service was started during the read.
 pub async fn examine(data_dir: &Path) -> Result<Vec<StoreFinding>, StoreError> {
+    // Read before the database, which only grows.
+    let mark = MarkFound::read(data_dir)?;
+    if !exists(&database_in(data_dir))?
+        && let Some(lost) = LostStore::without_database(data_dir, mark)?
+    {
+        return Ok(vec![StoreFinding { what: "mark", result: Err(lost.to_string()) }]);
+    }
     let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
-    let found = examine_all(&mut connection).await;
+    let found = examine_all(&mut connection, mark).await;
     connection.close().await?;
     unlocked.map_or(Ok(()), |unlocked| unlocked.confirm())?;
     found
@@ -109,11 +118,10 @@ fn modified(data_dir: &Path) -> Result<(SystemTime, u64), StoreError> {
     found.map_err(|source| StoreError::Directory { path, source })
 }
 
-fn exists(path: &Path) -> Result<bool, StoreError> {
-    path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })
-}
-
-async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFinding>, StoreError> {
+async fn examine_all(
+    connection: &mut SqliteConnection,
+    mark: MarkFound,
+) -> Result<Vec<StoreFinding>, StoreError> {
     let mut moment = connection.begin().await?;
     let mut found =
         vec![StoreFinding::of("integrity", "every page and every index", faults(&mut moment).await?)];
@@ -136,10 +144,39 @@ async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFindi
     found.push(StoreFinding { what: "schema", result: schema });
     // An older schema may lack tables or columns.
     if is_current {
+        found.push(compare_mark(&mut moment, mark).await?);
         promises::examine(&mut moment, &mut found).await?;
     }
     moment.rollback().await?;
     Ok(found)
+}
+
+/// Checks whether everything that the mark names is there.
+async fn compare_mark(
+    connection: &mut SqliteConnection,
+    mark: MarkFound,
+) -> Result<StoreFinding, StoreError> {
+    let store = match testimony::name(connection).await {
+        Ok(name) => StoreName(name),
+        // The check of the name reports it.
+        Err(StoreError::Corrupt { .. }) => {
+            let words = "the store has no name to compare it with".to_owned();
+            return Ok(StoreFinding { what: "mark", result: Ok(words) });
+        }
+        Err(error) => return Err(error),
+    };
+    let number = transactions::last_sequence(&mut *connection).await?;
+    let result = match (LostStore::beside_database(StoreMark { store, number }, mark), mark) {
+        (Some(lost), _) => Err(lost.to_string()),
+        (None, MarkFound::Readable(mark)) => {
+            Ok(format!("the store holds everything up to number {}", mark.number))
+        }
+        (None, MarkFound::Absent) => Ok("none: the first commit writes it".to_owned()),
+        (None, MarkFound::Unreadable) => {
+            Ok("unreadable, so that a loss would not be known; the next start writes it again".to_owned())
+        }
+    };
+    Ok(StoreFinding { what: "mark", result })
 }
 
 /// Checks every page and every index.

@@ -23,7 +23,10 @@ mod identity;
 mod known_ids;
 mod ledger;
 mod ledger_entries;
+mod lost;
+mod mark;
 mod migrations;
+mod opening;
 mod past;
 mod records;
 mod restoration;
@@ -35,7 +38,6 @@ mod transactions;
 mod verdicts;
 mod writer;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -45,6 +47,7 @@ use tokio::task::JoinHandle;
 use directory::DataDirectory;
 use examination::UnlockedRead;
 use known_ids::KnownIds;
+use mark::MarkWriter;
 use rule_sets::RuleSetChange;
 use tollgate_history::PastSummary;
 use tollgate_model::instruction::InstructionRecord;
@@ -59,6 +62,7 @@ pub use error::StoreError;
 pub use examination::{StoreFinding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
 pub use ledger_entries::{EntryChange, Hold, LedgerEntry, PaymentState, WaitingEntry, WaitingQuery};
+pub use lost::LostStore;
 pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, HashRecord, LedgerMark,
@@ -83,8 +87,10 @@ struct StoreInner {
     known_ids: Arc<KnownIds>,
     /// The rule set version that this process stored last; taken while the next one is installed.
     last_installed: Mutex<Option<RuleSetRecord>>,
-    /// Task that reads the ids of earlier runs, if any are left.
-    reading: Option<JoinHandle<()>>,
+    /// The mark beside the database; `None` if the store is only read.
+    marks: Option<Arc<MarkWriter>>,
+    /// Tasks that read the ids of earlier runs, and that write the mark.
+    tasks: Vec<JoinHandle<()>>,
     /// Set if the store was opened read-only without a lock.
     unlocked: Option<UnlockedRead>,
     /// Holds the lock, if one was taken, as long as any clone lives.
@@ -98,43 +104,6 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store of a directory, and creates both if they do not exist. The directory is locked until the last
-    /// clone is dropped.
-    ///
-    /// # Errors
-    /// When another process has it open, or the existing file is damaged or belongs to another program or a newer
-    /// service. Existing files are never replaced.
-    pub async fn open(directory: &Path) -> Result<Store, StoreError> {
-        Self::open_claimed(DataDirectory::claim(directory)?).await.map_err(|error| error.explained(directory))
-    }
-
-    async fn open_claimed(directory: DataDirectory) -> Result<Store, StoreError> {
-        connection::create_if_missing(&directory).await?;
-        let database = directory.database();
-        identity::check(&database)?;
-        let directory = directory.remember()?;
-        let writer = Writer::open(connection::writing(&database)).await?;
-        let mut lease = writer.lease().await?;
-        let migrated = connection::migrate(lease.connection(), &database).await;
-        lease.give_back(migrated).await?;
-        let readers = connection::readers(connection::any(&database).read_only(true)).await?;
-        let known_ids = Arc::new(KnownIds::none());
-        let unread = known_ids.begin(&readers).await?;
-        let reading =
-            unread.map(|unread| tokio::spawn(read_ids(readers.clone(), Arc::clone(&known_ids), unread)));
-        Ok(Store {
-            inner: Arc::new(StoreInner {
-                writer,
-                readers,
-                known_ids,
-                reading,
-                unlocked: None,
-                last_installed: Mutex::default(),
-                directory,
-            }),
-        })
-    }
-
     /// Stores a group of transactions atomically, with a single disk sync.
     ///
     /// # Errors
@@ -168,7 +137,9 @@ impl Store {
         self.inner.known_ids.note(ids);
         let mut lease = self.inner.writer.lease().await?;
         let recorded = transactions::record(lease.connection(), commit).await;
-        lease.give_back(recorded).await
+        lease.give_back(recorded).await?;
+        self.mark(commit.last());
+        Ok(())
     }
 
     /// Returns at most `limit` alerts due by this time, in microseconds since 1970 UTC, the longest due first.
@@ -452,6 +423,7 @@ impl Store {
         let installed = rule_sets::install(lease.connection(), &change).await;
         lease.give_back(installed).await?;
         *self.inner.last_installed.lock() = Some(set.clone());
+        self.mark(Sequence::default());
         Ok(())
     }
 
@@ -470,14 +442,22 @@ impl Store {
     pub async fn close(self) {
         self.inner.readers.close().await;
         self.inner.writer.close().await;
+        if let Some(marks) = &self.inner.marks {
+            marks.write_last();
+        }
+    }
+
+    /// Notes in the mark what is durable.
+    fn mark(&self, through: Sequence) {
+        if let Some(marks) = &self.inner.marks {
+            marks.committed(through);
+        }
     }
 }
 
 impl Drop for StoreInner {
     fn drop(&mut self) {
-        if let Some(reading) = &self.reading {
-            reading.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 

@@ -132,6 +132,16 @@ pub struct CommitRecord<'a> {
     pub alerts: Vec<AlertRecord>,
 }
 
+impl CommitRecord<'_> {
+    /// Returns the highest number in the commit, or 0 if it has none.
+    pub(crate) fn last(&self) -> Sequence {
+        let transactions = self.transactions.iter().map(|record| record.sequence);
+        let updates = self.updates.iter().map(|update| update.sequence);
+        let verdicts = self.deferred_verdicts.iter().map(|verdict| verdict.sequence);
+        transactions.chain(updates).chain(verdicts).max().unwrap_or_default()
+    }
+}
+
 /// A change of status. The transaction's own record is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusUpdateRecord {

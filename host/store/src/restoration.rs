@@ -16,7 +16,10 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tollgate_model::sequence::Sequence;
 
 use super::directory::{DataDirectory, beside};
-use super::{BackupContents, BackupError, BackupNote, StoreError, connection, examination, identity};
+use super::mark::{self, StoreMark, StoreName};
+use super::{
+    BackupContents, BackupError, BackupNote, StoreError, connection, examination, identity, testimony,
+};
 
 /// A checked copy of a backup, not yet renamed to its final name.
 pub struct CheckedBackup {
@@ -25,6 +28,8 @@ pub struct CheckedBackup {
     pub contents: BackupContents,
     /// The notes of the backup.
     pub notes: Vec<BackupNote>,
+    /// Name of the store; `None` if the backup is of a version that gave none.
+    name: Option<StoreName>,
 }
 
 impl std::fmt::Debug for CheckedBackup {
@@ -58,6 +63,7 @@ impl CheckedBackup {
         let mut restoration = Self {
             contents: BackupContents { n_transactions: 0, last: Sequence::default(), n_bytes },
             notes: Vec::new(),
+            name: None,
             directory,
         };
         restoration.copy_and_check(file).await?;
@@ -75,9 +81,9 @@ impl CheckedBackup {
         let mut copy = options.connect().await.map_err(StoreError::from)?;
         let read = read(&mut copy, file).await;
         copy.close().await.map_err(StoreError::from)?;
-        let ((n_transactions, last), notes) = read?;
+        let ((n_transactions, last), notes, name) = read?;
         self.contents = BackupContents { n_transactions, last, ..self.contents };
-        self.notes = notes;
+        (self.notes, self.name) = (notes, name);
         let synced = File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(BackupError::io(&path))
     }
@@ -87,6 +93,12 @@ impl CheckedBackup {
     /// # Errors
     /// When the rename or the sync fails.
     pub fn put_in_place(self) -> Result<PathBuf, BackupError> {
+        // The mark comes first: if this is interrupted, it still says that a store is missing.
+        let data_dir = self.directory.path();
+        match self.name {
+            Some(store) => StoreMark { store, number: self.contents.last }.write_durably(data_dir)?,
+            None => mark::remove(data_dir).map_err(BackupError::io(data_dir))?,
+        }
         self.directory.put_in_place()?;
         Ok(self.directory.database())
     }
@@ -103,19 +115,24 @@ impl Drop for CheckedBackup {
 async fn read(
     copy: &mut SqliteConnection,
     file: &Path,
-) -> Result<((u64, Sequence), Vec<BackupNote>), StoreError> {
+) -> Result<((u64, Sequence), Vec<BackupNote>, Option<StoreName>), StoreError> {
     connection::Schema::of(copy).await?.check(file)?;
     examination::check_whole(copy).await?;
-    let has_notes: bool =
-        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE name = 'backup_notes'")
-            .fetch_one(&mut *copy)
-            .await?;
     let mut notes = Vec::new();
-    if has_notes {
+    if find_table(copy, "backup_notes").await? {
         let rows: Vec<(String, String)> =
             sqlx::query_as("SELECT name, text FROM backup_notes").fetch_all(&mut *copy).await?;
         notes.extend(rows.into_iter().map(|(name, text)| BackupNote { name, text }));
         sqlx::query("DROP TABLE backup_notes").execute(&mut *copy).await?;
     }
-    Ok((super::transactions::extent(copy).await?, notes))
+    let name = match find_table(copy, "store_name").await? {
+        true => Some(StoreName(testimony::name(copy).await?)),
+        false => None,
+    };
+    Ok((super::transactions::extent(copy).await?, notes, name))
+}
+
+async fn find_table(copy: &mut SqliteConnection, name: &str) -> Result<bool, StoreError> {
+    let count = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE name = ?1").bind(name);
+    Ok(count.fetch_one(copy).await?)
 }

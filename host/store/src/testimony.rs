@@ -1,7 +1,7 @@
 //! A summary of the store up to a number, for verifying data derived from it, such as snapshots.
 
 use sha2::{Digest as _, Sha256};
-use sqlx::{Row as _, SqlitePool};
+use sqlx::{Row as _, SqliteConnection, SqlitePool};
 use tollgate_history::PastSummary;
 use tollgate_model::sequence::Sequence;
 
@@ -25,7 +25,11 @@ pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result
                      WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence DESC LIMIT 1";
     let last = take_in(&mut digest, readers, statement, 0, end).await?;
     take_in_updates(&mut digest, readers, end).await?;
-    Ok(PastSummary { store: name(readers).await?, last, rows: digest.finalize().into() })
+    Ok(PastSummary {
+        store: name(&mut *readers.acquire().await?).await?,
+        last,
+        rows: digest.finalize().into(),
+    })
 }
 
 /// Digests the first row of the statement. Returns its sequence number, or 0 if there is none.
@@ -64,7 +68,15 @@ async fn take_in_updates(digest: &mut Sha256, readers: &SqlitePool, end: i64) ->
     Ok(())
 }
 
-async fn name(readers: &SqlitePool) -> Result<[u8; 16], StoreError> {
-    let row = sqlx::query("SELECT name FROM store_name").fetch_one(readers).await?;
+/// Gives the store another random name.
+pub(super) async fn rename(writer: &mut SqliteConnection) -> Result<(), StoreError> {
+    sqlx::query("UPDATE store_name SET name = randomblob(16)").execute(writer).await?;
+    Ok(())
+}
+
+/// Returns the random name of the store.
+pub(super) async fn name(connection: &mut SqliteConnection) -> Result<[u8; 16], StoreError> {
+    let row = sqlx::query("SELECT name FROM store_name").fetch_optional(connection).await?;
+    let row = row.ok_or_else(|| StoreError::corrupt("it has no name"))?;
     row.try_get::<&[u8], _>(0)?.try_into().map_err(|_| StoreError::corrupt("its name is not 16 bytes long"))
 }

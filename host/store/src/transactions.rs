@@ -156,7 +156,9 @@ pub(super) async fn bodies_of(
     rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
 }
 
-pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
+pub(super) async fn last_sequence(
+    readers: impl sqlx::Executor<'_, Database = sqlx::Sqlite>,
+) -> Result<Sequence, StoreError> {
     let last: Option<i64> = sqlx::query_scalar(
         "SELECT max(coalesce((SELECT max(sequence) FROM transactions), 0), \
          coalesce((SELECT max(sequence) FROM status_updates), 0), \

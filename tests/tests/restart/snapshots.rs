@@ -168,6 +168,8 @@ fn one_of_a_later_time_than_the_store_is_not_believed_then_or_ever_after() {
     service.stop();
     // The store is replaced by a backup. The snapshot contains accounts that this store never had.
     fs::write(&database, earlier).unwrap();
+    // The mark would keep the service from starting.
+    fs::remove_file(home.data().join("tollgate.mark")).unwrap();
     let later = fs::read(snapshot(&home)).unwrap();
     let service = Service::start(&home);
     check_restored(&service, 0, n_rows);

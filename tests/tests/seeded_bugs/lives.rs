@@ -104,6 +104,7 @@ fn another_past(build: &Build) {
     live("a", "second", 10);
     fs::rename(&snapshot, home.at("snapshot")).unwrap();
     fs::copy(home.at("database"), &database).unwrap();
+    fs::remove_file(home.data().join("tollgate.mark")).unwrap();
     live("b", "third", 20);
     fs::copy(home.at("snapshot"), &snapshot).unwrap();
     let service = Service::start(&home);
@@ -135,7 +136,9 @@ fn damaged(build: &Build) {
         let triggered = probe(&service, "a", "a").triggered();
         assert_eq!(triggered, ["right"], "with a snapshot that is damaged at {place}");
         service.kill();
-        fs::remove_file(home.data().join("tollgate.db-wal")).ok();
+        for name in ["tollgate.db-wal", "tollgate.mark"] {
+            fs::remove_file(home.data().join(name)).ok();
+        }
     }
 }
 

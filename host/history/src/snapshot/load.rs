@@ -88,18 +88,30 @@ pub(crate) fn load(
     Ok(Some(LoadedSnapshot { mark, n_transactions: head.n_transactions, shelves }))
 }
 
-/// Returns the number up to which the snapshot at this path claims to be complete; `None` when there is no file. Reads
-/// only head and table, and does not query the store.
+/// The head of a snapshot, which was not compared with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotSummary {
+    /// Name of the store that it was made from.
+    pub store: [u8; 16],
+    /// Number up to which it claims to be complete.
+    pub through: Sequence,
+    /// Number of transactions up to `through`.
+    pub n_transactions: u64,
+}
+
+/// Returns the summary of the snapshot at this path; `None` when there is no file. Reads only head and table, and does
+/// not query the store.
 ///
 /// # Errors
 /// When the file is not a snapshot, or its head, table or foot is damaged.
-pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
+pub fn recognise(path: &Path) -> Result<Option<SnapshotSummary>, SnapshotError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed(path))?,
     };
     let (head, _) = read_frame(&file, path)?;
-    Ok(Some(head.through))
+    let SnapshotHead { through, n_transactions, testimony } = head;
+    Ok(Some(SnapshotSummary { store: testimony.store, through, n_transactions }))
 }
 
 /// Reads head and table, and verifies their checksums.

@@ -36,6 +36,8 @@ pub struct Settings {
     pub hash_window: Option<Window>,
     /// Data directory of the store.
     pub data_dir: PathBuf,
+    /// Id of a lost store to start without; an option of the command line.
+    pub accept_empty_store: Option<String>,
     /// Directory of rule files.
     pub rules_dir: PathBuf,
     /// Whether `rules_dir` was set explicitly; it must exist then.
@@ -310,6 +312,7 @@ impl Settings {
             requests: requests::read(&read)?,
             hash_window: requests::hash_window(&read)?,
             data_dir: read.path(DATA_DIR)?,
+            accept_empty_store: None,
             rules_dir: read.path(RULES_DIR)?,
             rules_dir_is_set: read.text(RULES_DIR)?.is_some(),
             rules_dir_notices: read.parsed(RULES_DIR_NOTICES)?.unwrap_or(true),

@@ -15,6 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::cli::ServeArguments;
 use crate::config::{Settings, load_dotenv, process_environment};
 use crate::service::{Reload, Service, supervisor};
 use crate::telemetry::logs::{self, ErrorChain, LogsError};
@@ -24,20 +25,20 @@ const UNUSABLE_SETTINGS: u8 = 2;
 const WHERE_TO_LOOK: &str = "`tollgate doctor` examines the data directory and says what to do";
 
 /// Runs the service until it is asked to stop. Returns exit code 0 when stopped, 1 on failure, 2 for invalid settings.
-pub fn serve() -> ExitCode {
-    let code = serve_until_stopped();
+pub fn serve(arguments: ServeArguments) -> ExitCode {
+    let code = serve_until_stopped(arguments);
     logs::flush();
     code
 }
 
-fn serve_until_stopped() -> ExitCode {
+fn serve_until_stopped(arguments: ServeArguments) -> ExitCode {
     // Blocked until the handlers exist: the first process of a container would otherwise ignore early signals, and any
     // other process would die.
     let early = early_signals();
     early.thread_block().ok();
     // Before any thread starts, because `.env` changes the environment.
     let settings = match load_dotenv().and_then(|()| Settings::read(process_environment)) {
-        Ok(settings) => settings,
+        Ok(settings) => Settings { accept_empty_store: arguments.accept_empty_store, ..settings },
         Err(error) => {
             logs::complain(&format!("error: {error}"));
             return ExitCode::from(UNUSABLE_SETTINGS);

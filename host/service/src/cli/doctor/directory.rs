@@ -81,7 +81,9 @@ fn room(space: DiskSpace, report: &mut DoctorReport) {
 pub(super) fn examine_beside(data_dir: &Path, report: &mut DoctorReport) {
     match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
         Ok(None) => report.fine("snapshot", "none: the next start reads the store"),
-        Ok(Some(through)) => report.fine("snapshot", &format!("of the history up to number {through}")),
+        Ok(Some(found)) => {
+            report.fine("snapshot", &format!("of the history up to number {}", found.through));
+        }
         Err(error) => report
             .warn("snapshot", &format!("{}; the next start reads the store instead", ErrorChain(&error))),
     }
