@@ -3,6 +3,8 @@
 
 #[path = "command_line/check.rs"]
 mod check_command;
+#[path = "command_line/dotenv.rs"]
+mod dotenv;
 
 use std::fs;
 use std::net::TcpListener;

@@ -20,7 +20,7 @@ mod traces;
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
 pub(crate) use environment::{
     SettingOrigin, authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
-    settings_in_force, unknown_settings,
+    settings_in_force, substituted_settings, unknown_settings,
 };
 pub(crate) use git::GitSettings;
 pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};

@@ -12,6 +12,10 @@ Settings come from the environment, or from a file `.env` in the working directo
 start with a message that names the setting. `tollgate --help` prints the same table, and `tollgate doctor` checks the settings. A
 variable that begins like a setting but is none has no effect; the log and `tollgate doctor` warn of it.
 
+In `.env`, a value with blanks, quotes, `#` or a backslash stands in single quotes. A `$NAME` outside of single quotes is replaced by
+that variable, and a `$` before anything else disappears; a warning at the start names such settings. A line that cannot be read stops the
+start with its number. No value of the file is shown, because any line may hold a secret.
+
 This page is generated from the settings of the program.
 ";
 

@@ -9,6 +9,8 @@ use tollgate_guest_abi::Window;
 
 use tollgate_model::secret::Secret;
 
+use crate::config::environment::is_of_file;
+
 /// Maximum length of a token or an address, in bytes.
 const SECRET_BYTES_MAX: usize = 4096;
 
@@ -53,18 +55,22 @@ pub(crate) struct Variable {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// A value is invalid.
-    #[error("`{name}` is set to `{given}`; it takes {allowed}")]
+    #[error("`{name}` is set to {}; it takes {allowed}", shown(given.as_deref()))]
     Invalid {
         /// Name of the variable.
         name: &'static str,
-        /// Its value, truncated.
-        given: String,
+        /// Its value, truncated; `None` if it must not be shown.
+        given: Option<String>,
         /// Allowed values.
         allowed: &'static str,
     },
     /// The file `.env` exists but is invalid.
     #[error("the file `.env` cannot be read: {0}")]
     Dotenv(String),
+}
+
+fn shown(given: Option<&str>) -> String {
+    given.map_or_else(|| "a value that is not shown".to_owned(), |given| format!("`{given}`"))
 }
 
 pub(super) const fn variable(
@@ -165,7 +171,9 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
 
 impl Variable {
     pub(super) fn refuse(self, given: &str) -> ConfigError {
-        let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
+        // A slip in the file may have put a secret here.
+        let is_shown = !self.is_secret && !is_of_file(self.name);
+        let given = is_shown.then(|| given.chars().take(64).collect::<String>().escape_debug().to_string());
         ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
     }
 }

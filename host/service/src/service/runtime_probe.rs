@@ -15,7 +15,7 @@ use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
 use tollgate_store::{DiskSpace, try_to_write};
 
-use crate::config::{authorities_named, proxies_set, unknown_settings};
+use crate::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
 /// Interval between checks.
@@ -45,11 +45,18 @@ pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
     }
 }
 
-/// Warns of variables that look like settings but are none, of proxy variables that are ignored, and of missing
-/// certificates.
+/// Warns of variables that look like settings but are none, of values that `.env` changes, of proxy variables that are
+/// ignored, and of missing certificates.
 pub(super) fn report_environment() {
     let unknown = unknown_settings();
     if !unknown.is_empty() {
+    let substituted = substituted_settings();
+    if !substituted.is_empty() {
+        tracing::warn!(
+            settings = substituted.join(", "),
+            "the file `.env` has a `$` in these settings, which is replaced by a variable; single quotes keep it"
+        );
+    }
         tracing::warn!(variables = unknown.join(", "), "these variables are not settings and have no effect");
     }
     let set = proxies_set();

@@ -14,7 +14,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_store::{Holder, spill_directory};
 
 use super::DoctorReport;
-use crate::config::{Settings, authorities_named, proxies_set, unknown_settings};
+use crate::config::{Settings, authorities_named, proxies_set, substituted_settings, unknown_settings};
 use crate::intake::{Survey, survey};
 use crate::telemetry::logs::ErrorChain;
 
@@ -101,6 +101,13 @@ fn environment(report: &mut DoctorReport) {
     let unknown = unknown_settings();
     if !unknown.is_empty() {
         report.warn("variables", &format!("{}: not a setting, without effect", unknown.join(", ")));
+    }
+    let substituted = substituted_settings().join(", ");
+    if !substituted.is_empty() {
+        report.warn(
+            "variables",
+            &format!("{substituted}: `.env` has a `$` there, which is replaced by a variable; single quotes keep it"),
+        );
     }
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {
