@@ -6,6 +6,8 @@
 mod causes;
 #[path = "environments/deploy.rs"]
 mod deploy;
+#[path = "environments/disk.rs"]
+mod disk;
 #[path = "environments/memory.rs"]
 mod memory;
 #[path = "environments/supervisor.rs"]

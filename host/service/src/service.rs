@@ -1,5 +1,6 @@
 //! Assembles all modules into a service and runs it until shutdown.
 
+mod disk_probe;
 mod ledger;
 mod links;
 mod process;

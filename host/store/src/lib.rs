@@ -70,7 +70,7 @@ pub use records::{
     StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
-pub use space::{DiskSpace, database_bytes, spill_directory, try_to_write};
+pub use space::{DiskSpace, StoreSize, spill_directory, try_to_write};
 pub use verdicts::VerdictRecord;
 
 /// A handle to the process's only store; clones share it.

@@ -35,12 +35,28 @@ impl DiskSpace {
     }
 }
 
-/// Returns the size of the database in a data directory with its log, in bytes.
-#[must_use]
-pub fn database_bytes(data_dir: &Path) -> u64 {
-    let files = ["tollgate.db", "tollgate.db-wal", "tollgate.db-shm"];
-    let sizes = files.iter().filter_map(|name| data_dir.join(name).metadata().ok());
-    sizes.map(|metadata| metadata.len()).sum()
+/// Size of the files of the store, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreSize {
+    /// The database, which only grows.
+    pub database: u64,
+    /// Its log and the index of the log.
+    pub log: u64,
+}
+
+impl StoreSize {
+    /// Measures the store of a data directory. A missing file counts as empty.
+    #[must_use]
+    pub fn of(data_dir: &Path) -> Self {
+        let bytes = |name| data_dir.join(name).metadata().map_or(0, |metadata| metadata.len());
+        Self { database: bytes("tollgate.db"), log: bytes("tollgate.db-wal") + bytes("tollgate.db-shm") }
+    }
+
+    /// Returns the size of all files.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.database.saturating_add(self.log)
+    }
 }
 
 /// Bytes that a trial writes, too many to be stored in the inode.

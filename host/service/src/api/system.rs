@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::SecondsFormat;
 use serde::Serialize;
-use tollgate_store::{DiskSpace, database_bytes};
+use tollgate_store::{DiskSpace, StoreSize};
 use utoipa::ToSchema;
 
 use super::ApiState;
@@ -118,7 +118,7 @@ pub(super) async fn get_system(State(api): State<ApiState>) -> Json<SystemView> 
         process: process(),
         disk: DiskView {
             free_bytes: DiskSpace::at(&facts.data_dir).ok().map(|space| space.free_bytes),
-            store_bytes: database_bytes(&facts.data_dir),
+            store_bytes: StoreSize::of(&facts.data_dir).total(),
         },
         history: HistoryView {
             transactions: size.n_transactions,

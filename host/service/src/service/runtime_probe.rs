@@ -1,27 +1,25 @@
 //! Resources of the machine: checked at startup, and every second where they can change.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Interval, MissedTickBehavior, interval};
 use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
 use tollgate_git::confinement::HistoryMemory;
 use tollgate_git::tls;
 use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
-use tollgate_store::{DiskSpace, try_to_write};
 
 use crate::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
+use crate::service::disk_probe::DiskProbe;
+use crate::telemetry::metrics::Metrics;
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Time after which a write counts as failed.
-const TRIAL_MAX: Duration = Duration::from_secs(5);
 /// Number of checks after a failed commit until `/readyz` no longer fails because of it.
 const LOOKS_BEFORE_RETRY: u32 = 5;
 /// Maximum number of quarantined rules that are named.
@@ -50,14 +48,14 @@ pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
 pub(super) fn report_environment() {
     let unknown = unknown_settings();
     if !unknown.is_empty() {
+        tracing::warn!(variables = unknown.join(", "), "these variables are not settings and have no effect");
+    }
     let substituted = substituted_settings();
     if !substituted.is_empty() {
         tracing::warn!(
             settings = substituted.join(", "),
             "the file `.env` has a `$` in these settings, which is replaced by a variable; single quotes keep it"
         );
-    }
-        tracing::warn!(variables = unknown.join(", "), "these variables are not settings and have no effect");
     }
     let set = proxies_set();
     if !set.is_empty() {
@@ -77,6 +75,7 @@ pub(super) struct RuntimeProbe {
     pub(super) history: Arc<History>,
     pub(super) memory: HistoryMemory,
     pub(super) registry: Arc<Registry>,
+    pub(super) metrics: Arc<Metrics>,
     /// Fails after a failed commit, until a retry is due or a commit succeeds.
     pub(super) commits: ReadinessCheck,
 }
@@ -91,7 +90,7 @@ impl RuntimeProbe {
     pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let reports = RuntimeChecks { memory, quarantine };
-        let disk = follow_disk(self.data_dir.clone(), disk);
+        let disk = DiskProbe::new(&self.data_dir, &self.metrics, disk).follow();
         tracing::info!("{}", self.memory);
         self.report(&reports);
         let others = async move {
@@ -166,46 +165,8 @@ impl RuntimeProbe {
     }
 }
 
-fn each_second() -> Interval {
+pub(super) fn each_second() -> Interval {
     let mut pauses = interval(PAUSE);
     pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
     pauses
-}
-
-/// Writes to the disk once a second, and waits for a write that takes longer.
-async fn follow_disk(data_dir: PathBuf, check: ReadinessCheck) {
-    let mut seconds = each_second();
-    loop {
-        seconds.tick().await;
-        let data_dir = data_dir.clone();
-        let mut trial =
-            spawn_blocking(move || try_to_write(&data_dir).and_then(|()| DiskSpace::at(&data_dir)));
-        let tried = match timeout(TRIAL_MAX, &mut trial).await {
-            Ok(tried) => tried,
-            Err(_) => {
-                check.failing("the disk of SERVICE_DATA_DIR does not answer");
-                trial.await
-            }
-        };
-        report_disk(&check, tried.unwrap_or_else(|error| Err(std::io::Error::other(error))));
-    }
-}
-
-fn report_disk(check: &ReadinessCheck, tried: std::io::Result<DiskSpace>) {
-    match tried {
-        Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => check.degraded(format!(
-            "{} MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused",
-            space.free_bytes >> 20
-        )),
-        Ok(_) => check.ok(),
-        Err(error) if takes_nothing(&error) => check.failing(format!(
-            "SERVICE_DATA_DIR cannot be written, so that every transaction is refused: {error}"
-        )),
-        Err(error) => check.degraded(format!("the disk of SERVICE_DATA_DIR cannot be tested: {error}")),
-    }
-}
-
-/// Returns whether the file system takes no data.
-fn takes_nothing(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
 }

@@ -89,6 +89,7 @@ impl SharedParts {
             history: Arc::clone(&self.history),
             memory: self.memory.clone(),
             registry: Arc::clone(&self.registry),
+            metrics: Arc::clone(&self.metrics),
             commits: self.commits.clone(),
         }
     }

@@ -7,6 +7,7 @@
 mod build;
 mod commits;
 mod connections;
+mod disk;
 mod git;
 mod history;
 mod ledger;
@@ -40,6 +41,7 @@ use tollgate_model::sequence::Sequence;
 use crate::telemetry::latency::N_CLASSES;
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
+use disk::DiskMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::{LedgerEventMetrics, LedgerMetrics};
@@ -89,6 +91,7 @@ pub struct Metrics {
     webhooks: WebhookMetrics,
     traces: TraceMetrics,
     snapshots: SnapshotMetrics,
+    disk: DiskMetrics,
     ledger: LedgerMetrics,
     ledger_events: LedgerEventMetrics,
     readiness: ReadinessMetrics,
@@ -142,6 +145,7 @@ impl Metrics {
             ),
             traces: TraceMetrics::register(of_links.entry(MeasuredLink::Traces).or_default().registry()),
             snapshots: SnapshotMetrics::register(&mut registry),
+            disk: DiskMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(of_links.entry(MeasuredLink::Ledger).or_default().registry()),
             ledger_events: LedgerEventMetrics::register(&mut registry),
             readiness: ReadinessMetrics::register(&mut registry),
@@ -230,6 +234,11 @@ impl Metrics {
     /// Records the time to the response of a request.
     pub fn answered(&self, kind: RequestKind, time: Duration) {
         self.requests.answered(kind, time);
+    }
+
+    /// Notes the free space of the disk and the size of the store, in bytes.
+    pub(crate) fn disk_measured(&self, n_free: u64, n_used: u64) {
+        self.disk.measured(n_free, n_used);
     }
 
     /// Counts a failure of a rule.
