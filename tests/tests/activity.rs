@@ -247,6 +247,27 @@ fn a_rule_knows_the_transactions_that_it_matched_last() {
 }
 
 #[test]
+fn the_latest_matches_of_a_rule_are_known_after_a_restart() {
+    let home = Home::with_rules(&[("large.ws", blocking())]);
+    let service = Service::start(&home);
+    pay(&service, "a", 300);
+    let ids_of = |service: &Service| -> Vec<String> {
+        let hits = service.get("/instructions/1/hits").expect(200);
+        let ids = hits["hits"].as_array().unwrap().iter();
+        ids.map(|hit| hit["transaction_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = ids_of(&service);
+    assert_eq!(before.len(), 50);
+    service.kill();
+    let service = Service::start(&home);
+    service.until("the earlier matches were read", || ids_of(&service) == before);
+    // Later matches come first.
+    pay(&service, "b", 4);
+    assert_eq!(ids_of(&service)[..3], ["b-3", "b-0", &*before[0]]);
+    assert_eq!(ids_of(&service).len(), 50);
+}
+
+#[test]
 fn a_transaction_knows_the_changes_of_its_status() {
     let home = Home::new();
     let service = Service::start(&home);

@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// The checks of a complete data directory, in order.
-const CHECKS: [&str; 31] = [
+const CHECKS: [&str; 32] = [
     "settings",
     "directory",
     "files",
@@ -36,6 +36,7 @@ const CHECKS: [&str; 31] = [
     "alerts",
     "name",
     "modules",
+    "scripts",
     "lists",
     "zone data",
     "snapshot",

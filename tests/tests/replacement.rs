@@ -2,6 +2,7 @@
 //! An instruction gets other content over the API, and keeps its id. Every transaction is judged by the earlier content
 //! or by the new one.
 
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -45,6 +46,32 @@ fn a_script_is_replaced_in_place() {
     service.kill();
     let service = Service::start(&home);
     assert_eq!(service.get("/instructions").expect(200), before);
+}
+
+#[test]
+fn a_replaced_script_is_kept_in_the_store_and_in_backups() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    let [first, second] = ["amount > 1", "amount > 2"].map(|when| sample::rule("kept", when));
+    let commented = format!("// As the committee wishes.\n{second}");
+    let scripts = [first.as_str(), &second, &commented];
+    let saved = service.save(scripts[0]).expect(201);
+    for script in &scripts[1..] {
+        drop(replace(&service, &saved["id"], script).expect(200));
+    }
+    assert_eq!(service.delete(&format!("/instructions/{}", saved["id"])).status, 204);
+    let backup = home.at("backup.db");
+    assert!(home.command(&["backup", backup.to_str().unwrap()]).status().unwrap().success());
+    assert_eq!(service.stop().0.code(), Some(0));
+    // Each script in the order of its versions, a change of comments included.
+    let question = "SELECT text || '|' FROM rule_set_members JOIN scripts ON digest = script_digest \
+                    WHERE until_version IS NOT NULL ORDER BY since_version";
+    for database in [home.data().join("tollgate.db"), backup] {
+        let said = Command::new("sqlite3").arg(&database).arg(question).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let kept: Vec<&str> = said.trim_end().trim_end_matches('|').split("|\n").collect();
+        assert_eq!(kept, scripts, "{}", database.display());
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub use lists::{ALL_LISTS_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{ComparedValues, ListMembership};
 pub use mismatches::{ComparedForm, Mismatch, MismatchKind, Mismatches};
 pub use owners::{CostBound, OwnerInForce};
-pub use rule::{BoundRule, CountedMismatch, FailedRun, OutcomeCounts};
+pub use rule::{BoundRule, CountedMismatch, FailedRun, MATCHES_KEPT, OutcomeCounts};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
 pub use slot_bindings::{SlotBindings, SymbolTexts};

@@ -1,5 +1,6 @@
 //! Events, figures of the past and verdicts in short, for people who look at the service.
 
+mod earlier_matches;
 mod events;
 mod statistics;
 mod verdict_row;
@@ -12,10 +13,12 @@ use chrono::{DateTime, Utc};
 use tokio::task::JoinHandle;
 use tollgate_engine::registry::Registry;
 use tollgate_model::clock::Clock;
+use tollgate_model::sequence::Sequence;
 use tollgate_store::Store;
 
 use crate::config::Settings;
 use crate::telemetry::metrics::Metrics;
+use earlier_matches::read_earlier_matches;
 use events::EventDeps;
 
 pub(crate) use events::{Event, Events, Topic};
@@ -27,6 +30,7 @@ pub(crate) use verdict_row::VerdictRow;
 pub(crate) struct Activity {
     /// Stored verdicts.
     pub(crate) store: Store,
+    registry: Arc<Registry>,
     /// Figures of the past.
     pub(crate) statistics: Arc<Statistics>,
     /// Events as they happen.
@@ -68,11 +72,17 @@ impl Activity {
         });
         let service = Arc::new(ServiceFacts { started_at: clock.now(), data_dir, memory_bytes });
         let stream_age = settings.connections.limits.age;
-        Self { store: store.clone(), statistics, events, stream_age, service }
+        Self { store: store.clone(), registry: Arc::clone(registry), statistics, events, stream_age, service }
     }
 
-    /// Reads the counters now and then, until the task is aborted.
-    pub(crate) fn keep(&self) -> JoinHandle<()> {
-        tokio::spawn(Arc::clone(&self.statistics).keep())
+    /// Reads what the rules matched up to the last number of a complete history, and the counters now and then, until the
+    /// task is aborted.
+    pub(crate) fn keep(&self, complete: impl Future<Output = Sequence> + Send + 'static) -> JoinHandle<()> {
+        let (store, registry) = (self.store.clone(), Arc::clone(&self.registry));
+        let earlier = read_earlier_matches(store, registry, complete);
+        let statistics = Arc::clone(&self.statistics).keep();
+        tokio::spawn(async move {
+            tokio::join!(statistics, earlier);
+        })
     }
 }

@@ -262,7 +262,8 @@ impl Service {
         };
         let mut server = std::pin::pin!(api::serve(self.socket, self.state, self.listener, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
-        let keeping = activity.keep();
+        let restoring = Arc::clone(&self.snapshots.restoring);
+        let keeping = activity.keep(async move { restoring.wait().await });
         let mut committing = self.committing;
         tokio::select! {
             () = &mut server => {}

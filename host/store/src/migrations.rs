@@ -25,8 +25,13 @@ const STEPS: [(&str, &str); 13] = [
     ("told statuses", include_str!("../migrations/sqlite/0013_told_statuses.sql")),
 ];
 
+/// Number, title and SQL of each later migration. A number may be missing; none is used again.
+const LATER_STEPS: [(i64, &str, &str); 1] =
+    [(16, "scripts", include_str!("../migrations/sqlite/0016_scripts.sql"))];
+
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    let migrations = (1..).zip(STEPS).map(|(version, (about, sql))| {
+    let first = (1..).zip(STEPS).map(|(version, (about, sql))| (version, about, sql));
+    let migrations = first.chain(LATER_STEPS).map(|(version, about, sql)| {
         Migration::new(version, about.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
     Migrator::with_migrations(migrations.collect())

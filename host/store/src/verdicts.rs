@@ -33,6 +33,31 @@ impl Store {
         read(&self.inner.readers, numbers).await
     }
 
+    /// Returns the numbers and answers of the transactions after one number, through another, on which a rule matched,
+    /// the last one first. The caller must bound the range.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn matches_between(
+        &self,
+        after: Sequence,
+        through: Sequence,
+    ) -> Result<Vec<(Sequence, String)>, StoreError> {
+        // Most answers say that no rule matched; they are passed over without being parsed.
+        let rows: Vec<(i64, String)> = sqlx::query_as(
+            "SELECT sequence, answer FROM (SELECT accepted.sequence AS sequence, \
+             coalesce(nullif(accepted.assessment, ''), late_verdicts.assessment) AS answer \
+             FROM transactions AS accepted LEFT JOIN late_verdicts ON target = accepted.sequence \
+             WHERE accepted.sequence > ?1 AND accepted.sequence <= ?2) \
+             WHERE answer IS NOT NULL AND instr(answer, '\"triggered\":[]') = 0 ORDER BY sequence DESC",
+        )
+        .bind(transactions::stored(after.0)?)
+        .bind(transactions::stored(through.0)?)
+        .fetch_all(&self.inner.readers)
+        .await?;
+        rows.into_iter().map(|(number, answer)| Ok((Sequence(transactions::read(number)?), answer))).collect()
+    }
+
     /// Returns the bodies of the transactions with these numbers, as far as there are any. The caller must bound their
     /// number.
     ///

@@ -9,8 +9,11 @@ const STOPS = ["block", "deny", "review"];
 
 /** Returns payments that rules stopped before the page was opened, the latest first. */
 export async function stoppedEarlier(rules: RuleSummary[], signal: AbortSignal): Promise<VerdictRow[]> {
-  const asked = rules.filter(({ verdict, hits }) => STOPS.includes(verdict) && (hits ?? 0) > 0);
-  asked.sort((a, b) => STOPS.indexOf(a.verdict) - STOPS.indexOf(b.verdict) || (b.hits ?? 0) - (a.hits ?? 0));
+  // A rule without a match in the last 24 hours may have an older one.
+  const asked = rules.filter(({ verdict }) => STOPS.includes(verdict));
+  const isIdle = ({ hits }: RuleSummary) => Number((hits ?? 0) === 0);
+  const rank = ({ verdict }: RuleSummary) => STOPS.indexOf(verdict);
+  asked.sort((a, b) => isIdle(a) - isIdle(b) || rank(a) - rank(b) || (b.hits ?? 0) - (a.hits ?? 0));
   const hits = await Promise.all(asked.slice(0, ASKED_MAX).map(({ id }) => ruleHits(id, signal)));
   return latestFirst(hits.flatMap((rule) => rule.hits));
 }

@@ -1,8 +1,8 @@
 //! One instruction with a bound module.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tollgate_compiler::{Position, position};
@@ -45,7 +45,7 @@ pub struct BoundRule {
 }
 
 /// Matches of a rule whose places are kept.
-const MATCHES_KEPT: usize = 50;
+pub const MATCHES_KEPT: usize = 50;
 
 /// Counts of the outcomes of a rule.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub struct OutcomeCounts {
     /// Sequence numbers of the latest matches, each at its number modulo the length; 0 where there is none.
     latest: [AtomicU64; MATCHES_KEPT],
     failed: Mutex<FailedRuns>,
+    /// Numbers of matches in earlier runs of the service, the highest first.
+    earlier: OnceLock<Box<[Sequence]>>,
 }
 
 /// The latest failed runs of a rule.
@@ -83,7 +85,7 @@ impl Default for OutcomeCounts {
     fn default() -> Self {
         let latest = [const { AtomicU64::new(0) }; MATCHES_KEPT];
         let (n_matched, n_failed) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { n_matched, n_failed, latest, failed: Mutex::default() }
+        Self { n_matched, n_failed, latest, failed: Mutex::default(), earlier: OnceLock::new() }
     }
 }
 
@@ -122,13 +124,21 @@ impl OutcomeCounts {
         self.failed.lock().runs.iter().rev().cloned().collect()
     }
 
+    /// Notes the numbers of matches in earlier runs of the service, the highest first. Only the first call counts.
+    pub fn note_earlier_matches(&self, numbers: &[Sequence]) {
+        self.earlier.set(numbers.iter().copied().take(MATCHES_KEPT).collect()).ok();
+    }
+
     /// Returns the numbers of the transactions that it matched last, at most 50, the highest first. Some may not be
     /// stored yet, or never be.
     #[must_use]
     pub fn latest_matches(&self) -> Vec<Sequence> {
         let numbers = self.latest.iter().map(|number| Sequence(number.load(Ordering::Relaxed)));
         let mut numbers: Vec<Sequence> = numbers.filter(|number| number.0 > 0).collect();
+        numbers.extend(self.earlier.get().into_iter().flatten());
         numbers.sort_unstable_by(|one, other| other.cmp(one));
+        numbers.dedup();
+        numbers.truncate(MATCHES_KEPT);
         numbers
     }
 

@@ -50,6 +50,12 @@ impl Restoring {
         self.done.initialized()
     }
 
+    /// Waits for the end of the restoration. Returns the last number of the store at the start.
+    pub(crate) async fn wait(&self) -> Sequence {
+        self.done.wait().await;
+        Sequence(self.last.load(Ordering::Relaxed))
+    }
+
     /// Waits for the end of a short restoration.
     pub(crate) async fn wait_a_little(&self) {
         if !self.is_done() {

@@ -110,6 +110,7 @@ pub(super) async fn examine(
     }
     for (what, question) in [
         ("modules", "SELECT digest, bytes FROM modules"),
+        ("scripts", "SELECT digest, CAST(text AS BLOB) FROM scripts"),
         ("lists", "SELECT digest, CAST(entries AS BLOB) FROM lists"),
         ("zone data", "SELECT digest, bytes FROM zone_data"),
     ] {

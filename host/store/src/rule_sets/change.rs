@@ -91,6 +91,8 @@ pub(super) struct InstructionRow {
     pub(super) created_at: String,
     pub(super) updated_at: String,
     pub(super) module_digest: ContentDigest,
+    /// Digest of the script, if there is one; stored in the row of its membership.
+    pub(super) script_digest: Option<ContentDigest>,
     /// Stored in the row of its membership.
     pub(super) quarantine: Option<String>,
     /// Stored in the row of its membership.
@@ -98,10 +100,10 @@ pub(super) struct InstructionRow {
 }
 
 impl InstructionRow {
-    /// Returns whether module, quarantine and terms are equal.
+    /// Returns whether module, script, quarantine and terms are equal.
     pub(super) fn is_same_member(&self, other: &Self) -> bool {
-        (self.module_digest, &self.quarantine, &self.terms)
-            == (other.module_digest, &other.quarantine, &other.terms)
+        (self.module_digest, self.script_digest, &self.quarantine, &self.terms)
+            == (other.module_digest, other.script_digest, &other.quarantine, &other.terms)
     }
 }
 
@@ -132,9 +134,14 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         created_at: text_of(instruction.created_at),
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
+        script_digest: digest_of_script(instruction.script.as_deref()),
         quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
         terms: MemberTerms::of(instruction).as_ref().map(json_of).transpose()?,
     })
+}
+
+fn digest_of_script(script: Option<&str>) -> Option<ContentDigest> {
+    script.map(|text| ContentDigest::of(text.as_bytes()))
 }
 
 fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {
@@ -152,9 +159,12 @@ async fn rows_in_force(
     .fetch_all(connection)
     .await?;
     let read = |row: &sqlx::sqlite::SqliteRow| {
+        let script: Option<String> = row.try_get(2)?;
         let stored = InstructionRow {
             name: row.try_get(1)?,
-            script: row.try_get(2)?,
+            // Not the stored digest, which earlier versions of the service did not write.
+            script_digest: digest_of_script(script.as_deref()),
+            script,
             source: row.try_get(3)?,
             created_at: row.try_get(4)?,
             updated_at: row.try_get(5)?,

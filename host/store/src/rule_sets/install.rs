@@ -80,13 +80,15 @@ async fn install_instructions(
             remove(connection, version, *id).await?;
         }
         if new.is_none_or(|new| !new.is_same_member(row)) {
-            end_membership(connection, version, *id).await?;
+            insert_script(connection, row).await?;
+            end_membership(connection, version, *id, row).await?;
         }
     }
     for (id, (row, module)) in wanted {
         let old = stored.get(id);
         if old != Some(row) {
             insert_module(connection, &row.module_digest, module).await?;
+            insert_script(connection, row).await?;
             upsert(connection, *id, row).await?;
         }
         if old.is_none_or(|old| !old.is_same_member(row)) {
@@ -118,6 +120,19 @@ async fn insert_module(
     Ok(())
 }
 
+async fn insert_script(
+    connection: &mut SqliteConnection,
+    InstructionRow { script, script_digest, .. }: &InstructionRow,
+) -> Result<(), StoreError> {
+    let (Some(text), Some(digest)) = (script, script_digest) else { return Ok(()) };
+    sqlx::query("INSERT INTO scripts (digest, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .bind(digest.0.to_vec())
+        .bind(text)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO instructions (id, name, script, source, created_at, updated_at, module_digest) \
@@ -137,12 +152,20 @@ async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow
     Ok(())
 }
 
-async fn end_membership(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
+/// Also notes the script of a member that an earlier version of the service stored.
+async fn end_membership(
+    connection: &mut SqliteConnection,
+    version: i64,
+    id: i64,
+    row: &InstructionRow,
+) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE rule_set_members SET until_version = ?1 WHERE instruction_id = ?2 AND until_version IS NULL",
+        "UPDATE rule_set_members SET until_version = ?1, script_digest = ?3 \
+         WHERE instruction_id = ?2 AND until_version IS NULL",
     )
     .bind(version)
     .bind(id)
+    .bind(row.script_digest.map(|digest| digest.0.to_vec()))
     .execute(connection)
     .await?;
     Ok(())
@@ -155,14 +178,16 @@ async fn begin_membership(
     row: &InstructionRow,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest, quarantine, terms) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO rule_set_members \
+         (instruction_id, since_version, module_digest, quarantine, terms, script_digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )
     .bind(id)
     .bind(version)
     .bind(row.module_digest.0.to_vec())
     .bind(row.quarantine.as_deref())
     .bind(row.terms.as_deref())
+    .bind(row.script_digest.map(|digest| digest.0.to_vec()))
     .execute(connection)
     .await?;
     Ok(())

@@ -51,8 +51,8 @@ struct FailedRunView {
     fuel: Option<u64>,
 }
 
-/// Returns the transactions that a rule matched last, since its instruction came into force or the service
-/// started, and what it did in the last 24 hours. A replacement of the rule keeps both.
+/// Returns the transactions that a rule matched last, and what it did in the last 24 hours. A replacement of the rule
+/// keeps both. Matches before the start of the service are found among the last 100,000 numbers, shortly after it is ready.
 #[utoipa::path(
     get, path = "/instructions/{id}/hits", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
