@@ -46,7 +46,7 @@ pub use credentials::{Credentials, SshIdentity};
 pub use followed::FollowedRepository;
 pub use local_clone::{Advance, CloneDirectory, CommitId, Distance, LocalClone};
 pub use network_policy::NetworkPolicy;
-pub use outgoing::{Author, Outgoing};
+pub use outgoing::{Author, CommitNote, Outgoing};
 pub use remote_failure::RemoteFailure;
 pub use transfer::{Fetched, Remote};
 pub use tree::{CommittedFile, TreeFiles, UnfitReason};

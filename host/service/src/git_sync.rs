@@ -8,6 +8,7 @@
 //! One operation runs at a time. The rules in force come from a commit of the remote, never from the work tree. After
 //! any error, the last good rules stay in force.
 
+mod another_instance;
 mod begin;
 mod check;
 mod choice;
@@ -37,6 +38,7 @@ use crate::config::GitSettings;
 use crate::intake::{FailedScript, Intake, IntakeError};
 use crate::readiness::ReadinessChecks;
 use crate::telemetry::metrics::Metrics;
+use another_instance::InstanceWatch;
 use check::GitCheck;
 use remotes::Configured;
 use status::StatusSnapshot;
@@ -78,6 +80,8 @@ pub(crate) struct GitSyncDeps {
     pub worker: Worker,
     /// Whether the service may be ready without rules of the repository.
     pub is_optional: bool,
+    /// Id of this instance, which commits name.
+    pub instance: String,
 }
 
 struct GitSyncInner {
@@ -87,6 +91,7 @@ struct GitSyncInner {
     gate: Arc<tokio::sync::Mutex<Option<Configured>>>,
     shown: Mutex<StatusSnapshot>,
     check: GitCheck,
+    instances: InstanceWatch,
     /// Held while files of the work tree are written.
     writing: Mutex<()>,
 }
@@ -266,6 +271,7 @@ impl GitSync {
         let message = publish::checked(message)?;
         self.exclusively(|inner, held| async move {
             let published = inner.publish(held.as_ref(), message).await;
+            inner.report_push(&published);
             inner.note(published)
         })
         .await

@@ -356,6 +356,15 @@ impl Store {
         testimony::testimony(&self.inner.readers, through).await
     }
 
+    /// Returns the id of this store, in hexadecimal digits. No other store has it, except one restored from its backup.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn instance_id(&self) -> Result<String, StoreError> {
+        let name = testimony::name(&mut *self.inner.readers.acquire().await?).await?;
+        Ok(mark::StoreName(name).to_string())
+    }
+
     /// Returns when the last transaction was accepted, in microseconds since 1970 UTC, or `None` if there is none.
     ///
     /// # Errors

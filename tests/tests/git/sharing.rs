@@ -130,6 +130,44 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
 }
 
 #[test]
+fn another_instance_that_pushes_to_the_same_branch_is_told() {
+    let stage = Stage::with_a_rule();
+    let mut other_home = Home::new();
+    other_home.set("WATCH_SCRIPT_GIT_REPO", &stage.server.url());
+    other_home.set("WATCH_SCRIPT_GIT_BRANCH", "main");
+    let (one, other) = (Service::start(&stage.home), Service::start(&other_home));
+    let git = |service: &Service| {
+        service.get("/readyz").expect(200)["checks"]["git"].as_str().unwrap_or_default().to_owned()
+    };
+    let push = |service: &Service, name: &str| {
+        let _ = service.save(&sample::rule(name, "amount > 1")).expect(201);
+        service.post("/git/push", &json!({"message": format!("Add {name}")}))
+    };
+    // Its own commits are nothing to tell.
+    for name in ["b", "c"] {
+        assert_eq!(push(&one, name).status, 200);
+        assert!(git(&one).starts_with("ok: "), "{}", git(&one));
+    }
+    let trailer =
+        stage.upstream.git(&["log", "-1", "--format=%(trailers:key=Tollgate-Instance,valueonly)", "main"]);
+    assert_eq!(trailer.trim().len(), 32, "{trailer}");
+    // A push that is refused because of the other's commits tells it, and so does the one that follows them.
+    let told = format!("degraded: another instance, {}, pushed to this branch at ", trailer.trim());
+    let refused = push(&other, "d");
+    assert_eq!((refused.status, refused.code().as_str()), (409, "git_push_refused"));
+    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    sync(&other);
+    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    assert_eq!(other.post("/git/push", &json!({"message": "Add d"})).status, 200);
+    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    // A commit by hand is of no instance.
+    stage.upstream.commit(&[("e.ws", sample::rule("e", "amount > 1"))]);
+    sync(&one);
+    assert_eq!(push(&one, "f").status, 200);
+    assert!(git(&one).starts_with("ok: "), "{}", git(&one));
+}
+
+#[test]
 fn one_operation_at_a_time() {
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);

@@ -26,7 +26,26 @@ pub struct Outgoing {
     pub files: Vec<String>,
 }
 
+/// Message and time of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitNote {
+    /// The message; bytes that are not UTF-8 are replaced.
+    pub message: String,
+    /// When it was committed, in seconds since 1970 UTC.
+    pub committed_seconds: i64,
+}
+
 impl LocalClone {
+    /// Returns message and time of a commit.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn note_of(&self, commit: CommitId) -> Result<CommitNote, GitError> {
+        let commit = self.repository().find_commit(commit.0).map_err(GitError::Damaged)?;
+        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+        Ok(CommitNote { message, committed_seconds: commit.time().seconds() })
+    }
+
     /// Commits the changed rule files on top of the local branch, without moving the branch. Without changes it returns
     /// the commit of the branch; `None` if there is neither branch nor change.
     ///

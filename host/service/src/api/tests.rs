@@ -197,6 +197,7 @@ async fn git(
         edits: Arc::new(PendingEdits::default()),
         worker: Worker::in_this_process(Duration::from_secs(10)),
         is_optional: false,
+        instance: "1f".to_owned(),
     };
     GitSync::begin(deps).await.unwrap().0
 }

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tollgate_git::git::{CloneDirectory, CommitId, GitError, LocalClone};
 
+use crate::git_sync::another_instance::InstanceWatch;
 use crate::git_sync::check::GitCheck;
 use crate::git_sync::refresh::rule_tree;
 use crate::git_sync::remotes::Configured;
@@ -42,6 +43,7 @@ impl GitSync {
         let inner = Arc::new(GitSyncInner {
             directory: CloneDirectory::at(deps.directory.clone(), deps.worker.clone()),
             check: GitCheck::new(deps.checks.clone(), deps.is_optional),
+            instances: InstanceWatch::new(deps.instance.clone()),
             deps,
             gate: Arc::default(),
             shown: Mutex::new(StatusSnapshot::default()),

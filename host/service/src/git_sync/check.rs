@@ -32,6 +32,12 @@ impl GitCheck {
         self.check().succeeded(followed);
     }
 
+    /// Reports a success, and another instance that pushes to the same branch.
+    fn shared_with(&self, another: String) {
+        self.has_succeeded.store(true, Ordering::Relaxed);
+        self.check().degraded(another);
+    }
+
     /// Reports a failure; `followed` is the branch and commit whose rules are in force, if any.
     fn failed(&self, why: &str, followed: Option<&str>) {
         let why = if self.has_succeeded.load(Ordering::Relaxed) {
@@ -60,7 +66,10 @@ impl GitSyncInner {
     /// Reports the result of an operation. Refusals that concern only the operator's request are not reported.
     pub(super) fn report<T>(&self, result: &Result<T, GitSyncError>) {
         match result {
-            Ok(_) => self.check.succeeded(&self.followed().unwrap_or_default()),
+            Ok(_) => match self.another_instance() {
+                Some(found) => self.check.shared_with(found),
+                None => self.check.succeeded(&self.followed().unwrap_or_default()),
+            },
             Err(
                 GitSyncError::NotConfigured
                 | GitSyncError::Dirty(_)
@@ -69,6 +78,19 @@ impl GitSyncInner {
             ) => {}
             Err(error) => self.check.failed(&error.to_string(), self.followed().as_deref()),
         }
+    }
+
+    /// Reports a push that succeeded, and one, refused or not, that found the commit of another instance.
+    pub(super) fn report_push<T>(&self, result: &Result<T, GitSyncError>) {
+        match self.another_instance() {
+            Some(found) => self.check.shared_with(found),
+            None if result.is_ok() => self.report(result),
+            None => {}
+        }
+    }
+
+    fn another_instance(&self) -> Option<String> {
+        self.instances.describe(self.deps.clock.now())
     }
 
     /// Reports that the repository was not contacted yet.

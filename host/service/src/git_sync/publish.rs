@@ -69,13 +69,16 @@ impl GitSyncInner {
         let outgoing = {
             let _writing = self.writing.lock();
             self.deps.edits.write(&clone);
-            clone.prepare(&Author { name, email }, message)?.ok_or(GitSyncError::NotConfigured)?
+            clone
+                .prepare(&Author { name, email }, &self.instances.sign(message))?
+                .ok_or(GitSyncError::NotConfigured)?
         };
         let commit = outgoing.commit;
         if !(outgoing.files.is_empty() && clone.remote_head() == Some(commit)) {
             // The service must be able to read back the commit that it pushes.
             clone.rules_of(commit)?;
             let theirs = configured.remote.fetch(&clone, Some(&branch))?.commit;
+            self.instances.examine(&clone.note_of(theirs)?);
             self.refuse_to_undo(&clone, theirs, commit)?;
             let files = clone.files_between(theirs, commit)?;
             configured.remote.push(&clone, commit, &branch)?;

@@ -100,6 +100,7 @@ impl Fixture {
             edits,
             worker: Worker::in_this_process(PATIENCE),
             is_optional: false,
+            instance: "1f".to_owned(),
         })
         .await
         .unwrap();

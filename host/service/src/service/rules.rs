@@ -30,6 +30,7 @@ impl Rules {
         let registry = Arc::clone(&deps.registry);
         let (clock, metrics) = (Arc::clone(&deps.clock), Arc::clone(&deps.metrics));
         let checks = deps.checks.clone();
+        let instance = deps.store.instance_id().await?;
         let deps = intake::IntakeDeps { sink: Some(Arc::<PendingEdits>::clone(&edits)), ..deps };
         let intake = Intake::start(deps, &directory).await?;
         let (git, polling) = GitSync::begin(git_sync::GitSyncDeps {
@@ -43,6 +44,7 @@ impl Rules {
             edits,
             worker: Worker::of_this_program(settings.git.timeout, settings.walls_are_needed),
             is_optional: settings.sources_are_optional,
+            instance,
         })
         .await?;
         if registry.current().rules.is_empty() {
