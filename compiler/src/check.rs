@@ -11,8 +11,10 @@
 
 mod aggregate;
 mod arithmetic;
+mod caseless;
 mod compare;
 mod condition;
+mod currency;
 mod field;
 mod foregone;
 mod junction;
@@ -22,7 +24,6 @@ mod pattern;
 mod previous;
 mod range;
 mod rule;
-mod status;
 mod time;
 mod value_kind;
 
@@ -51,6 +52,7 @@ pub(crate) fn check(
         nodes: &rule.nodes,
         named_lists: options.named_lists,
         zones: options.zones,
+        currencies: options.currencies,
         lowered: Vec::with_capacity(rule.nodes.len()),
         unknown_fields: Vec::new(),
         aggregates: Vec::new(),
@@ -70,6 +72,7 @@ struct Checker<'c, 's> {
     nodes: &'c [Node],
     named_lists: Option<&'c BTreeSet<String>>,
     zones: Option<&'c BTreeSet<String>>,
+    currencies: Option<&'c BTreeSet<String>>,
     /// The lowered form of each node so far. A parent takes its children out.
     lowered: Vec<Lowered>,
     unknown_fields: Vec<UnknownField>,
@@ -119,7 +122,7 @@ struct CheckedValue {
 
 impl ConditionPart {
     fn test(mut condition: Condition, span: Span, depth: usize) -> Self {
-        status::in_small_letters(&mut condition);
+        caseless::in_small_letters(&mut condition);
         Self { condition, span, depth, written: true, tests: vec![span] }
     }
 }

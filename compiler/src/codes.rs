@@ -187,6 +187,8 @@ register! {
     UnknownField = "W507",
     /// An aggregate over a field that is never a number.
     NeverANumber = "W508",
+    /// A word beside `currency` that is no currency code.
+    UnknownCurrency = "W509",
 }
 
 impl Code {

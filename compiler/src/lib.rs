@@ -13,6 +13,7 @@ mod ast;
 mod check;
 mod checked;
 mod codes;
+mod currencies;
 mod diagnostic;
 pub mod emit;
 pub mod from_watch;
@@ -45,6 +46,8 @@ pub struct CompileOptions<'a> {
     pub named_lists: Option<&'a BTreeSet<String>>,
     /// The available time zone names; `None` for those of the compiled-in database.
     pub zones: Option<&'a BTreeSet<String>>,
+    /// Words that payments have as currencies, besides those of ISO 4217.
+    pub currencies: Option<&'a BTreeSet<String>>,
 }
 
 /// The result of compiling a script.

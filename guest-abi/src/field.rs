@@ -94,6 +94,12 @@ impl FieldPath {
         matches!(self.keys.as_slice(), [name] if name == "status")
     }
 
+    /// Returns whether this is the field `currency`.
+    #[must_use]
+    pub fn is_currency(&self) -> bool {
+        matches!(self.keys.as_slice(), [name] if name == "currency")
+    }
+
     /// Returns the type implied by the name. A path below a scalar field is [`FieldType::Unknown`].
     #[must_use]
     pub fn field_type(&self) -> FieldType {

@@ -18,6 +18,8 @@ pub enum Semantics {
     V3,
     /// As `V3`, and a rule pays for the time of everything that the host does for it.
     V4,
+    /// As `V4`, and a `currency` compares in lower-case ASCII letters, without blanks at its ends.
+    V5,
 }
 
 /// A number that identifies no version.
@@ -26,7 +28,7 @@ pub struct UnknownSemantics(pub u32);
 
 impl Semantics {
     /// The version used for newly compiled rules.
-    pub const CURRENT: Self = Self::V4;
+    pub const CURRENT: Self = Self::V5;
 
     /// Returns whether numbers compare exactly.
     #[must_use]
@@ -37,21 +39,27 @@ impl Semantics {
     /// Returns whether a `status` compares without regard to ASCII case.
     #[must_use]
     pub const fn is_caseless_in_status(self) -> bool {
-        matches!(self, Self::V3 | Self::V4)
+        matches!(self, Self::V3 | Self::V4 | Self::V5)
+    }
+
+    /// Returns whether a `currency` compares without regard to ASCII case and to blanks at its ends.
+    #[must_use]
+    pub const fn is_caseless_in_currency(self) -> bool {
+        matches!(self, Self::V5)
     }
 
     /// Returns whether calls to the host cost what [`prices`](crate::prices) says. Before, a script paid for past
     /// transactions alone. This depends on the version of the rule set, not of the module.
     #[must_use]
     pub const fn has_prices(self) -> bool {
-        matches!(self, Self::V4)
+        matches!(self, Self::V4 | Self::V5)
     }
 
     /// Returns the first version under which values, comparisons and filters have the same meaning.
     #[must_use]
     pub const fn of_values(self) -> Self {
         match self {
-            Self::V1 | Self::V2 | Self::V3 => self,
+            Self::V1 | Self::V2 | Self::V3 | Self::V5 => self,
             Self::V4 => Self::V3,
         }
     }
@@ -70,6 +78,7 @@ impl Semantics {
             Self::V2 => 2,
             Self::V3 => 3,
             Self::V4 => 4,
+            Self::V5 => 5,
         }
     }
 }
@@ -89,6 +98,7 @@ impl TryFrom<u32> for Semantics {
             2 => Ok(Self::V2),
             3 => Ok(Self::V3),
             4 => Ok(Self::V4),
+            5 => Ok(Self::V5),
             _ => Err(UnknownSemantics(number)),
         }
     }

@@ -12,6 +12,7 @@ use tollgate_tests::{Home, Service, audit, repository};
 const N_VERDICTS_OF_1: u64 = 48;
 const N_VERDICTS_OF_2: u64 = 36;
 const N_VERDICTS_OF_3: u64 = 24;
+const N_VERDICTS_OF_4: u64 = 36;
 
 /// Returns a home with the kept store of these semantics and its rules.
 fn home(semantics: u32) -> Home {
@@ -166,6 +167,52 @@ fn a_store_of_the_third_semantics_replays_as_it_was_given_and_searches_are_paid_
     }
     service.stop();
     assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_3 + 2);
+}
+
+/// The rules of the fourth store that compare currencies, and the uploaded module.
+const RULES_OF_4: [&str; 13] = [
+    "currency_beside_field",
+    "currency_equal",
+    "currency_filtered",
+    "currency_in_named_list",
+    "currency_in_written_list",
+    "currency_key",
+    "currency_matched",
+    "currency_pattern",
+    "currency_unequal",
+    "expected_in_currency",
+    "many_currencies",
+    "same_currency_key",
+    "uploaded_currency",
+];
+
+/// Transactions of one account, one hour apart, and the rules that match each. The module compares case-sensitively,
+/// because it keeps the semantics it was built with.
+#[rustfmt::skip]
+const CASELESS_CURRENCIES: [(&str, &[&str]); 4] = [
+    (r#"{"currency": "usd", "meta_data": {"expected": "USD"}}"#,
+        &["currency_beside_field", "currency_equal", "currency_in_named_list", "currency_in_written_list"]),
+    (r#"{"currency": "Usd"}"#,
+        &["currency_equal", "currency_in_named_list", "currency_in_written_list", "currency_key", "currency_matched",
+          "expected_in_currency"]),
+    (r#"{"currency": "USD"}"#,
+        &["currency_equal", "currency_in_named_list", "currency_in_written_list", "currency_key", "currency_matched",
+          "currency_pattern", "expected_in_currency", "same_currency_key"]),
+    (r#"{"currency": "EUR"}"#, &["currency_key", "currency_unequal", "uploaded_currency"]),
+];
+
+#[test]
+fn a_store_of_the_fourth_semantics_replays_as_it_was_given_and_currencies_are_caseless_from_then_on() {
+    let home = home(4);
+    let service = Service::start(&home);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_4);
+    for (n, (fields, expected)) in CASELESS_CURRENCIES.into_iter().enumerate() {
+        let mut fields: Value = serde_json::from_str(fields).unwrap();
+        fields["created_at"] = json!(format!("2026-12-01T{:02}:00:00Z", 10 + n));
+        assert_eq!(matching(&service, &format!("c{n}"), &fields, &RULES_OF_4), expected, "{n}: {fields}");
+    }
+    service.stop();
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_4 + 4);
 }
 
 #[test]

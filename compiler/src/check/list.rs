@@ -20,6 +20,9 @@ impl Checker<'_, '_> {
         span: Span,
     ) -> Option<Lowered> {
         let value = self.take_value(value);
+        if let (Some(value), ast::ListExpr::Items(items)) = (&value, list) {
+            self.check_currencies_listed(&value.operand, items);
+        }
         let list = match list {
             ast::ListExpr::Items(items) => {
                 Some(ListSource::Items(items.iter().map(|item| self.item(item)).collect()))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{StructureDigest, Value, in_small_letters};
+use tollgate_model::transaction::{StructureDigest, Value};
 
 /// A present value, comparable with others.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ impl<'a> Distinct<'a> {
             Value::Boolean(boolean) => Distinct::Boolean(boolean),
             Value::Number(number) => Distinct::Number(number),
             Value::Text(text) => Distinct::Text(Cow::Borrowed(text)),
-            Value::Caseless(text) => Distinct::Text(in_small_letters(text)),
+            Value::Caseless(text) => Distinct::Text(text.in_small_letters()),
             Value::Time(time) => Distinct::Instant(time.micros()),
             Value::List(_) | Value::Object(_) => Distinct::Structure(value.structure_digest()?),
         })

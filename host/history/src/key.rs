@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use tollgate_guest_abi::Semantics;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{Value, in_small_letters};
+use tollgate_model::transaction::{Value, with_small_letters};
 use tollgate_model::value_set::HashedDouble;
 
 pub(crate) use query::{KeyQuery, OnlyText};
@@ -108,7 +108,9 @@ impl Key {
                 self.add_spelled_or_not(text, is_number(text));
             }
             // A text that is a number contains no letters.
-            Value::Caseless(text) => self.add_spelled_or_not(&in_small_letters(text), is_number(text)),
+            Value::Caseless(text) => {
+                with_small_letters(text.compared, |small| self.add_spelled_or_not(small, is_number(small)));
+            }
             Value::Number(decimal) => self.add_decimal(*decimal, semantics),
             Value::Boolean(boolean) => {
                 self.add_spelled_or_not(if *boolean { "true" } else { "false" }, false);

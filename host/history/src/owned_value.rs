@@ -67,7 +67,8 @@ impl OwnedValue {
             Value::Missing => OwnedValue::Missing,
             Value::Boolean(boolean) => OwnedValue::Boolean(boolean),
             Value::Number(number) => OwnedValue::Number(Box::new(number)),
-            Value::Text(text) | Value::Caseless(text) => OwnedValue::Text(text.into()),
+            Value::Text(text) => OwnedValue::Text(text.into()),
+            Value::Caseless(text) => OwnedValue::Text(text.sent.into()),
             Value::Time(time) => OwnedValue::Time(Box::new(time.clone())),
             Value::List(_) | Value::Object(_) => {
                 digests.of(&value).map_or(OwnedValue::Missing, OwnedValue::of_structure)

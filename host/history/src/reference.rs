@@ -31,8 +31,8 @@ enum PlainValue {
     Boolean(bool),
     Number(f64),
     Text(String),
-    /// Compared without case.
-    Status(String),
+    /// Compared without case; a currency without blanks at its ends.
+    Caseless(String),
     Time(i64),
     Array(Vec<PlainValue>),
     Object,
@@ -62,7 +62,7 @@ impl ReferenceHistory {
         #[expect(clippy::cast_precision_loss, reason = "few rows")]
         match spec.function {
             AggregateFunction::Count => rows.len() as f64,
-            AggregateFunction::Distinct => n_distinct(&values, spec.value.is_status()) as f64,
+            AggregateFunction::Distinct => n_distinct(&values, &spec.value) as f64,
             _ if numbers.is_empty() => 0.0,
             AggregateFunction::Sum => quotient(&sum(&numbers), 1, 38),
             AggregateFunction::Avg => quotient(&sum(&numbers), numbers.len(), 38),
@@ -124,7 +124,7 @@ impl ReferenceHistory {
             Condition::Matches { value, pattern, negated } => {
                 let text = match read(value) {
                     PlainValue::Nil => return false,
-                    PlainValue::Text(text) | PlainValue::Status(text) => Some(text),
+                    PlainValue::Text(text) | PlainValue::Caseless(text) => Some(text),
                     PlainValue::Number(number) => Some(number.to_string()),
                     PlainValue::Boolean(boolean) => Some(boolean.to_string()),
                     PlainValue::Time(_) | PlainValue::Array(_) | PlainValue::Object => None,
@@ -209,7 +209,8 @@ fn number_or_nil(number: Option<f64>) -> PlainValue {
 
 fn seen(transaction: &Transaction, path: &FieldPath) -> PlainValue {
     match plain(transaction.value(path)) {
-        PlainValue::Text(text) if path.is_status() => PlainValue::Status(text),
+        PlainValue::Text(text) if path.is_status() => PlainValue::Caseless(text),
+        PlainValue::Text(text) if path.is_currency() => PlainValue::Caseless(text.trim().to_owned()),
         plain => plain,
     }
 }
@@ -219,7 +220,8 @@ fn plain(value: Value<'_>) -> PlainValue {
         Value::Missing => PlainValue::Nil,
         Value::Boolean(boolean) => PlainValue::Boolean(boolean),
         Value::Number(number) => PlainValue::Number(number.to_f64()),
-        Value::Text(text) | Value::Caseless(text) => PlainValue::Text(text.to_owned()),
+        Value::Text(text) => PlainValue::Text(text.to_owned()),
+        Value::Caseless(text) => PlainValue::Text(text.compared.to_owned()),
         Value::Time(time) => PlainValue::Time(time.micros()),
         Value::List(items) => {
             PlainValue::Array(items.iter().map(|item| plain(Value::of_json(Some(item)))).collect())
@@ -231,14 +233,14 @@ fn plain(value: Value<'_>) -> PlainValue {
 fn as_number(value: &PlainValue) -> Option<f64> {
     match value {
         PlainValue::Number(number) => Some(*number),
-        PlainValue::Text(text) | PlainValue::Status(text) => Decimal::from_plain(text).map(Decimal::to_f64),
+        PlainValue::Text(text) | PlainValue::Caseless(text) => Decimal::from_plain(text).map(Decimal::to_f64),
         _ => None,
     }
 }
 
 /// The table of `docs/language.md`, "How values compare", row by row.
 fn compare(left: &PlainValue, operator: Comparison, right: &PlainValue) -> bool {
-    use PlainValue::{Boolean, Nil, Number, Status, Text, Time};
+    use PlainValue::{Boolean, Caseless, Nil, Number, Text, Time};
     if *left == Nil || *right == Nil {
         return false;
     }
@@ -249,13 +251,13 @@ fn compare(left: &PlainValue, operator: Comparison, right: &PlainValue) -> bool 
             (numeric() == Some(Ordering::Equal), numeric())
         }
         (Text(one), Text(other)) => (one == other, numeric()),
-        (Status(one), Status(other) | Text(other)) | (Text(one), Status(other)) => {
+        (Caseless(one), Caseless(other) | Text(other)) | (Text(one), Caseless(other)) => {
             (one.eq_ignore_ascii_case(other), numeric())
         }
-        (Status(status), Boolean(_)) => return compare(&Text(status.to_ascii_lowercase()), operator, right),
-        (Boolean(_), Status(status)) => return compare(left, operator, &Text(status.to_ascii_lowercase())),
-        (Status(status), _) => return compare(&Text(status.clone()), operator, right),
-        (_, Status(status)) => return compare(left, operator, &Text(status.clone())),
+        (Caseless(text), Boolean(_)) => return compare(&Text(text.to_ascii_lowercase()), operator, right),
+        (Boolean(_), Caseless(text)) => return compare(left, operator, &Text(text.to_ascii_lowercase())),
+        (Caseless(text), _) => return compare(&Text(text.clone()), operator, right),
+        (_, Caseless(text)) => return compare(left, operator, &Text(text.clone())),
         (Boolean(one), Boolean(other)) => (one == other, None),
         (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => {
             (boolean.to_string() == *text, None)
@@ -348,7 +350,7 @@ fn quotient(numerator: &BigInt, n: usize, scale: usize) -> f64 {
     format!("{whole}{}e-{}", u8::from(goes_on), DIGITS as usize + 1 + scale).parse().unwrap()
 }
 
-fn n_distinct(values: &[Value<'_>], of_statuses: bool) -> usize {
+fn n_distinct(values: &[Value<'_>], of: &FieldPath) -> usize {
     fn spell(json: &Json) -> String {
         match json {
             Json::Null => "null".into(),
@@ -369,10 +371,10 @@ fn n_distinct(values: &[Value<'_>], of_statuses: bool) -> usize {
             Value::Missing => None,
             Value::Boolean(boolean) => Some(boolean.to_string()),
             Value::Number(number) => Some(number.to_string()),
-            Value::Text(text) | Value::Caseless(text) if of_statuses => {
-                Some(format!("{:?}", text.to_ascii_lowercase()))
-            }
-            Value::Text(text) | Value::Caseless(text) => Some(format!("{text:?}")),
+            Value::Text(text) if of.is_status() => Some(format!("{:?}", text.to_ascii_lowercase())),
+            Value::Text(text) if of.is_currency() => Some(format!("{:?}", text.trim().to_ascii_lowercase())),
+            Value::Text(text) => Some(format!("{text:?}")),
+            Value::Caseless(text) => Some(format!("{:?}", text.sent)),
             Value::Time(time) => Some(format!("at {}", time.micros())),
             Value::List(items) => Some(spell(&Json::Array(items.to_vec()))),
             Value::Object(object) => Some(spell(object)),

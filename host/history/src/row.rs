@@ -2,7 +2,7 @@
 
 use tollgate_guest_abi::prices;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{FieldAccess, Transaction, Value};
+use tollgate_model::transaction::{FieldAccess, TextComparison, Transaction, Value};
 
 use crate::distinct::Distinct;
 use crate::owned_value::OwnedValue;
@@ -15,7 +15,7 @@ pub(super) enum RowField {
     /// A column, by its index among the [`Columns`] of the query.
     Column(usize),
     /// Same as `Column`, with caseless texts.
-    Caseless(usize),
+    Caseless(usize, TextComparison),
 }
 
 /// The fields a query reads from rows besides the amount, by index.
@@ -47,7 +47,7 @@ impl RowField {
     pub(super) const fn column(self) -> Option<usize> {
         match self {
             RowField::Amount => None,
-            RowField::Column(column) | RowField::Caseless(column) => Some(column),
+            RowField::Column(column) | RowField::Caseless(column, _) => Some(column),
         }
     }
 
@@ -55,7 +55,7 @@ impl RowField {
     pub(super) const fn price(self) -> u64 {
         match self {
             RowField::Amount => 0,
-            RowField::Column(_) | RowField::Caseless(_) => prices::ROW_FIELD,
+            RowField::Column(_) | RowField::Caseless(..) => prices::ROW_FIELD,
         }
     }
 
@@ -69,7 +69,7 @@ impl RowField {
 
     pub(super) fn value_of(self, held: &OwnedValue) -> Value<'_> {
         match self {
-            RowField::Caseless(_) => held.value().caseless(),
+            RowField::Caseless(_, how) => held.value().compared(how),
             RowField::Amount | RowField::Column(_) => held.value(),
         }
     }
@@ -88,7 +88,7 @@ impl Columns {
         };
         match (is_amount, access.is_caseless()) {
             (true, _) => RowField::Amount,
-            (false, true) => RowField::Caseless(self.place_of(access)),
+            (false, true) => RowField::Caseless(self.place_of(access), access.text_comparison()),
             (false, false) => RowField::Column(self.place_of(access)),
         }
     }

@@ -94,7 +94,8 @@ impl CompiledPattern {
     #[must_use]
     pub fn price_of(&self, value: &Value<'_>) -> u64 {
         match value {
-            Value::Text(text) | Value::Caseless(text) => self.price.of_text(searched(text)),
+            Value::Text(text) => self.price.of_text(searched(text)),
+            Value::Caseless(text) => self.price.of_text(searched(text.sent)),
             Value::Number(_) | Value::Boolean(_) | Value::Time(_) => self.price.of_ascii(SCALAR_BYTES_MAX),
             Value::Missing | Value::List(_) | Value::Object(_) => 0,
         }
@@ -118,7 +119,8 @@ impl CompiledPattern {
     pub fn search(&self, value: &Value<'_>) -> Option<bool> {
         match value {
             Value::Missing => None,
-            Value::Text(text) | Value::Caseless(text) => Some(self.is_in(text)),
+            Value::Text(text) => Some(self.is_in(text)),
+            Value::Caseless(text) => Some(self.is_in(text.sent)),
             _ => Some(value.as_searchable().is_some_and(|text| self.is_in(&text))),
         }
     }

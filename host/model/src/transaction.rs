@@ -43,7 +43,7 @@ pub use relation::{RelationSet, relate};
 pub use report::TransactionReport;
 pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
 pub use sameness::{is_same_bytes, is_same_text};
-pub use value::{StructureDigest, Value, in_small_letters};
+pub use value::{CaselessText, StructureDigest, TextComparison, Value, in_small_letters, with_small_letters};
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]

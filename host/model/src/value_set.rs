@@ -126,8 +126,8 @@ impl ValueSet {
                 self.texts.insert(text.into());
             }
             Value::Caseless(text) => {
-                self.insert_number_and_time_of(text);
-                self.caseless.insert(in_small_letters(text).into());
+                self.insert_number_and_time_of(text.compared);
+                self.caseless.insert(text.in_small_letters().into());
             }
         }
     }
@@ -176,10 +176,10 @@ impl ValueSet {
                     || self.states_what(text, text, semantics)
             }
             Value::Caseless(text) => {
-                let small = in_small_letters(text);
+                let small = text.in_small_letters();
                 self.caseless.contains(&*small)
                     || self.small_texts().contains(&*small)
-                    || self.states_what(text, &small, semantics)
+                    || self.states_what(text.compared, &small, semantics)
             }
         }
     }
@@ -241,9 +241,9 @@ impl<'a> FromIterator<Value<'a>> for ValueSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::relate;
+    use crate::transaction::{TextComparison, relate};
 
-    const ALL: [Semantics; 3] = [Semantics::V1, Semantics::V2, Semantics::V3];
+    const ALL: [Semantics; 4] = [Semantics::V1, Semantics::V2, Semantics::V3, Semantics::V5];
 
     #[test]
     fn membership_is_the_equality_of_the_language_for_every_pair_of_values() {
@@ -272,13 +272,15 @@ mod tests {
             Value::Text("2026-01-01T12:00"),
             Value::Text("2026-01-01"),
             Value::Text("2026-01-02"),
-            Value::Caseless("42"),
-            Value::Caseless("True"),
-            Value::Caseless("2026-01-01t12:00:00z"),
+            Value::Text("42").caseless(),
+            Value::Text("True").caseless(),
+            Value::Text("2026-01-01t12:00:00z").caseless(),
             Value::Text("Applied"),
             Value::Text("applied"),
-            Value::Caseless("applied"),
-            Value::Caseless("APPLIED"),
+            Value::Text("applied").caseless(),
+            Value::Text("APPLIED").caseless(),
+            Value::Text(" Applied\u{a0}").compared(TextComparison::CaselessTrimmed),
+            Value::Text(" 42 ").compared(TextComparison::CaselessTrimmed),
             Value::Time(&noon),
             Value::List(&[]),
         ];
@@ -299,7 +301,7 @@ mod tests {
     #[test]
     fn a_text_that_is_added_after_a_caseless_one_was_looked_for_is_found() {
         let mut set: ValueSet = [Value::Text("VOID")].into_iter().collect();
-        let applied = Value::Caseless("applied");
+        let applied = Value::Text("applied").caseless();
         assert!(!set.contains(applied, Semantics::V3));
         set.insert(Value::Text("APPLIED"));
         assert!(set.contains(applied, Semantics::V3));

@@ -4,6 +4,7 @@
 //! set. An invalid value stops the start with an error that names the variable and its allowed values.
 
 mod connections;
+mod currencies;
 mod environment;
 mod execution;
 mod git;
@@ -18,6 +19,7 @@ mod settings;
 mod traces;
 
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
+pub(crate) use currencies::currencies;
 pub(crate) use environment::{
     SettingOrigin, authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
     settings_in_force, substituted_settings, unknown_settings,

@@ -39,7 +39,7 @@ mod warnings;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ use turns::OwnerTurns;
 
 pub use admitting::MANIFEST_CHECK;
 pub use checking::{CheckScope, CompiledScript, ScriptCheck};
-pub use draft::{Draft, Identity, NamedDraft};
+pub use draft::{Draft, Identity, KnownNames, NamedDraft};
 pub use following::{Following, Recheck};
 pub use installing::InstructionChange;
 pub use list_guard::{HoldBack, ListGuard};
@@ -115,6 +115,8 @@ pub struct IntakeDeps {
     pub artifacts: Arc<Artifacts>,
     /// Readiness checks of the service.
     pub checks: ReadinessChecks,
+    /// Words that payments have as currencies, besides those of ISO 4217.
+    pub currencies: BTreeSet<String>,
     /// Rules that each owner may save in a minute over the API.
     pub saves_per_minute: NonZeroU32,
     /// Number of rules that the operator requires.
@@ -408,8 +410,8 @@ impl RulePipeline {
         let state = self.state.lock().await;
         let pipeline = Arc::clone(self);
         let draft = off_the_executor(move || {
-            let current = pipeline.deps.registry.current();
-            Draft::compile(&pipeline.deps.artifacts, &current.lists, pipeline.deps.history.zones(), script)
+            let (deps, current) = (&pipeline.deps, pipeline.deps.registry.current());
+            Draft::compile(&deps.artifacts, KnownNames::of(deps, &current.lists), script)
         })
         .await?;
         if !draft.asks_the_history() {

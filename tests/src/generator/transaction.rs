@@ -11,7 +11,7 @@ pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
     let mut fields = Map::new();
     fields.insert("transaction_id".to_owned(), json!(format!("t{n}")));
     fields.insert("amount".to_owned(), number(dice));
-    fields.insert("currency".to_owned(), json!(dice.pick(["EUR", "EUR", "USD", "42"])));
+    fields.insert("currency".to_owned(), json!(dice.pick(["EUR", "eur", "USD", "42"])));
     fields.insert("reference".to_owned(), text(dice));
     fields.insert("created_at".to_owned(), json!(created_at(dice)));
     for (field, per_cent) in

@@ -25,15 +25,15 @@ pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>
 
 /// Returns whether two values are equal, and their order if they have one.
 fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
-    use Value::{Boolean, Computed, Exact, Number, Status, Text, Time};
+    use Value::{Boolean, Caseless, Computed, Exact, Number, Text, Time};
     const UNEQUAL: (bool, Option<Ordering>) = (false, None);
     match (left, right) {
-        (Status(_), Status(_) | Text(_) | Boolean(_)) | (Text(_) | Boolean(_), Status(_)) => {
+        (Caseless(_), Caseless(_) | Text(_) | Boolean(_)) | (Text(_) | Boolean(_), Caseless(_)) => {
             let equal = left.small_text().is_some_and(|text| right.small_text() == Some(text));
             (equal, order_of(left, right))
         }
-        (Status(text), other) => relation(&Text(text), other),
-        (other, Status(text)) => relation(other, &Text(text)),
+        (Caseless(text), other) => relation(&Text(text.compared), other),
+        (other, Caseless(text)) => relation(other, &Text(text.compared)),
         (Number(_) | Exact(_) | Computed(_), Number(_) | Exact(_) | Computed(_) | Text(_))
         | (Text(_), Number(_) | Exact(_) | Computed(_)) => {
             let order = order_of(left, right);

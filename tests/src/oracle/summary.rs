@@ -71,7 +71,7 @@ fn signature(value: Value<'_>) -> Option<String> {
         Value::Exact(number) => format!("number {number}"),
         Value::Computed(number) => format!("number {number}"),
         Value::Text(text) => format!("text {text}"),
-        Value::Status(text) => format!("text {}", text.to_ascii_lowercase()),
+        Value::Caseless(text) => format!("text {}", text.compared.to_ascii_lowercase()),
         Value::Time(micros, _) => format!("time {micros}"),
         Value::List(items) => format!("list {}", signatures(items)),
         Value::Object(json) => format!("object {}", structure(json)),

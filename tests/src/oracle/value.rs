@@ -9,6 +9,15 @@ use tollgate_guest_abi::{FieldPath, FieldType, Number as Literal};
 
 use super::{calendar, exact};
 
+/// A text whose ASCII case does not matter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caseless<'a> {
+    /// What patterns search.
+    pub(super) sent: &'a str,
+    /// What compares: a currency has no blanks at its ends.
+    pub(super) compared: &'a str,
+}
+
 /// The value of a field or of a computation.
 #[derive(Debug, Clone)]
 pub(super) enum Value<'a> {
@@ -22,8 +31,8 @@ pub(super) enum Value<'a> {
     /// A result of arithmetic, a mean or a deviation: known only as a double.
     Computed(f64),
     Text(&'a str),
-    /// A status as sent; ASCII case does not matter.
-    Status(&'a str),
+    /// A status or a currency as sent; ASCII case does not matter.
+    Caseless(Caseless<'a>),
     /// A date-time field: its instant in microseconds, and its text.
     Time(i64, &'a str),
     List(&'a [Json]),
@@ -75,7 +84,12 @@ impl<'a> Value<'a> {
             (FieldType::Time, Value::Text(text)) => {
                 calendar::instant(text).map_or(Value::Nil, |micros| Value::Time(micros, text))
             }
-            (_, Value::Text(text)) if name == "status" => Value::Status(text),
+            (_, Value::Text(text)) if name == "status" => {
+                Value::Caseless(Caseless { sent: text, compared: text })
+            }
+            (_, Value::Text(text)) if name == "currency" => {
+                Value::Caseless(Caseless { sent: text, compared: text.trim() })
+            }
             (_, found) => found,
         }
     }
@@ -90,7 +104,9 @@ impl<'a> Value<'a> {
             Value::Number(number) => number.as_f64(),
             Value::Exact(number) => Some(exact::nearest(number)),
             Value::Computed(number) => Some(*number),
-            Value::Text(text) | Value::Status(text) if exact::is_plain(text) => text.parse().ok(),
+            Value::Text(text) | Value::Caseless(Caseless { compared: text, .. }) if exact::is_plain(text) => {
+                text.parse().ok()
+            }
             _ => None,
         }
     }
@@ -100,7 +116,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Number(number) => exact::parse(&number.to_string()).map(Rc::new),
             Value::Exact(number) => Some(Rc::clone(number)),
-            Value::Text(text) | Value::Status(text) if exact::is_plain(text) => {
+            Value::Text(text) | Value::Caseless(Caseless { compared: text, .. }) if exact::is_plain(text) => {
                 exact::parse(text).map(Rc::new)
             }
             _ => None,
@@ -110,7 +126,9 @@ impl<'a> Value<'a> {
     /// Returns a text or boolean in ASCII lower case.
     pub(super) fn small_text(&self) -> Option<String> {
         match self {
-            Value::Text(text) | Value::Status(text) => Some(text.to_ascii_lowercase()),
+            Value::Text(text) | Value::Caseless(Caseless { compared: text, .. }) => {
+                Some(text.to_ascii_lowercase())
+            }
             Value::Boolean(boolean) => Some(word(*boolean).to_owned()),
             _ => None,
         }
@@ -119,7 +137,9 @@ impl<'a> Value<'a> {
     /// Returns the text that patterns search; `None` for values without text.
     pub(super) fn searched(&self) -> Option<Cow<'a, str>> {
         match self {
-            Value::Text(text) | Value::Status(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
+            Value::Text(text) | Value::Caseless(Caseless { sent: text, .. }) | Value::Time(_, text) => {
+                Some(Cow::Borrowed(text))
+            }
             Value::Boolean(boolean) => Some(Cow::Borrowed(word(*boolean))),
             Value::Number(number) => exact::plain_text(&number.to_string()).map(Cow::Owned),
             Value::Exact(number) => Some(Cow::Owned((exact::nearest(number) + 0.0).to_string())),

@@ -104,7 +104,8 @@ impl HostCalls for Facts {
 
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure> {
         Ok(match self.value(field)? {
-            Value::Text(text) | Value::Caseless(text) => Some(text),
+            Value::Text(text) => Some(text),
+            Value::Caseless(text) => Some(text.sent),
             Value::Boolean(boolean) => Some(if boolean { "true" } else { "false" }),
             _ => None,
         })
@@ -345,7 +346,8 @@ impl Facts {
     /// Upper bound of the bytes of a field that a pattern searches.
     fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(match self.value(slot)? {
-            Value::Text(text) | Value::Caseless(text) => text.len(),
+            Value::Text(text) => text.len(),
+            Value::Caseless(text) => text.sent.len(),
             Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_BYTES_MAX,
             Value::Missing | Value::List(_) | Value::Object(_) => 0,
         })

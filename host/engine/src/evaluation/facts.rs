@@ -8,7 +8,7 @@ use tollgate_history::{AggregateValue, CostedAnswer, ExactValue, LookupDeadline,
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{LongestReads, Transaction, Value, in_small_letters};
+use tollgate_model::transaction::{LongestReads, Transaction, Value, with_small_letters};
 
 use crate::evaluation::lookup_costs::{LookupCosts, LookupNumber};
 use crate::evaluation::mismatches::SuspectValue;
@@ -407,7 +407,9 @@ fn look_at(value: &Value<'_>, symbols: &Symbols) -> FieldForms {
         }
         Value::Number(number) => of_number(kind::NUMBER, ValueClass::NUMBER, *number),
         Value::Text(text) => of_text(text, symbols.get(text)),
-        Value::Caseless(text) => of_text(text, symbols.get(&in_small_letters(text))),
+        Value::Caseless(text) => {
+            of_text(text.compared, with_small_letters(text.compared, |small| symbols.get(small)))
+        }
         Value::Time(_) => of_kind(kind::TIME, ValueClass::NONE),
         Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE, ValueClass::STRUCTURE),
     }

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics};
-use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Value};
 
 use crate::registry::RuleInForce;
@@ -108,13 +107,13 @@ impl FieldWatch {
             Value::Number(_) => ValueClass::NUMBER,
             Value::Boolean(_) => ValueClass::BOOLEAN,
             Value::List(_) | Value::Object(_) => ValueClass::STRUCTURE,
-            Value::Text(text) | Value::Caseless(text) => {
+            Value::Text(_) | Value::Caseless(_) => {
                 // Most lists contain texts; then no text is suspect.
                 let of_interest = |class| self.is_of_interest(field, class);
                 match (of_interest(ValueClass::TEXT), of_interest(ValueClass::NUMERIC_TEXT)) {
                     (false, false) => return false,
                     (true, true) => return true,
-                    _ if Decimal::from_plain(text).is_some() => ValueClass::NUMERIC_TEXT,
+                    _ if value.as_decimal().is_some() => ValueClass::NUMERIC_TEXT,
                     _ => ValueClass::TEXT,
                 }
             }

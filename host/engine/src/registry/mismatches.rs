@@ -2,14 +2,12 @@
 //!
 //! Comparing a text with a number, or a time with a value that is not a time, is not an error: the test is false.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 use tollgate_guest_abi::Semantics;
 
-use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{Value, in_small_letters};
+use tollgate_model::transaction::Value;
 
 /// Upper bound of a count; this value means "at least".
 pub(crate) const COUNT_MAX: u64 = 1_000;
@@ -74,13 +72,20 @@ impl ComparedForm {
             Value::Number(_) => Self::of_kind(MismatchKind::Number),
             Value::Time(_) => Self::of_kind(MismatchKind::Time),
             Value::List(_) | Value::Object(_) => Self::of_kind(MismatchKind::Structure),
-            Value::Text(text) | Value::Caseless(text) => Self {
-                kind: MismatchKind::Text,
-                is_number: Decimal::from_plain(text).is_some(),
-                is_time: value.as_time(Semantics::CURRENT).is_some(),
-                is_boolean: matches!(&*word_of(value, text), "true" | "false"),
-            },
+            Value::Text(text) => Self::of_text(value, matches!(*text, "true" | "false")),
+            Value::Caseless(text) => {
+                Self::of_text(value, matches!(&*text.in_small_letters(), "true" | "false"))
+            }
         })
+    }
+
+    fn of_text(value: &Value<'_>, is_boolean: bool) -> Self {
+        Self {
+            kind: MismatchKind::Text,
+            is_number: value.as_decimal().is_some(),
+            is_time: value.as_time(Semantics::CURRENT).is_some(),
+            is_boolean,
+        }
     }
 
     /// Whether two such values can be equal or, with `ordered`, have an order. See the table in `docs/language.md`,
@@ -100,11 +105,6 @@ impl ComparedForm {
             _ => false,
         }
     }
-}
-
-/// Returns the text as it compares with the words of booleans.
-fn word_of<'a>(value: &Value<'a>, text: &'a str) -> Cow<'a, str> {
-    if matches!(value, Value::Caseless(_)) { in_small_letters(text) } else { Cow::Borrowed(text) }
 }
 
 /// A test and the kinds that did not match. The value itself is never stored.

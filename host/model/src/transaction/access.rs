@@ -2,7 +2,7 @@
 
 use tollgate_guest_abi::{FieldPath, FieldType, Semantics};
 
-use crate::transaction::{Json, Transaction, Value};
+use crate::transaction::{Json, TextComparison, Transaction, Value};
 
 /// A resolved path to a value in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub struct FieldAccess(FieldGetter);
 enum FieldGetter {
     Named(NamedField),
     /// A named field whose text is [`Value::Caseless`].
-    Caseless(NamedField),
+    Caseless(NamedField, TextComparison),
     /// The keys below `metadata`.
     Metadata(Box<[String]>),
     /// A path to an unknown field.
@@ -48,7 +48,10 @@ impl FieldAccess {
         Self(match (path.metadata_keys(), NamedField::of(path)) {
             (Some(keys), _) => FieldGetter::Metadata(keys.into()),
             (None, Some(named @ NamedField::Status)) if semantics.is_caseless_in_status() => {
-                FieldGetter::Caseless(named)
+                FieldGetter::Caseless(named, TextComparison::Caseless)
+            }
+            (None, Some(named @ NamedField::Currency)) if semantics.is_caseless_in_currency() => {
+                FieldGetter::Caseless(named, TextComparison::CaselessTrimmed)
             }
             (None, Some(named)) => FieldGetter::Named(named),
             (None, None) => FieldGetter::Nowhere,
@@ -61,7 +64,7 @@ impl FieldAccess {
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
         match &self.0 {
             FieldGetter::Named(named) => named.read(transaction),
-            FieldGetter::Caseless(named) => named.read(transaction).caseless(),
+            FieldGetter::Caseless(named, how) => named.read(transaction).compared(*how),
             FieldGetter::Metadata(keys) => transaction.metadata_at(keys),
             FieldGetter::Nowhere => Value::Missing,
         }
@@ -80,7 +83,7 @@ impl FieldAccess {
                 None => (Value::Missing, 0),
             },
             FieldGetter::Named(named) => (named.read(transaction), 0),
-            FieldGetter::Caseless(named) => (named.read(transaction).caseless(), 0),
+            FieldGetter::Caseless(named, how) => (named.read(transaction).compared(*how), 0),
             FieldGetter::Nowhere => (Value::Missing, 0),
         }
     }
@@ -105,7 +108,16 @@ impl FieldAccess {
     /// Returns whether the text of the field is [`Value::Caseless`].
     #[must_use]
     pub const fn is_caseless(&self) -> bool {
-        matches!(self.0, FieldGetter::Caseless(_))
+        matches!(self.0, FieldGetter::Caseless(..))
+    }
+
+    /// Returns how the text of the field compares.
+    #[must_use]
+    pub const fn text_comparison(&self) -> TextComparison {
+        match self.0 {
+            FieldGetter::Caseless(_, how) => how,
+            FieldGetter::Named(_) | FieldGetter::Metadata(_) | FieldGetter::Nowhere => TextComparison::Exact,
+        }
     }
 }
 
@@ -218,13 +230,32 @@ mod tests {
     }
 
     #[test]
-    fn the_status_alone_is_caseless_since_semantics_3() {
+    fn the_status_is_caseless_since_semantics_3_and_the_currency_since_5() {
         let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
-        for name in FieldPath::names() {
-            let access = FieldAccess::bind(&FieldPath::parse(name), Semantics::V3);
-            let is_caseless = matches!(access.read(&transaction), Value::Caseless("status"));
-            assert_eq!((is_caseless, access.is_caseless()), (name == "status", name == "status"), "{name}");
+        for (semantics, caseless) in [
+            (Semantics::V2, &[][..]),
+            (Semantics::V3, &["status"]),
+            (Semantics::V4, &["status"]),
+            (Semantics::V5, &["currency", "status"]),
+        ] {
+            for name in FieldPath::names() {
+                let access = FieldAccess::bind(&FieldPath::parse(name), semantics);
+                let is_caseless =
+                    matches!(access.read(&transaction), Value::Caseless(text) if text.compared == name);
+                let expected = caseless.contains(&name);
+                assert_eq!((is_caseless, access.is_caseless()), (expected, expected), "{name}");
+            }
         }
+    }
+
+    #[test]
+    fn a_currency_compares_without_the_blanks_at_its_ends_and_keeps_them() {
+        let body = r#"{"transaction_id": "t", "amount": 1, "currency": "\u00a0usd ", "reference": "r"}"#;
+        let json = Json::parse(body.as_bytes(), crate::transaction::JsonLimits::ENVELOPE).unwrap();
+        let (transaction, _) = Transaction::from_json(json, DateTime::UNIX_EPOCH).unwrap();
+        let access = FieldAccess::bind(&FieldPath::parse("currency"), Semantics::V5);
+        let Value::Caseless(text) = access.read(&transaction) else { panic!("{access:?}") };
+        assert_eq!((text.compared, text.sent), ("usd", "\u{a0}usd "));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::decimal::Decimal;
+use crate::transaction::identifier::without_blanks_at_ends;
 use crate::transaction::json::shown;
 use crate::transaction::{Json, Transaction};
 
@@ -41,7 +42,7 @@ impl Transaction {
     pub fn disagreement_with(&self, other: &Transaction, amounts: AmountAgreement) -> Option<&'static str> {
         let same = [
             ("amount", amounts.holds(self.amount.value(), other.amount.value())),
-            ("currency", self.currency == other.currency),
+            ("currency", is_same_currency(&self.currency, &other.currency)),
             ("source", is_same_where_named(&self.source, &other.source)),
             ("destination", is_same_where_named(&self.destination, &other.destination)),
         ];
@@ -89,6 +90,11 @@ fn difference_of(one: &[(Box<str>, Json)], other: &[(Box<str>, Json)]) -> Option
     keys.into_iter().find(|key| of(one, key) != of(other, key)).map(|key| shown(key))
 }
 
+/// Returns whether two currencies are equal in the language: regardless of ASCII case, and of blanks at the ends.
+fn is_same_currency(one: &str, other: &str) -> bool {
+    without_blanks_at_ends(one).eq_ignore_ascii_case(without_blanks_at_ends(other))
+}
+
 fn is_same_where_named(one: &Option<Arc<str>>, other: &Option<Arc<str>>) -> bool {
     one.is_none() || other.is_none() || one == other
 }
@@ -117,7 +123,8 @@ mod tests {
             true,
         );
         check(r#"{"amount": 1.51, "currency": "EUR", "reference": "r"}"#, false);
-        check(r#"{"amount": 1.5, "currency": "eur", "reference": "r"}"#, false);
+        check(r#"{"amount": 1.5, "currency": "eur", "reference": "r"}"#, true);
+        check(r#"{"amount": 1.5, "currency": "EU", "reference": "r"}"#, false);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "s"}"#, true);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "r", "source": "b"}"#, false);
     }

@@ -139,6 +139,14 @@ fn is_blank(character: char) -> bool {
     (character.is_whitespace() && !CONTROL.has(character)) || character == '\u{2800}'
 }
 
+/// Returns a text without the blanks at its ends.
+#[inline]
+pub(in crate::transaction) fn without_blanks_at_ends(text: &str) -> &str {
+    let is_visible = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let bytes = text.as_bytes();
+    if is_visible(bytes.first()) && is_visible(bytes.last()) { text } else { text.trim_matches(is_blank) }
+}
+
 /// Returns whether a joiner or selector has a visible effect at this position.
 fn is_seen(characters: &[char], index: usize) -> bool {
     let at = |index: Option<usize>| index.and_then(|index| characters.get(index)).copied();
@@ -216,6 +224,7 @@ impl Transaction {
     fn identifiers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let named = [
             ("transaction_id", Some(&self.transaction_id)),
+            ("currency", Some(&self.currency)),
             ("source", self.source.as_ref()),
             ("destination", self.destination.as_ref()),
         ];

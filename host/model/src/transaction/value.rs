@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
+use crate::transaction::identifier::without_blanks_at_ends;
 use crate::transaction::{EventTime, Json, StatedTime};
 
 /// The SHA-256 digest of the canonical text of an array or an object. Equal structures have equal digests.
@@ -21,6 +22,62 @@ pub fn in_small_letters(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Passes a text with its ASCII letters in lower case. A short one takes no memory of the heap.
+#[inline]
+pub fn with_small_letters<T>(text: &str, then: impl FnOnce(&str) -> T) -> T {
+    let mut buffer = [0; 32];
+    match buffer.get_mut(..text.len()) {
+        Some(small) if text.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            small.copy_from_slice(text.as_bytes());
+            small.make_ascii_lowercase();
+            then(std::str::from_utf8(small).unwrap_or_default())
+        }
+        Some(_) => then(text),
+        None => then(&in_small_letters(text)),
+    }
+}
+
+/// A text that compares regardless of ASCII case.
+#[derive(Debug, Clone, Copy)]
+pub struct CaselessText<'a> {
+    /// As it was sent; patterns search it.
+    pub sent: &'a str,
+    /// The part that compares: all of it, or all but the blanks at its ends.
+    pub compared: &'a str,
+}
+
+impl<'a> CaselessText<'a> {
+    /// Returns a text that compares with its blanks.
+    #[must_use]
+    pub const fn whole(sent: &'a str) -> Self {
+        Self { sent, compared: sent }
+    }
+
+    /// Returns a text that compares without the blanks at its ends.
+    #[must_use]
+    #[inline]
+    pub fn trimmed(sent: &'a str) -> Self {
+        Self { sent, compared: without_blanks_at_ends(sent) }
+    }
+
+    /// Returns what is compared, in lower case.
+    #[must_use]
+    pub fn in_small_letters(&self) -> Cow<'a, str> {
+        in_small_letters(self.compared)
+    }
+}
+
+/// How the text of a field compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TextComparison {
+    /// By its bytes.
+    Exact,
+    /// Regardless of ASCII case.
+    Caseless,
+    /// Regardless of ASCII case and of blanks at its ends.
+    CaselessTrimmed,
+}
+
 /// A view of one value, with the types of the language.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
@@ -32,8 +89,8 @@ pub enum Value<'a> {
     Number(Decimal),
     /// A text: case-sensitive, not trimmed.
     Text(&'a str),
-    /// A text as it was sent, which equals every text that differs only in the case of ASCII letters.
-    Caseless(&'a str),
+    /// A text that equals every text that differs only in the case of ASCII letters.
+    Caseless(CaselessText<'a>),
     /// The value of a date-time field. A date-time in metadata is a text.
     Time(&'a EventTime),
     /// An array, of which only `in` reads the elements.
@@ -86,7 +143,8 @@ impl<'a> Value<'a> {
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
             Value::Number(decimal) => Some(*decimal),
-            Value::Text(text) | Value::Caseless(text) => Decimal::from_plain(text),
+            Value::Text(text) => Decimal::from_plain(text),
+            Value::Caseless(text) => Decimal::from_plain(text.compared),
             _ => None,
         }
     }
@@ -95,7 +153,8 @@ impl<'a> Value<'a> {
     #[must_use]
     pub const fn as_text(&self) -> Option<&'a str> {
         match self {
-            Value::Text(text) | Value::Caseless(text) => Some(text),
+            Value::Text(text) => Some(text),
+            Value::Caseless(text) => Some(text.sent),
             _ => None,
         }
     }
@@ -128,8 +187,21 @@ impl<'a> Value<'a> {
     #[must_use]
     pub const fn caseless(self) -> Self {
         match self {
-            Value::Text(text) => Value::Caseless(text),
+            Value::Text(text) => Value::Caseless(CaselessText::whole(text)),
             other => other,
+        }
+    }
+
+    /// Returns the same value, with a text that compares in this way.
+    #[must_use]
+    #[inline]
+    pub fn compared(self, comparison: TextComparison) -> Self {
+        match (self, comparison) {
+            (Value::Text(text), TextComparison::Caseless) => Value::Caseless(CaselessText::whole(text)),
+            (Value::Text(text), TextComparison::CaselessTrimmed) => {
+                Value::Caseless(CaselessText::trimmed(text))
+            }
+            (value, _) => value,
         }
     }
 
@@ -143,7 +215,8 @@ impl<'a> Value<'a> {
     #[must_use]
     pub(crate) fn as_searchable(&self) -> Option<Cow<'a, str>> {
         match self {
-            Value::Text(text) | Value::Caseless(text) => Some(Cow::Borrowed(text)),
+            Value::Text(text) => Some(Cow::Borrowed(text)),
+            Value::Caseless(text) => Some(Cow::Borrowed(text.sent)),
             Value::Number(decimal) => Some(Cow::Owned(decimal.to_string())),
             Value::Boolean(boolean) => Some(Cow::Borrowed(if *boolean { "true" } else { "false" })),
             Value::Time(time) => Some(Cow::Borrowed(time.as_str())),
@@ -156,7 +229,8 @@ impl<'a> Value<'a> {
     pub fn as_time(&self, semantics: Semantics) -> Option<StatedTime> {
         match self {
             Value::Time(time) => Some(StatedTime::at(time.micros())),
-            Value::Text(text) | Value::Caseless(text) => StatedTime::read(text, semantics),
+            Value::Text(text) => StatedTime::read(text, semantics),
+            Value::Caseless(text) => StatedTime::read(text.compared, semantics),
             _ => None,
         }
     }

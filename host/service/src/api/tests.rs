@@ -138,6 +138,7 @@ async fn state(directory: &Path) -> ApiState {
         artifacts: Arc::new(Artifacts::open(directory, &sandbox, Compiler::in_this_process())),
         sandbox: sandbox.clone(),
         lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
+        currencies: std::collections::BTreeSet::new(),
         saves_per_minute: std::num::NonZeroU32::MAX,
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),

@@ -1,5 +1,6 @@
 //! All settings: variable, default and allowed values.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use tollgate_model::secret::Secret;
 use tollgate_model::transaction::RequestSettings;
 
 use super::connections::{self, ConnectionSettings};
+use super::currencies;
 use super::execution;
 use super::git::{self, GitSettings};
 use super::ledger;
@@ -62,6 +64,8 @@ pub struct Settings {
     pub rule_policy: Option<PathBuf>,
     /// Fuel that all rules of an owner who is trusted may use on one transaction.
     pub fuel_per_owner: u64,
+    /// Words of currencies besides those of ISO 4217, in lower case.
+    pub currencies: BTreeSet<String>,
     /// Rules that each owner may save in a minute.
     pub saves_per_minute: NonZeroU32,
     /// Retention of the history beyond the longest window of the rules.
@@ -216,6 +220,7 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             POLICY,
             owners::FUEL,
             owners::SAVES,
+            currencies::CURRENCIES,
         ],
     ),
     (
@@ -325,6 +330,7 @@ impl Settings {
             execution: execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
             fuel_per_owner: owners::fuel(&read)?,
+            currencies: currencies::read(&read)?,
             saves_per_minute: owners::saves_per_minute(&read)?,
             spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),

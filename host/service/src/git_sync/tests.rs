@@ -78,6 +78,7 @@ impl Fixture {
             policy: tollgate_engine::policy::Policy::default(),
             artifacts: Arc::new(Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process())),
             sandbox,
+            currencies: std::collections::BTreeSet::new(),
             saves_per_minute: std::num::NonZeroU32::MAX,
             required: intake::RequiredRules::new(&checks, 0),
             lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),

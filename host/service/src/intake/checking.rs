@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{Compilation, CompileOptions, Diagnostic, compile};
+use tollgate_compiler::{Compilation, Diagnostic};
 use tollgate_engine::policy::named_lists;
 use tollgate_engine::sandbox::manifest_of;
 use tollgate_guest_abi::{Manifest, RuleEntry};
@@ -11,7 +11,7 @@ use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionSource};
 
 use crate::intake::installing::check_name;
-use crate::intake::{Intake, IntakeError, RulePipeline, estimating, granting, off_the_executor};
+use crate::intake::{Intake, IntakeError, KnownNames, RulePipeline, estimating, granting, off_the_executor};
 
 /// Scripts that are checked at a time; others wait.
 pub(super) const CHECKS_MAX: usize = 2;
@@ -83,10 +83,7 @@ impl RulePipeline {
         scope: CheckScope,
     ) -> Result<ScriptCheck, IntakeError> {
         let current = self.deps.registry.current();
-        let names: BTreeSet<String> = current.lists.names().map(str::to_owned).collect();
-        let options =
-            CompileOptions { named_lists: Some(&names), zones: Some(self.deps.history.zones().names()) };
-        let Compilation { rule, diagnostics } = compile(script, &options);
+        let Compilation { rule, diagnostics } = KnownNames::of(&self.deps, &current.lists).compile(script);
         let Some(rule) = rule else { return Ok(ScriptCheck { diagnostics, compiled: None, refusal: None }) };
         let bytes = match emit(std::slice::from_ref(&rule)) {
             Ok(emitted) => emitted.bytes,

@@ -36,6 +36,17 @@ pub struct Draft {
     estimate: Option<QueryEstimate>,
 }
 
+/// Names that a script can use.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownNames<'a> {
+    /// Named lists that are set.
+    pub lists: &'a Lists,
+    /// Available time zones.
+    pub zones: &'a ZoneData,
+    /// Words that payments have as currencies, besides those of ISO 4217.
+    pub currencies: &'a BTreeSet<String>,
+}
+
 /// A draft with an identity; only the data from the history is missing.
 #[derive(Debug)]
 pub struct NamedDraft {
@@ -61,20 +72,34 @@ pub struct Identity {
     pub quarantine: Option<Quarantine>,
 }
 
+impl<'a> KnownNames<'a> {
+    /// Returns the names known to a service, with these lists.
+    pub(in crate::intake) fn of(deps: &'a IntakeDeps, lists: &'a Lists) -> Self {
+        Self { lists, zones: deps.history.zones(), currencies: &deps.currencies }
+    }
+
+    /// Compiles a script.
+    pub(in crate::intake) fn compile(&self, script: &str) -> Compilation {
+        let lists: BTreeSet<String> = self.lists.names().map(str::to_owned).collect();
+        let zones = Some(self.zones.names());
+        compile(
+            script,
+            &CompileOptions { named_lists: Some(&lists), zones, currencies: Some(self.currencies) },
+        )
+    }
+}
+
 impl Draft {
-    /// Compiles a script. It warns about named lists that are not in `lists`; `zones` are the available time zones.
+    /// Compiles a script. It warns about names that are not among the known ones.
     ///
     /// # Errors
     /// [`IntakeError::Compile`], and [`IntakeError::Refused`] for a bug of the compiler.
     pub fn compile(
         artifacts: &Arc<Artifacts>,
-        lists: &Lists,
-        zones: &ZoneData,
+        known: KnownNames<'_>,
         script: String,
     ) -> Result<Self, IntakeError> {
-        let names: BTreeSet<String> = lists.names().map(str::to_owned).collect();
-        let options = CompileOptions { named_lists: Some(&names), zones: Some(zones.names()) };
-        let Compilation { rule, diagnostics } = compile(&script, &options);
+        let Compilation { rule, diagnostics } = known.compile(&script);
         let Some(rule) = rule else { return Err(IntakeError::Compile(diagnostics)) };
         let EmittedModule { bytes, .. } = emit(std::slice::from_ref(&rule)).map_err(|error| match error {
             EmitError::TooLarge { .. } => IntakeError::OverLimit(error.to_string()),
@@ -118,7 +143,7 @@ impl Draft {
     ) -> Result<Self, IntakeError> {
         match content {
             RuleContent::Script(script) => {
-                Self::compile(&deps.artifacts, lists, deps.history.zones(), script)
+                Self::compile(&deps.artifacts, KnownNames::of(deps, lists), script)
             }
             RuleContent::Module(module) => {
                 admitting::check_zones(&module, deps.history.zones())?;

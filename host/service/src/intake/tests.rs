@@ -82,6 +82,7 @@ impl Fixture {
             policy: tollgate_engine::policy::Policy::default(),
             artifacts: Arc::new(Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process())),
             sandbox,
+            currencies: std::collections::BTreeSet::new(),
             saves_per_minute: NonZeroU32::MAX,
             required: RequiredRules::new(&checks, 0),
             lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate_engine::registry::{BoundRule, Lists};
 
-use crate::intake::{Draft, Identity, IntakeDeps};
+use crate::intake::{Draft, Identity, IntakeDeps, KnownNames};
 
 /// Returns whether a script may refer to one of these lists; false positives are possible.
 pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
@@ -30,7 +30,7 @@ pub(super) fn anew(
     let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);
     };
-    let draft = Draft::compile(&deps.artifacts, lists, deps.history.zones(), script.clone());
+    let draft = Draft::compile(&deps.artifacts, KnownNames::of(deps, lists), script.clone());
     let again = draft.and_then(|draft| draft.bind(&deps.history, Identity::of(record)));
     match again {
         Ok(again) if again.instruction.digest == rule.instruction.digest => Arc::new(again),

@@ -3,6 +3,7 @@
 mod feed;
 mod reports;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use tollgate_model::clock::SystemClock;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 
 use super::*;
-use crate::intake::{Draft, Identity};
+use crate::intake::{Draft, Identity, KnownNames};
 use crate::readiness::ReadinessChecks;
 
 const SECOND_OF_SOURCE: &str = r#"rule second {
@@ -49,7 +50,8 @@ impl Fixture {
         let lists = Lists::default();
         let clock = SystemClock;
         let artifacts = Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process()));
-        let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
+        let known = KnownNames { lists: &lists, zones: &ZoneData::built_in(), currencies: &BTreeSet::new() };
+        let draft = Draft::compile(&artifacts, known, script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let alerting = Alerting::silent(store.clone(), Arc::new(clock));

@@ -119,6 +119,7 @@ impl SharedParts {
                 &self.sandbox,
                 Compiler::of_this_program(settings.walls_are_needed),
             )),
+            currencies: settings.currencies.clone(),
             saves_per_minute: settings.saves_per_minute,
             required: RequiredRules::new(&self.checks, settings.rules_required),
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),

@@ -11,7 +11,7 @@ use tollgate_model::instruction::{
 
 use crate::intake::granting::{self, GrantRefusal};
 use crate::intake::tree::compiling::CompileThreads;
-use crate::intake::{Draft, HoldBack, Identity, IntakeDeps, IntakeError};
+use crate::intake::{Draft, HoldBack, Identity, IntakeDeps, IntakeError, KnownNames};
 
 #[derive(Debug)]
 pub(in crate::intake) enum KnownInstruction {
@@ -39,7 +39,7 @@ fn stored_script(
     record: &InstructionRecord,
     script: &str,
 ) -> Result<Draft, IntakeError> {
-    Draft::compile(&deps.artifacts, lists, deps.history.zones(), script.to_owned()).or_else(|error| {
+    Draft::compile(&deps.artifacts, KnownNames::of(deps, lists), script.to_owned()).or_else(|error| {
         tracing::warn!(rule.name = record.name, error = %error, "this version does not accept a stored script; its stored module stays in force");
         Draft::stored(&deps.artifacts, record)
     })

@@ -1,9 +1,10 @@
-//! Lower-cases texts that are compared with a `status`. Since [`Semantics::V3`](tollgate_guest_abi::Semantics::V3) a
-//! `status` compares in lower case.
+//! Lower-cases texts that are compared with a field whose case is ignored: a `status` since
+//! [`Semantics::V3`](tollgate_guest_abi::Semantics::V3), and a `currency` since
+//! [`Semantics::V5`](tollgate_guest_abi::Semantics::V5).
 
-use tollgate_guest_abi::{Condition, Item, ListSource, Operand, PreviousSpec};
+use tollgate_guest_abi::{Condition, FieldPath, Item, ListSource, Operand, PreviousSpec};
 
-/// Lower-cases every text that a test compares with a `status`. The field itself is unchanged, and patterns search it
+/// Lower-cases every text that a test compares with such a field. The field itself is unchanged, and patterns search it
 /// as it was sent. The tests in the filter of an aggregate are converted separately.
 pub(super) fn in_small_letters(condition: &mut Condition) {
     match condition {
@@ -12,12 +13,12 @@ pub(super) fn in_small_letters(condition: &mut Condition) {
             beside(right, left);
         }
         Condition::In { value, list, .. } => {
-            if let (true, ListSource::Items(items)) = (is_status(value), list) {
+            if let (true, ListSource::Items(items)) = (is_caseless(value), list) {
                 items.iter_mut().for_each(item);
             }
         }
         Condition::Previous(PreviousSpec { pairs, .. }) => {
-            for pair in pairs.iter_mut().filter(|pair| pair.field.is_status()) {
+            for pair in pairs.iter_mut().filter(|pair| is_caseless_field(&pair.field)) {
                 item(&mut pair.value);
             }
         }
@@ -26,7 +27,7 @@ pub(super) fn in_small_letters(condition: &mut Condition) {
 }
 
 fn beside(operand: &Operand, other: &mut Operand) {
-    if let (true, Operand::Text(text)) = (is_status(operand), other) {
+    if let (true, Operand::Text(text)) = (is_caseless(operand), other) {
         text.make_ascii_lowercase();
     }
 }
@@ -37,8 +38,12 @@ fn item(item: &mut Item) {
     }
 }
 
-fn is_status(operand: &Operand) -> bool {
-    matches!(operand, Operand::Field(path) | Operand::Current(path) if path.is_status())
+fn is_caseless(operand: &Operand) -> bool {
+    matches!(operand, Operand::Field(path) | Operand::Current(path) if is_caseless_field(path))
+}
+
+fn is_caseless_field(path: &FieldPath) -> bool {
+    path.is_status() || path.is_currency()
 }
 
 #[cfg(test)]
@@ -60,9 +65,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_beside_a_status_are_in_small_letters_and_no_others() {
+    fn texts_beside_a_status_or_a_currency_are_in_small_letters_and_no_others() {
         check(r#"status == "APPLIED""#, r#"status == "applied""#);
         check(r#"not ("Applied" != status)"#, r#"not ("applied" != status)"#);
+        check(r#"currency in ("USD", "EUR")"#, r#"currency in ("usd", "eur")"#);
         check(r#"status in ("VOID", 1, "Ä")"#, r#"status in ("void", 1, "Ä")"#);
         check(
             r#"2 * count(when $current.status == "VOID" and source == "A", "P1D") > 1"#,
@@ -72,15 +78,17 @@ mod tests {
             r#"previous_transaction(within: "P1D", match: { status: "VOID", source: "A" })"#,
             r#"previous_transaction(within: "P1D", match: { status: "void", source: "A" })"#,
         );
-        let (kept, _) =
-            condition(r#"status regex "VOID" and metadata.status == "VOID" and currency == "EUR""#);
-        assert_eq!(format!("{kept:?}").matches("VOID").count(), 2, "{kept:?}");
+        let (kept, _) = condition(
+            r#"status regex "VOID" and metadata.status == "VOID" and currency regex "VOID" and source == "VOID""#,
+        );
+        assert_eq!(format!("{kept:?}").matches("VOID").count(), 4, "{kept:?}");
     }
 
     #[test]
-    fn statuses_that_differ_in_case_alone_are_one_to_the_warnings() {
+    fn words_that_differ_in_case_alone_are_one_to_the_warnings() {
         assert_eq!(condition(r#"status == "applied" and status == "void""#).1, [Code::NeverTrue]);
         assert_eq!(condition(r#"status == "applied" or status == "APPLIED""#).1, [Code::RepeatedCondition]);
+        assert_eq!(condition(r#"currency == "USD" or currency == "usd""#).1, [Code::RepeatedCondition]);
         assert_eq!(condition(r#"status != "applied" or status != "void""#).1, [Code::AlwaysTrue]);
         assert_eq!(condition(r#"status != "applied" or status != "APPLIED""#).1, [Code::RepeatedCondition]);
     }
