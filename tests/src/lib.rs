@@ -41,6 +41,7 @@ pub mod sample;
 pub mod schemathesis;
 pub mod seeded;
 pub mod service;
+pub mod status_sequences;
 pub mod subject;
 pub mod tampering;
 pub mod toolchain;

@@ -17,3 +17,5 @@ mod poison;
 mod pooler;
 #[path = "ledger/settings.rs"]
 mod settings;
+#[path = "ledger/words.rs"]
+mod words;

@@ -42,7 +42,8 @@ fn event(chain: &str, word: &str) -> Value {
 #[track_caller]
 fn report(client: &Client, chain: &str, word: &str) {
     let answer = client.post("/ledgerwebhook", &event(chain, word)).expect(200);
-    assert_eq!(answer, format!("transaction {chain} from event transaction.{word} processed"));
+    let said = answer.as_str().unwrap();
+    assert!(said.starts_with(&format!("transaction {chain} from event transaction.{word} processed")), "{said}");
 }
 
 /// Returns all permutations of `n` items.

@@ -336,7 +336,7 @@ impl TransactionPipeline {
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
-                    match self.left_behind(&known, &transaction) {
+                    match self.left_behind(&known, &transaction).await {
                         Ok(ReportOutcome { change: Some(change), standing }) => {
                             return self.update(
                                 change,

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::Semantics;
 
 use crate::transaction::left_out::is_zero_time;
-use crate::transaction::status::{StatusStage, further};
-use crate::transaction::{Json, StatedTime, Transaction};
+use crate::transaction::{EarlierStatuses, Json, StatedTime, Transaction};
 
 /// The field with the time of the last change in the ledger.
 pub const CHANGED_FIELD: &str = "updated_at";
@@ -34,38 +33,40 @@ pub struct DatedStatus {
     pub status: Arc<str>,
 }
 
-impl DatedStatus {
-    fn rank(&self) -> (i64, StatusStage, &str) {
-        (self.changed, StatusStage::of(&self.status), &self.status)
-    }
-}
-
 impl ReportedStatus {
     /// Returns the status that a transaction reports.
     #[must_use]
     pub fn of(transaction: &Transaction) -> Self {
-        Self::default().with(transaction.status.as_deref(), transaction.changed())
+        let earlier = EarlierStatuses::default();
+        Self::default().with(transaction.status.as_deref(), transaction.changed(), &earlier)
     }
 
     /// Returns the current status: the further of the two.
     #[must_use]
-    pub fn status(&self) -> Option<&str> {
-        further(self.latest.as_ref().map(|latest| &*latest.status), self.undated.as_deref())
+    pub fn status(&self, earlier: &EarlierStatuses) -> Option<&str> {
+        earlier.further(self.undated.as_deref(), self.latest.as_ref().map(|latest| &*latest.status))
+    }
+
+    /// Returns the statuses of which one is the current one.
+    pub fn statuses(&self) -> impl Iterator<Item = &str> {
+        self.latest.iter().map(|latest| &*latest.status).chain(self.undated.as_deref())
     }
 
     /// Adds a report. A report without a status has no effect.
     #[must_use]
-    pub fn with(&self, status: Option<&str>, changed: Option<i64>) -> Self {
+    pub fn with(&self, status: Option<&str>, changed: Option<i64>, earlier: &EarlierStatuses) -> Self {
         let Some(status) = status else { return self.clone() };
         match changed {
             Some(changed) => {
-                let told = DatedStatus { changed, status: status.into() };
-                let is_latest = self.latest.as_ref().is_none_or(|latest| latest.rank() < told.rank());
-                let latest = if is_latest { Some(told) } else { self.latest.clone() };
+                let is_latest = self.latest.as_ref().is_none_or(|latest| {
+                    (latest.changed, earlier.rank(&latest.status)) < (changed, earlier.rank(status))
+                });
+                let told = || DatedStatus { changed, status: status.into() };
+                let latest = if is_latest { Some(told()) } else { self.latest.clone() };
                 Self { latest, undated: self.undated.clone() }
             }
             None => {
-                let undated = further(self.undated.as_deref(), Some(status)).map(Arc::from);
+                let undated = earlier.further(self.undated.as_deref(), Some(status)).map(Arc::from);
                 Self { latest: self.latest.clone(), undated }
             }
         }
@@ -94,17 +95,22 @@ mod tests {
 
     use super::*;
 
+    /// Words of the table rank alike whatever was reported before.
+    fn listed_only() -> EarlierStatuses {
+        EarlierStatuses::default()
+    }
+
     type Reported<'t> = (Option<&'t str>, Option<i64>);
 
     /// Checks that the order of reports does not affect the result.
     #[track_caller]
     fn check(told: &[Reported<'_>], expected: Option<&str>) {
         let hear =
-            |standing: ReportedStatus, (status, changed): &Reported<'_>| standing.with(*status, *changed);
+            |standing: ReportedStatus, (status, changed): &Reported<'_>| standing.with(*status, *changed, &listed_only());
         let forwards = told.iter().fold(ReportedStatus::default(), hear);
         let backwards = told.iter().rev().chain(told).fold(ReportedStatus::default(), hear);
         assert_eq!(forwards, backwards, "{told:?}");
-        assert_eq!(forwards.status(), expected, "{told:?}");
+        assert_eq!(forwards.status(&listed_only()), expected, "{told:?}");
     }
 
     #[test]
@@ -155,7 +161,7 @@ mod tests {
     }
 
     fn told() -> impl Strategy<Value = (Option<&'static str>, Option<i64>)> {
-        let words = vec!["pending", "applied", "APPLIED", "failed", "void", "on the desk"];
+        let words = vec!["pending", "applied", "APPLIED", "failed", "void", "captured"];
         (prop::option::of(prop::sample::select(words)), prop::option::of(0..4_i64))
     }
 
@@ -168,7 +174,7 @@ mod tests {
             })
         ) {
             let stands = |heard: &[Reported<'_>]| {
-                heard.iter().fold(ReportedStatus::default(), |standing, (status, changed)| standing.with(*status, *changed))
+                heard.iter().fold(ReportedStatus::default(), |standing, (status, changed)| standing.with(*status, *changed, &listed_only()))
             };
             prop_assert_eq!(stands(&heard), stands(&shuffled));
         }

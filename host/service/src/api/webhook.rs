@@ -64,9 +64,9 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 /// change. Other changed fields are kept as `latest_description`.
 ///
 /// The status is the one in `data`. If it is absent, or the word of the event is a later stage, the word is used
-/// (`applied` in `transaction.applied`). The stages, in order, are: pending, any word not listed here, queued,
-/// scheduled, inflight, applied, rejected, expired, void, refunded. The furthest stage is kept, so events may arrive
-/// late, twice and in any order. If `updated_at` in `data` holds the time or version of the ledger's change, the latest
+/// (`applied` in `transaction.applied`). The stages, in order, are: created, queued, scheduled, held, settled, failed,
+/// expired, void, returned. `docs/events.md` lists their words. The furthest stage is kept, so events may arrive
+/// late, twice and in any order. The answer then says that the status stays as it is. If `updated_at` in `data` holds the time or version of the ledger's change, the latest
 /// change is kept instead. `created` and `updated` are not statuses. `Transaction.Applied`, `transaction_applied` and
 /// `TransactionApplied` mean `transaction.applied`; other spellings are accepted for the listed words only. All other
 /// events are acknowledged and change nothing.
@@ -193,9 +193,11 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         api.metrics.unclear_identifier("event");
     }
     let id = Arc::clone(&entry.id);
+    let status = entry.report.transaction().status.clone();
     Ok(match api.payments.take(entry, telling, &told, Arc::from(&*event)).await? {
         EntryOutcome::Payment(payment) => {
-            (format!("transaction {payment} from event {event} processed"), TAKEN)
+            let stays = unmoved(api, &payment, status.as_deref()).await;
+            (format!("transaction {payment} from event {event} processed{stays}"), TAKEN)
         }
         EntryOutcome::Waits(parent) => {
             (format!("transaction {id} from event {event} is held until {parent} is reported"), WAITING)
@@ -203,6 +205,21 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         EntryOutcome::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
         EntryOutcome::Dead(reason) => dead(&event, reason),
     })
+}
+
+/// Returns the end of the answer if a generic ledger reported another status than the one that stands. An entry of Blnk
+/// has a status of its own.
+async fn unmoved(api: &ApiState, payment: &str, reported: Option<&str>) -> String {
+    let (Some(reported), LedgerKind::Generic) = (reported, api.payments.kind()) else { return String::new() };
+    // The report is durable, so an error here does not fail it.
+    let stands = match api.payments.monitor().find(payment).await {
+        Ok(Some(judged)) => judged.transaction.status,
+        Ok(None) | Err(_) => None,
+    };
+    match stands {
+        Some(status) if *status != *reported => format!("; its status stays {status}"),
+        _ => String::new(),
+    }
 }
 
 /// Handles an envelope without a readable transaction. A Blnk envelope is kept as a dead letter, because Blnk would

@@ -32,7 +32,11 @@ impl TransactionPipeline {
             Arc::clone(&self).judge_deferred(&known, transaction, waiting.pending_entry.fingerprint()).await;
         let answer = match judged {
             Ok(assessment) => {
-                match accepted_of(&known).map(|it| ReportOutcome::of(&known, it, told.as_deref(), changed)) {
+                let heard = match accepted_of(&known) {
+                    Ok(accepted) => self.outcome_of(&known, accepted, told.as_deref(), changed).await,
+                    Err(error) => Err(error),
+                };
+                match heard {
                     Ok(ReportOutcome { change: Some(change), standing }) => {
                         return self.update(change, standing, assessment, event, waiting);
                     }
@@ -49,7 +53,7 @@ impl TransactionPipeline {
 
     /// Returns the status change that came with a deferred verdict and is still missing. The verdict is durable first,
     /// so a failure between the two must not make a retry report success.
-    pub(super) fn left_behind(
+    pub(super) async fn left_behind(
         &self,
         known: &CurrentRecord,
         transaction: &Transaction,
@@ -58,7 +62,7 @@ impl TransactionPipeline {
             return Ok(ReportOutcome { change: None, standing: None });
         }
         let (told, changed) = (transaction.status.as_deref(), transaction.changed());
-        let heard = ReportOutcome::of(known, accepted_of(known)?, told, changed);
+        let heard = self.outcome_of(known, accepted_of(known)?, told, changed).await?;
         if heard.change.is_some() {
             self.readiness()?;
         }

@@ -131,7 +131,7 @@ impl TransactionPipeline {
             } else {
                 let told = &row.transaction;
                 let ReportOutcome { change, standing } =
-                    ReportOutcome::of(&known, accepted, told.status.as_deref(), told.changed());
+                    self.outcome_of(&known, accepted, told.status.as_deref(), told.changed()).await?;
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 if let Some(change) = change {
                     report.n_updated += 1;

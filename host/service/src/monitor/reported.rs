@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use tollgate_history::StatusChange;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{ReportedStatus, Transaction, TransactionReport};
+use tollgate_model::transaction::{
+    EarlierStatuses, ReportedStatus, Transaction, TransactionReport, is_listed,
+};
 use tollgate_store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::updater::Update;
 use crate::monitor::{MonitorError, TransactionPipeline, unreadable, with_update};
 use crate::telemetry::logs::ErrorChain;
+
+/// Maximum number of status updates of a transaction, the latest ones, by which words that are not listed are ranked.
+const STATUSES_RANKED_MAX: u32 = 1_024;
 
 #[derive(Debug)]
 pub(super) struct ReportOutcome {
@@ -53,8 +58,10 @@ impl TransactionPipeline {
     ) {
         match self.deps.store.current(waiting.pending_entry.id()).await {
             Ok(Some(known)) => {
-                let heard = accepted_of(&known)
-                    .map(|accepted| ReportOutcome::of(&known, accepted, Some(&status), None));
+                let heard = match accepted_of(&known) {
+                    Ok(accepted) => self.outcome_of(&known, accepted, Some(&status), None).await,
+                    Err(error) => Err(error),
+                };
                 self.carry_heard(&known, heard, event, waiting).await;
             }
             Ok(None) => {
@@ -118,7 +125,30 @@ impl TransactionPipeline {
         let told = report.transaction();
         // A deferred verdict may have been requested with a different description than the feed had.
         let accepted = if known.late.is_none() { first } else { accepted_of(known)? };
-        Ok(ReportOutcome::of(known, accepted, told.status.as_deref(), told.changed()))
+        self.outcome_of(known, accepted, told.status.as_deref(), told.changed()).await
+    }
+
+    /// Returns the effect of a status reported for a known transaction. `changed` is the time of the status change, if
+    /// given. The statuses that the transaction had are read only if a word is not listed: only such a word ranks by
+    /// what was known before it.
+    pub(super) async fn outcome_of(
+        &self,
+        known: &CurrentRecord,
+        accepted: Transaction,
+        status: Option<&str>,
+        changed: Option<i64>,
+    ) -> Result<ReportOutcome, MonitorError> {
+        let stood = standing_of(known, &accepted);
+        let is_told_again = stood.latest.is_none() && changed.is_none() && stood.undated.as_deref() == status;
+        let earlier = if is_told_again || stood.statuses().chain(status).all(is_listed) {
+            EarlierStatuses::default()
+        } else {
+            let updates = self.deps.store.status_updates_of(known.record.sequence, STATUSES_RANKED_MAX).await;
+            let updates = updates.map_err(|error| unreadable(&error))?;
+            let after = updates.into_iter().map(|update| update.after);
+            EarlierStatuses::new(accepted.status.clone().into_iter().chain(after))
+        };
+        Ok(ReportOutcome::of(known, accepted, &stood, stood.with(status, changed, &earlier), &earlier))
     }
 
     async fn describe(&self, id: &str, told: &Transaction) -> Result<(), MonitorError> {
@@ -155,24 +185,22 @@ impl TransactionPipeline {
 }
 
 impl ReportOutcome {
-    /// Returns the effect of a status reported for a known transaction. `changed` is the time of the status change, if
-    /// given.
-    pub(super) fn of(
+    /// Returns the effect on a known transaction of what was reported before and with this report.
+    fn of(
         known: &CurrentRecord,
         accepted: Transaction,
-        status: Option<&str>,
-        changed: Option<i64>,
+        stood: &ReportedStatus,
+        standing: ReportedStatus,
+        earlier: &EarlierStatuses,
     ) -> Self {
-        let stood = standing_of(known, &accepted);
         let before = with_update(accepted, known.status.as_deref());
-        let standing = stood.with(status, changed);
-        let after = standing.status();
+        let after = standing.status(earlier);
         let is_new = after != before.status.as_deref();
         let change = is_new.then(|| {
             let after = before.with_status(after);
             StatusChange { target: known.record.sequence, before, after }
         });
-        let is_more = standing != stood && standing.latest.is_some();
+        let is_more = standing != *stood && standing.latest.is_some();
         Self { change, standing: is_more.then_some(standing) }
     }
 }
@@ -184,7 +212,9 @@ pub(super) fn accepted_of(known: &CurrentRecord) -> Result<Transaction, MonitorE
 fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> ReportedStatus {
     match (&known.standing, &known.status) {
         (Some(standing), _) => standing.clone(),
-        (None, Some(status)) => ReportedStatus::default().with(Some(status), None),
+        (None, Some(status)) => {
+            ReportedStatus { latest: None, undated: Some(status.as_str().into()) }
+        }
         (None, None) => ReportedStatus::of(accepted),
     }
 }

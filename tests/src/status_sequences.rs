@@ -1,0 +1,61 @@
+//! Sequences of statuses as processors, schemes and standards report them, each in its order, and what stands in the end.
+
+/// Fifty sequences, words separated by blanks. The last word stands.
+pub const SEQUENCES: [&str; 50] = [
+    "authorized captured",
+    "authorized captured settled",
+    "authorized captured refunded",
+    "authorized captured partially_refunded refunded",
+    "pending settled returned",
+    "pending settled chargeback",
+    "settled chargeback",
+    "authorized voided",
+    "authorized expired",
+    "authorised refused",
+    "RCVD PDNG",
+    "RCVD ACTC ACCP ACSP",
+    "RCVD PDNG ACSP ACSC",
+    "RCVD ACSP ACWP ACCC",
+    "RCVD RJCT",
+    "RCVD PDNG CANC",
+    "PDNG ACSP RJCT",
+    "AwaitingAuthorisation AcceptedSettlementInProcess AcceptedSettlementCompleted",
+    "Pending AcceptedSettlementInProcess AcceptedWithoutPosting AcceptedCreditSettlementCompleted",
+    "AwaitingAuthorisation Rejected",
+    "RECEIVED RESERVED COMMITTED",
+    "RECEIVED RESERVED ABORTED",
+    "RECEIVED RESERVED COMMITTED SETTLED",
+    "requires_payment_method requires_confirmation requires_action processing succeeded",
+    "processing requires_capture succeeded",
+    "requires_capture canceled",
+    "pending in_transit paid",
+    "pending paid failed",
+    "pending_submission submitted confirmed paid_out",
+    "submitted confirmed charged_back",
+    "submitted failed",
+    "authorizing authorized submitted_for_settlement settling settled",
+    "authorized authorization_expired",
+    "submitted_for_settlement settlement_declined",
+    "Received Authorised SentForSettle Settled",
+    "Received Refused",
+    "Settled Chargeback",
+    "SENT_FOR_AUTHORISATION AUTHORISED CAPTURED SETTLED",
+    "CAPTURED SENT_FOR_REFUND REFUNDED",
+    "pending posted",
+    "pending posted settled returned",
+    "created authorized captured",
+    "queued processing processed reversed",
+    "INITIATED AUTHORISED SUCCESS",
+    "PENDING SUCCESS REVERSED",
+    "received screening released",
+    "received manual-check second-check third-check",
+    "pending manual-check authorized captured",
+    "screening pending settled",
+    "authorized risk-hold captured disputed dispute_lost",
+];
+
+/// Returns the sequences, and the id of a payment for each.
+pub fn of_payments() -> impl Iterator<Item = (String, Vec<&'static str>)> {
+    let words = |sequence: &'static str| sequence.split(' ').collect();
+    SEQUENCES.iter().enumerate().map(move |(n, sequence)| (format!("sequence-{n}"), words(sequence)))
+}
