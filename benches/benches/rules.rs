@@ -4,11 +4,12 @@
 //! `cargo bench -p tollgate-benches --bench rules [-- [ordinary] [only=VARIANT] [batches=N] [RULES…]]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate::intake::{Draft, Identity};
+use tollgate::intake::{Draft, Identity, KnownNames};
 use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_compiler::emit::Selection;
@@ -139,7 +140,8 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
     let lists = Lists::default();
     let artifacts = Arc::new(Artifacts::without_cache(sandbox, Compiler::in_this_process()));
     let bound = (1..).zip(rules).map(|(number, rule)| {
-        let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), rule.script.clone())?;
+        let known = KnownNames { lists: &lists, zones: &ZoneData::built_in(), currencies: &BTreeSet::new() };
+        let draft = Draft::compile(&artifacts, known, rule.script.clone())?;
         let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
         Ok(Arc::new(draft.bind(history, identity)?))
     });

@@ -14,7 +14,6 @@ mod arithmetic;
 mod caseless;
 mod compare;
 mod condition;
-mod currency;
 mod field;
 mod foregone;
 mod junction;
@@ -26,6 +25,7 @@ mod range;
 mod rule;
 mod time;
 mod value_kind;
+mod vocabulary;
 
 use std::collections::BTreeSet;
 

@@ -189,6 +189,8 @@ register! {
     NeverANumber = "W508",
     /// A word beside `currency` that is no currency code.
     UnknownCurrency = "W509",
+    /// A word beside `stage` that is no stage.
+    UnknownStage = "W510",
 }
 
 impl Code {

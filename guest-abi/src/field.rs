@@ -31,7 +31,7 @@ pub enum FieldType {
 }
 
 /// Every transaction field except metadata, with its type.
-const FIELDS: [(&str, FieldType); 17] = [
+const FIELDS: [(&str, FieldType); 18] = [
     ("transaction_id", FieldType::Text),
     ("amount", FieldType::Number),
     ("currency", FieldType::Text),
@@ -40,6 +40,7 @@ const FIELDS: [(&str, FieldType); 17] = [
     ("reference", FieldType::Text),
     ("description", FieldType::Text),
     ("status", FieldType::Text),
+    ("stage", FieldType::Text),
     ("hash", FieldType::Text),
     ("allow_overdraft", FieldType::Boolean),
     ("inflight", FieldType::Boolean),
@@ -51,6 +52,10 @@ const FIELDS: [(&str, FieldType); 17] = [
     ("inflight_expiry_date", FieldType::Time),
 ];
 const METADATA: &str = "metadata";
+
+/// The values of the field `stage`, from the start of a payment to its end.
+pub const STAGES: [&str; 10] =
+    ["created", "other", "queued", "scheduled", "held", "settled", "failed", "expired", "void", "returned"];
 
 impl FieldPath {
     /// Creates a path from keys; the first is the name of a field.
@@ -98,6 +103,12 @@ impl FieldPath {
     #[must_use]
     pub fn is_currency(&self) -> bool {
         matches!(self.keys.as_slice(), [name] if name == "currency")
+    }
+
+    /// Returns whether this is the field `stage`, which the service derives from the status.
+    #[must_use]
+    pub fn is_stage(&self) -> bool {
+        matches!(self.keys.as_slice(), [name] if name == "stage")
     }
 
     /// Returns the type implied by the name. A path below a scalar field is [`FieldType::Unknown`].

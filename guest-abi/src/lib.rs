@@ -34,7 +34,7 @@ mod window;
 pub use aggregate::{AggregateFunction, AggregateSpec};
 pub use condition::{ArithmeticOperator, Comparison, Condition, Item, ListSource, Operand};
 pub use cost::Cost;
-pub use field::{FieldPath, FieldType, split_path};
+pub use field::{FieldPath, FieldType, STAGES, split_path};
 pub use manifest::{Manifest, ManifestError, Needs, RuleEntry};
 pub use number::{Number, comparable_double};
 pub use previous::{MatchPair, PreviousSpec};

@@ -18,7 +18,8 @@ pub enum Semantics {
     V3,
     /// As `V3`, and a rule pays for the time of everything that the host does for it.
     V4,
-    /// As `V4`, and a `currency` compares in lower-case ASCII letters, without blanks at its ends.
+    /// As `V4`, a `currency` compares in lower-case ASCII letters, without blanks at its ends, there is the field
+    /// `stage`, and `distinct` counts a text and a number that it equals once.
     V5,
 }
 
@@ -45,6 +46,18 @@ impl Semantics {
     /// Returns whether a `currency` compares without regard to ASCII case and to blanks at its ends.
     #[must_use]
     pub const fn is_caseless_in_currency(self) -> bool {
+        matches!(self, Self::V5)
+    }
+
+    /// Returns whether transactions have the field `stage`.
+    #[must_use]
+    pub const fn has_stage(self) -> bool {
+        matches!(self, Self::V5)
+    }
+
+    /// Returns whether `distinct` counts a text and a number that it equals once.
+    #[must_use]
+    pub const fn merges_in_distinct(self) -> bool {
         matches!(self, Self::V5)
     }
 

@@ -14,12 +14,12 @@ rule credential_change_new_payee {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
-        and count(when source == $current.source and currency == $current.currency and status == "applied", "P90D") >= 3
+        and count(when source == $current.source and currency == $current.currency and stage == "settled", "P90D") >= 3
         and amount > 2 * avg(when source == $current.source
                                   and currency == $current.currency
-                                  and status == "applied", "P90D")
+                                  and stage == "settled", "P90D")
     then review
         score 0.9
         reason "New payee right after a change of credentials. Lock the account and call the customer on the number held before the change."

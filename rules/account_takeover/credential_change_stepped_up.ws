@@ -11,12 +11,12 @@ rule credential_change_stepped_up {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
-        and count(when source == $current.source and currency == $current.currency and status == "applied", "P90D") >= 3
+        and count(when source == $current.source and currency == $current.currency and stage == "settled", "P90D") >= 3
         and amount > 2 * avg(amount when source == $current.source
                                          and currency == $current.currency
-                                         and status == "applied", "P90D")
+                                         and stage == "settled", "P90D")
     then review
         score 0.6
         reason "New payee after a change of credentials, second factor passed. Check that the factor is older than the change."

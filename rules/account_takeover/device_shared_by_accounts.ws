@@ -7,7 +7,7 @@ rule device_shared_by_accounts {
         and not previous_transaction(within: "P180D", match: {
             source: "$current.source",
             metadata.device_id: "$current.metadata.device_id",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.75

@@ -5,14 +5,13 @@ rule failed_attempts_then_success {
           or (currency == "JPY" and amount > 10000)
           or (currency == "KWD" and amount > 30)
           or (currency == "NGN" and amount > 40000))
-        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed", "lapsed",
-                            "refunded", "rejected", "reversed", "void", "voided"))
+        and not (stage in ("failed", "expired", "void", "returned"))
         and not (metadata.mfa == true)
         and not (metadata.card_present == true)
         and not (metadata.three_ds == "passed")
         and count(when source == $current.source
                        and not (metadata.card_present == true)
-                       and status in ("canceled", "cancelled", "declined", "failed", "rejected"), "PT1H") >= 4
+                       and stage == "failed", "PT1H") >= 4
     then review
         score 0.8
         reason "Success after repeated failures. Check whether the failures came from the same device and place."

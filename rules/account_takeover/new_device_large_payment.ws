@@ -8,11 +8,11 @@ rule new_device_large_payment {
           or (currency == "NGN" and amount > 200000))
         and metadata.device_id != ""
         and not (metadata.mfa == true)
-        and count(when source == $current.source and status == "applied", "P180D") >= 3
+        and count(when source == $current.source and stage == "settled", "P180D") >= 3
         and not previous_transaction(within: "P180D", match: {
             source: "$current.source",
             metadata.device_id: "$current.metadata.device_id",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.7

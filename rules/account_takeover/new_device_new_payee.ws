@@ -15,16 +15,16 @@ rule new_device_new_payee {
                  or (currency == "KWD" and amount > 90)
                  or (currency == "NGN" and amount > 120000)))
         and destination not_in $merchant_settlement_accounts
-        and count(when source == $current.source and status == "applied", "P400D") >= 1
+        and count(when source == $current.source and stage == "settled", "P400D") >= 1
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             metadata.device_id: "$current.metadata.device_id",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.7

@@ -5,11 +5,11 @@ rule payroll_off_cycle {
     when (source in $payroll_sources or metadata.type == "salary")
         and day_of_month(timestamp, "Europe/Berlin") between 4 and 23
         and not (metadata.run_approved_by_two == true)
-        and count(when source == $current.source and status == "applied", "P60D") >= 1
+        and count(when source == $current.source and stage == "settled", "P60D") >= 1
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.55

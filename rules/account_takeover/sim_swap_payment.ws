@@ -11,7 +11,7 @@ rule sim_swap_payment {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.8

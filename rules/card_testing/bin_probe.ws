@@ -5,7 +5,7 @@ rule bin_probe {
         and distinct(metadata.card_fingerprint when metadata.merchant_id == $current.metadata.merchant_id
                                                     and metadata.bin == $current.metadata.bin
                                                     and metadata.card_fingerprint != $current.metadata.card_fingerprint
-                                                    and status in ("canceled", "cancelled", "declined", "failed", "rejected"), "PT15M") >= 5
+                                                    and stage == "failed", "PT15M") >= 5
     then review
         score 0.7
         reason "Generated card numbers of one issuer range. Warn the issuer and challenge the range."

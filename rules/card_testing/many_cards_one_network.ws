@@ -5,7 +5,7 @@ rule many_cards_one_network {
     when metadata.ip not_in $shared_networks
         and not (metadata.ip_type in ("mobile", "business"))
         and distinct(metadata.card_fingerprint when metadata.ip == $current.metadata.ip
-                                                    and status in ("canceled", "cancelled", "declined", "failed", "rejected"), "PT30M") >= 4
+                                                    and stage == "failed", "PT30M") >= 4
     then review
         score 0.8
         reason "Card testing from this address. Challenge the address and review its approved charges."

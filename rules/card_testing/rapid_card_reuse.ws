@@ -9,7 +9,7 @@ rule rapid_card_reuse {
         and previous_transaction(time_window: "PT1M", match: {
             metadata.card_fingerprint: "$current.metadata.card_fingerprint",
             metadata.card_present: false,
-            status: "applied",
+            stage: "settled",
         })
     then alert
         score 0.4

@@ -9,7 +9,7 @@ rule tiny_authorisations_at_merchant {
                                                     and metadata.card_fingerprint != $current.metadata.card_fingerprint
                                                     and amount <= 0.25 * $current.metadata.declared_average_ticket
                                                     and not (metadata.type in ("refund", "chargeback"))
-                                                    and status in ("canceled", "cancelled", "declined", "failed", "rejected"), "PT2H") >= 3
+                                                    and stage == "failed", "PT2H") >= 3
     then review
         score 0.7
         reason "The merchant's checkout is used to test cards. Ask the merchant to switch on a challenge."

@@ -8,10 +8,9 @@ rule dormant_account_reactivated {
           or (currency == "NGN" and amount > 100000))
         and not (metadata.type in ("sale", "card", "standing_order", "direct_debit", "salary", "pension", "payout",
                                    "refund", "chargeback"))
-        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed", "lapsed",
-                            "refunded", "rejected", "reversed", "void", "voided"))
-        and count(when source == $current.source and status == "applied", "P180D") == 0
-        and count(when source == $current.source and status == "applied", "P400D") >= 1
+        and not (stage in ("failed", "expired", "void", "returned"))
+        and count(when source == $current.source and stage == "settled", "P180D") == 0
+        and count(when source == $current.source and stage == "settled", "P400D") >= 1
     then review
         score 0.7
         reason "The account was quiet for half a year. Verify the owner, then the payee."

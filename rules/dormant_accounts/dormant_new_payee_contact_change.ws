@@ -12,12 +12,12 @@ rule dormant_new_payee_contact_change {
         and not (metadata.type in ("standing_order", "direct_debit", "salary", "pension", "payout", "refund",
                                    "chargeback"))
         and not (destination in $current.metadata.saved_beneficiaries)
-        and count(when source == $current.source and status == "applied", "P180D") == 0
-        and count(when source == $current.source and status == "applied", "P400D") >= 1
+        and count(when source == $current.source and stage == "settled", "P180D") == 0
+        and count(when source == $current.source and stage == "settled", "P400D") >= 1
         and not previous_transaction(within: "P400D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied"
+            stage: "settled"
         })
     then review
         score 0.9

@@ -8,7 +8,7 @@ rule never_used_account_large_payment {
         and not (metadata.type in ("sale", "card", "standing_order", "direct_debit", "salary", "pension", "payout",
                                    "refund", "chargeback"))
         and not (metadata.device_kind == "agent_terminal")
-        and count(when source == $current.source and status == "applied", "P400D") == 0
+        and count(when source == $current.source and stage == "settled", "P400D") == 0
     then review
         score 0.6
         reason "First use of an old account. Ask how the customer opened it and why it is used now."

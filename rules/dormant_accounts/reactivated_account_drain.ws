@@ -7,11 +7,11 @@ rule reactivated_account_drain {
           or (currency == "NGN" and amount > 100000))
         and not (metadata.type in ("sale", "card", "standing_order", "direct_debit", "salary", "pension", "payout",
                                    "refund", "chargeback"))
-        and count(when source == $current.source and status == "applied", "P14D") >= 1
-        and count(when source == $current.source and status == "applied", "P180D") == count(when source == $current.source
-                                                                                                 and status == "applied", "P14D")
-        and count(when source == $current.source and status == "applied", "P400D") > count(when source == $current.source
-                                                                                                and status == "applied", "P180D")
+        and count(when source == $current.source and stage == "settled", "P14D") >= 1
+        and count(when source == $current.source and stage == "settled", "P180D") == count(when source == $current.source
+                                                                                                 and stage == "settled", "P14D")
+        and count(when source == $current.source and stage == "settled", "P400D") > count(when source == $current.source
+                                                                                                and stage == "settled", "P180D")
     then review
         score 0.75
         reason "Large transfer from a reawakened account. Stop further payments until the owner is verified."

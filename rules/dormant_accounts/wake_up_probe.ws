@@ -9,10 +9,10 @@ rule wake_up_probe {
         and not (metadata.type in ("standing_order", "direct_debit", "salary", "pension", "payout", "refund",
                                    "chargeback"))
         and metadata.account_age_days > 180
-        and count(when source == $current.source and status == "applied", "P7D") >= 1
-        and count(when source == $current.source and status == "applied", "P180D") == count(when source == $current.source
-                                                                                                 and status == "applied", "P7D")
-        and max(amount when source == $current.source and status == "applied", "P7D") <= 0.01 * amount
+        and count(when source == $current.source and stage == "settled", "P7D") >= 1
+        and count(when source == $current.source and stage == "settled", "P180D") == count(when source == $current.source
+                                                                                                 and stage == "settled", "P7D")
+        and max(amount when source == $current.source and stage == "settled", "P7D") <= 0.01 * amount
     then review
         score 0.7
         reason "A test payment woke this account. Compare the devices of both payments with the old ones."

@@ -11,12 +11,12 @@ rule anonymised_network_new_device {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
         and not previous_transaction(within: "P90D", match: {
             source: "$current.source",
             metadata.device_id: "$current.metadata.device_id",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.5

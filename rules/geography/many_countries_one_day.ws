@@ -6,7 +6,7 @@ rule many_countries_one_day {
         and not (metadata.travel_notice == true)
         and count(when source == $current.source
                        and metadata.device_id == $current.metadata.device_id
-                       and status == "applied", "P90D") <= 5
+                       and stage == "settled", "P90D") <= 5
         and distinct(metadata.ip_country when source == $current.source
                                               and metadata.ip_country != $current.metadata.ip_country, "P1D") >= 2
     then review

@@ -7,9 +7,7 @@ rule personal_limit_exceeded {
         and amount + sum(when source == $current.source
                               and currency == $current.currency
                               and not (metadata.type in ("standing_order", "direct_debit"))
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P1D") > metadata.daily_limit
+                              and not (stage in ("failed", "expired", "void", "returned")), "P1D") > metadata.daily_limit
     then review
         score 0.6
         reason "Above the customer's own daily limit. Ask them; they can raise it in the app and have it released."

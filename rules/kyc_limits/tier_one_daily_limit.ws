@@ -7,27 +7,19 @@ rule tier_one_daily_limit {
         and ((currency == "NGN"
               and amount + sum(when source == $current.source
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "PT24H") > 50000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "PT24H") > 50000)
              or (currency == "EUR"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "PT24H") > 150)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "PT24H") > 150)
              or (currency == "GBP"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "PT24H") > 130)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "PT24H") > 130)
              or (currency == "USD"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "PT24H") > 165))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "PT24H") > 165))
     then review
         score 0.8
         reason "Above the daily limit of tier 1. Invite the customer to verify their identity."

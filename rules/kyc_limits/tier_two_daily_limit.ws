@@ -10,36 +10,28 @@ rule tier_two_daily_limit {
                                     and not (metadata.type in ("cash_deposit", "sale"))
                                     and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                               "Africa/Lagos")
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P1D") > 10000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 10000)
              or (currency == "JPY"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
                                        and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 1000000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 1000000)
              or (currency == "KWD"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
                                        and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 3000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 3000)
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
                                        and not (metadata.type in ("cash_deposit", "sale"))
                                        and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp,
                                                                                                  "Africa/Lagos")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 400000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 400000))
     then review
         score 0.5
         reason "Above the daily limit of tier 2. Ask for the purpose; offer the upgrade to tier 3."

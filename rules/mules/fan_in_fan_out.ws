@@ -12,9 +12,7 @@ rule fan_in_fan_out {
              or (currency == "NGN" and amount > 40000))
         and distinct(source when destination == $current.source
                                  and not (metadata.type in ("salary", "pension", "refund"))
-                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                     "voided")), "PT24H") >= 3
+                                 and not (stage in ("failed", "expired", "void", "returned")), "PT24H") >= 3
     then review
         score 0.9
         reason "A young account passes on what it collects. Hold, and warn the banks of the payers."

@@ -9,17 +9,13 @@ rule inflow_over_declared_income {
                               and currency == $current.currency
                               and not (metadata.type in ("salary", "pension", "benefit", "payout", "refund",
                                                          "chargeback", "cash_deposit"))
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P10D") > 3.5 * metadata.declared_monthly_income
+                              and not (stage in ("failed", "expired", "void", "returned")), "P10D") > 3.5 * metadata.declared_monthly_income
         and distinct(source when destination == $current.destination
                                  and source != $current.source
                                  and currency == $current.currency
                                  and not (metadata.type in ("salary", "pension", "benefit", "payout", "refund",
                                                             "chargeback", "cash_deposit"))
-                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                     "voided")), "P10D") >= 2
+                                 and not (stage in ("failed", "expired", "void", "returned")), "P10D") >= 2
     then review
         score 0.5
         reason "Income far above the declared one. Ask for evidence of where the money comes from."

@@ -6,41 +6,29 @@ rule money_does_not_stay {
         and ((currency not_in ("JPY", "KWD", "NGN")
               and sum(when destination == $current.source
                            and currency == $current.currency
-                           and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                               "lapsed", "refunded", "rejected", "reversed", "void",
-                                               "voided")), "P7D") > 10000)
+                           and not (stage in ("failed", "expired", "void", "returned")), "P7D") > 10000)
              or (currency == "JPY"
                  and sum(when destination == $current.source
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P7D") > 1000000)
+                              and not (stage in ("failed", "expired", "void", "returned")), "P7D") > 1000000)
              or (currency == "KWD"
                  and sum(when destination == $current.source
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P7D") > 3000)
+                              and not (stage in ("failed", "expired", "void", "returned")), "P7D") > 3000)
              or (currency == "NGN"
                  and sum(when destination == $current.source
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P7D") > 4000000))
+                              and not (stage in ("failed", "expired", "void", "returned")), "P7D") > 4000000))
         and (sum(when destination == $current.source
                       and currency == $current.currency
-                      and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                          "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P7D")
+                      and not (stage in ("failed", "expired", "void", "returned")), "P7D")
              - sum(when source == $current.source
                         and currency == $current.currency
-                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P7D")
+                        and not (stage in ("failed", "expired", "void", "returned")), "P7D")
              - amount)
             / sum(when destination == $current.source
                        and currency == $current.currency
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void",
-                                           "voided")), "P7D") between -0.05 and 0.02
+                       and not (stage in ("failed", "expired", "void", "returned")), "P7D") between -0.05 and 0.02
     then alert
         score 0.6
         reason "A week's income has left to within two percent. Compare the payers with the payees."

@@ -15,20 +15,17 @@ rule rapid_pass_through {
                        and currency == $current.currency
                        and not (metadata.type in ("salary", "pension", "benefit", "payout", "refund", "chargeback",
                                                   "cash_deposit"))
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "PT2H")
+                       and not (stage in ("failed", "expired", "void", "returned")), "PT2H")
           >= 1
         and amount >= 0.5 * sum(when destination == $current.source
                                      and currency == $current.currency
                                      and not (metadata.type in ("salary", "pension", "benefit", "payout", "refund",
                                                                 "chargeback", "cash_deposit"))
-                                     and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                         "expired", "failed", "lapsed", "refunded", "rejected",
-                                                         "reversed", "void", "voided")), "PT2H")
+                                     and not (stage in ("failed", "expired", "void", "returned")), "PT2H")
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.85

@@ -11,43 +11,34 @@ rule repeated_pass_through {
         and count(when destination == $current.source
                        and currency == $current.currency
                        and metadata.type in ("transfer", "wire", "crypto")
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P10D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P10D")
           >= 2
         and count(when destination == $current.source
                        and currency == $current.currency
                        and metadata.type in ("transfer", "wire", "crypto")
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided"))
+                       and not (stage in ("failed", "expired", "void", "returned"))
                        and amount between $current.amount and 1.3 * $current.amount, "P1D") >= 1
         and amount + sum(when source == $current.source
                               and currency == $current.currency
                               and metadata.type in ("transfer", "wire", "crypto")
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P10D")
+                              and not (stage in ("failed", "expired", "void", "returned")), "P10D")
           >= 0.5 * sum(when destination == $current.source
                             and currency == $current.currency
                             and metadata.type in ("transfer", "wire", "crypto")
-                            and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                "failed", "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P10D")
+                            and not (stage in ("failed", "expired", "void", "returned")), "P10D")
         and (count(when destination == $current.source
                         and currency == $current.currency
                         and metadata.type in ("transfer", "wire", "crypto")
-                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P10D")
+                        and not (stage in ("failed", "expired", "void", "returned")), "P10D")
                >= 4
              or distinct(source when destination == $current.source
                                      and currency == $current.currency
                                      and metadata.type in ("transfer", "wire", "crypto")
-                                     and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                         "expired", "failed", "lapsed", "refunded", "rejected",
-                                                         "reversed", "void", "voided")), "P10D") >= 2)
+                                     and not (stage in ("failed", "expired", "void", "returned")), "P10D") >= 2)
         and count(when source == $current.source
                        and currency == $current.currency
                        and metadata.type in ("transfer", "wire", "crypto")
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P10D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P10D")
           >= 1
     then review
         score 0.7

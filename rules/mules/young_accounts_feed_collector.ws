@@ -12,9 +12,7 @@ rule young_accounts_feed_collector {
                                  and source != $current.source
                                  and metadata.account_age_days < 60
                                  and not (metadata.type in ("standing_order", "direct_debit"))
-                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                     "voided")), "P7D") >= 3
+                                 and not (stage in ("failed", "expired", "void", "returned")), "P7D") >= 3
     then review
         score 0.7
         reason "Several young accounts feed this payee. Review the payee first, then its payers."

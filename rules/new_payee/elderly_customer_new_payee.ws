@@ -15,12 +15,12 @@ rule elderly_customer_new_payee {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
-        and count(when source == $current.source and currency == $current.currency and status == "applied", "P90D") >= 3
+        and count(when source == $current.source and currency == $current.currency and stage == "settled", "P90D") >= 3
         and amount > 5 * avg(when source == $current.source
                                   and currency == $current.currency
-                                  and status == "applied", "P90D")
+                                  and stage == "settled", "P90D")
     then review
         score 0.85
         reason "Large first payment of an elderly customer. Call, and ask who told them to pay; do not read out the payee's name."

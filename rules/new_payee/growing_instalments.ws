@@ -14,23 +14,23 @@ rule growing_instalments {
         and count(when source == $current.source
                        and destination == $current.destination
                        and currency == $current.currency
-                       and status == "applied", "P14D") >= 2
+                       and stage == "settled", "P14D") >= 2
         and count(when source == $current.source
                        and destination == $current.destination
                        and currency == $current.currency
-                       and status == "applied", "P365D")
+                       and stage == "settled", "P365D")
           == count(when source == $current.source
                         and destination == $current.destination
                         and currency == $current.currency
-                        and status == "applied", "P14D")
+                        and stage == "settled", "P14D")
         and ((count(when source == $current.source
                          and destination == $current.destination
                          and currency == $current.currency
-                         and status == "applied", "P14D") >= 3
+                         and stage == "settled", "P14D") >= 3
               and amount > 1.2 * max(when source == $current.source
                                           and destination == $current.destination
                                           and currency == $current.currency
-                                          and status == "applied", "P14D"))
+                                          and stage == "settled", "P14D"))
              or (((currency not_in ("JPY", "KWD", "NGN") and amount > 400)
                   or (currency == "JPY" and amount > 40000)
                   or (currency == "KWD" and amount > 120)
@@ -38,7 +38,7 @@ rule growing_instalments {
                  and amount > 2 * max(when source == $current.source
                                            and destination == $current.destination
                                            and currency == $current.currency
-                                           and status == "applied", "P14D")))
+                                           and stage == "settled", "P14D")))
     then review
         score 0.65
         reason "Growing payments to a payee of two weeks. Ask the customer whether they have met, and what they were promised."

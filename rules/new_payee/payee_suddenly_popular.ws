@@ -10,15 +10,11 @@ rule payee_suddenly_popular {
         and distinct(source when destination == $current.destination
                                  and source != $current.source
                                  and metadata.payee_added_minutes_ago between 0 and 59
-                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                     "voided")), "P1D") >= 5
+                                 and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 5
         and count(when destination == $current.destination
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P30D")
           == count(when destination == $current.destination
-                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
+                        and not (stage in ("failed", "expired", "void", "returned")), "P1D")
     then review
         score 0.5
         reason "Many first payments to a new payee. Ask two of the payers what they bought."

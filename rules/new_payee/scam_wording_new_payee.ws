@@ -10,10 +10,10 @@ rule scam_wording_new_payee {
         and description regex "(?i)\b(safe account|secure account|customs (fee|duty|release|insurance)|inheritance (tax|fee)|release fee|tax debt|bail (money|bond|fee|payment|for)|(his|her|my|post|pay) bail)\b"
         and count(when source == $current.source
                        and destination == $current.destination
-                       and status == "applied", "P365D")
+                       and stage == "settled", "P365D")
           == count(when source == $current.source
                         and destination == $current.destination
-                        and status == "applied", "P14D")
+                        and stage == "settled", "P14D")
     then review
         score 0.6
         reason "Wording typical of scams. Ask the customer who told them to pay before it is released."

@@ -12,7 +12,7 @@ rule weekend_new_payee {
         and not previous_transaction(within: "P365D", match: {
             source: "$current.source",
             destination: "$current.destination",
-            status: "applied",
+            stage: "settled",
         })
     then alert
         score 0.35

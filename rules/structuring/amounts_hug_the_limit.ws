@@ -11,21 +11,17 @@ rule amounts_hug_the_limit {
                        and ((currency in ("EUR", "USD") and amount >= 9000 and amount < 10000)
                             or (currency == "NGN" and amount >= 4500000 and amount < 5000000))
                        and not (metadata.type in ("standing_order", "direct_debit"))
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P90D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P90D")
           >= 3
         and ((currency != "NGN"
               and max(when source == $current.source
                            and currency == $current.currency
-                           and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                               "failed", "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P90D")
+                           and not (stage in ("failed", "expired", "void", "returned")), "P90D")
                 < 10000)
              or (currency == "NGN"
                  and max(when source == $current.source
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P90D") < 5000000))
+                              and not (stage in ("failed", "expired", "void", "returned")), "P90D") < 5000000))
     then review
         score 0.65
         reason "Fourth amount just below the reporting limit in 90 days and none above. Review the transfers of the account as a whole."

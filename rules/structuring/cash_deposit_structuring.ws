@@ -10,17 +10,14 @@ rule cash_deposit_structuring {
         and count(when destination == $current.destination
                        and metadata.type == "cash_deposit"
                        and currency == $current.currency
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided"))
+                       and not (stage in ("failed", "expired", "void", "returned"))
                        and ((currency in ("EUR", "USD") and amount >= 5000 and amount < 10000)
                             or (currency == "NGN" and amount >= 2500000 and amount < 5000000)), "P10D") >= 2
         and ((currency != "NGN"
               and amount + sum(when destination == $current.destination
                                     and metadata.type == "cash_deposit"
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided"))
+                                    and not (stage in ("failed", "expired", "void", "returned"))
                                     and ((currency in ("EUR", "USD") and amount >= 5000 and amount < 10000)
                                          or (currency == "NGN" and amount >= 2500000 and amount < 5000000)), "P10D")
                 > 18000)
@@ -28,9 +25,7 @@ rule cash_deposit_structuring {
                  and amount + sum(when destination == $current.destination
                                        and metadata.type == "cash_deposit"
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided"))
+                                       and not (stage in ("failed", "expired", "void", "returned"))
                                        and ((currency in ("EUR", "USD") and amount >= 5000 and amount < 10000)
                                             or (currency == "NGN" and amount >= 2500000 and amount < 5000000)), "P10D")
                    > 9000000))

@@ -6,9 +6,7 @@ rule cash_over_declared {
         and amount + sum(when destination == $current.destination
                               and metadata.type == "cash_deposit"
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P30D") > 2 * metadata.declared_monthly_cash
+                              and not (stage in ("failed", "expired", "void", "returned")), "P30D") > 2 * metadata.declared_monthly_cash
     then review
         score 0.65
         reason "Cash far beyond the declared takings. Ask for the till records of these days."

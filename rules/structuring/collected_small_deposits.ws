@@ -12,37 +12,27 @@ rule collected_small_deposits {
               and amount + sum(when destination == $current.destination
                                     and currency == $current.currency
                                     and metadata.type in ("transfer", "wire")
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P2D") > 7000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P2D") > 7000)
              or (currency == "JPY"
                  and amount + sum(when destination == $current.destination
                                        and currency == $current.currency
                                        and metadata.type in ("transfer", "wire")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P2D") > 700000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P2D") > 700000)
              or (currency == "KWD"
                  and amount + sum(when destination == $current.destination
                                        and currency == $current.currency
                                        and metadata.type in ("transfer", "wire")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P2D") > 2100)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P2D") > 2100)
              or (currency == "NGN"
                  and amount + sum(when destination == $current.destination
                                        and currency == $current.currency
                                        and metadata.type in ("transfer", "wire")
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P2D") > 3500000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P2D") > 3500000))
         and distinct(source when destination == $current.destination
                                  and source != $current.source
                                  and currency == $current.currency
                                  and metadata.type in ("transfer", "wire")
-                                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                     "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                     "voided")), "P2D") >= 5
+                                 and not (stage in ("failed", "expired", "void", "returned")), "P2D") >= 5
     then review
         score 0.6
         reason "Many small payments from different people gather here. Compare names and addresses of the payers."

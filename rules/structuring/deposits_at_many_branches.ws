@@ -7,73 +7,53 @@ rule deposits_at_many_branches {
         and count(when destination == $current.destination
                        and metadata.type == "cash_deposit"
                        and currency == $current.currency
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P1D")
           >= 1
         and (((currency not_in ("JPY", "KWD", "NGN")
                and amount + sum(when destination == $current.destination
                                      and metadata.type == "cash_deposit"
                                      and currency == $current.currency
-                                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                         "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                         "voided")), "P1D") > 10000)
+                                     and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 10000)
               or (currency == "JPY"
                   and amount + sum(when destination == $current.destination
                                         and metadata.type == "cash_deposit"
                                         and currency == $current.currency
-                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                            "expired", "failed", "lapsed", "refunded", "rejected",
-                                                            "reversed", "void", "voided")), "P1D") > 1000000)
+                                        and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 1000000)
               or (currency == "KWD"
                   and amount + sum(when destination == $current.destination
                                         and metadata.type == "cash_deposit"
                                         and currency == $current.currency
-                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                            "expired", "failed", "lapsed", "refunded", "rejected",
-                                                            "reversed", "void", "voided")), "P1D") > 3000)
+                                        and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 3000)
               or (currency == "NGN"
                   and amount + sum(when destination == $current.destination
                                         and metadata.type == "cash_deposit"
                                         and currency == $current.currency
-                                        and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                            "expired", "failed", "lapsed", "refunded", "rejected",
-                                                            "reversed", "void", "voided")), "P1D") > 5000000))
+                                        and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 5000000))
              or distinct(metadata.branch_id where destination == $current.destination
                                                   and metadata.branch_id != $current.metadata.branch_id
                                                   and metadata.type == "cash_deposit"
                                                   and currency == $current.currency
-                                                  and not (status in ("canceled", "cancelled", "charged_back",
-                                                                      "declined", "expired", "failed", "lapsed",
-                                                                      "refunded", "rejected", "reversed", "void",
-                                                                      "voided")), "P1D") >= 2)
+                                                  and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 2)
         and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when destination == $current.destination
                                     and metadata.type == "cash_deposit"
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P1D") > 1000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 1000)
              or (currency == "JPY"
                  and amount + sum(when destination == $current.destination
                                        and metadata.type == "cash_deposit"
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 100000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 100000)
              or (currency == "KWD"
                  and amount + sum(when destination == $current.destination
                                        and metadata.type == "cash_deposit"
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 300)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 300)
              or (currency == "NGN"
                  and amount + sum(when destination == $current.destination
                                        and metadata.type == "cash_deposit"
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 500000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 500000))
     then review
         score 0.75
         reason "Cash in several parts within a day. Ask the branches who came to the counter and why not at once."

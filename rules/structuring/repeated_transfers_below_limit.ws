@@ -12,8 +12,7 @@ rule repeated_transfers_below_limit {
                        and ((currency in ("EUR", "USD") and amount >= 5000 and amount < 10000)
                             or (currency == "NGN" and amount >= 2500000 and amount < 5000000))
                        and metadata.type in ("transfer", "wire")
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P30D")
           >= 3
     then review
         score 0.7

@@ -11,65 +11,48 @@ rule split_payment {
         and count(when source == $current.source
                        and destination == $current.destination
                        and currency == $current.currency
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
+                       and not (stage in ("failed", "expired", "void", "returned")), "P1D")
           >= 1
         and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when source == $current.source
                                     and destination == $current.destination
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P1D") >= 10000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 10000)
              or (currency == "JPY"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") >= 1000000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 1000000)
              or (currency == "KWD"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") >= 3000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 3000)
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") >= 5000000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 5000000))
         and ((currency not_in ("JPY", "KWD", "NGN")
               and max(when source == $current.source
                            and destination == $current.destination
                            and currency == $current.currency
-                           and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                               "lapsed", "refunded", "rejected", "reversed", "void",
-                                               "voided")), "P1D") < 10000)
+                           and not (stage in ("failed", "expired", "void", "returned")), "P1D") < 10000)
              or (currency == "JPY"
                  and max(when source == $current.source
                               and destination == $current.destination
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P1D") < 1000000)
+                              and not (stage in ("failed", "expired", "void", "returned")), "P1D") < 1000000)
              or (currency == "KWD"
                  and max(when source == $current.source
                               and destination == $current.destination
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P1D") < 3000)
+                              and not (stage in ("failed", "expired", "void", "returned")), "P1D") < 3000)
              or (currency == "NGN"
                  and max(when source == $current.source
                               and destination == $current.destination
                               and currency == $current.currency
-                              and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                  "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                  "voided")), "P1D") < 5000000))
+                              and not (stage in ("failed", "expired", "void", "returned")), "P1D") < 5000000))
     then review
         score 0.6
         reason "A payment above the reporting limit in smaller parts. Ask why it was not sent at once."

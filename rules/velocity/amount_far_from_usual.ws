@@ -6,11 +6,11 @@ rule amount_far_from_usual {
           or (currency == "NGN" and amount > 80000))
         and source not_in $payroll_sources
         and count(when source == $current.source and currency == $current.currency
-                  and status == "applied", "P90D") >= 10
+                  and stage == "settled", "P90D") >= 10
         and amount > avg(when source == $current.source and currency == $current.currency
-                  and status == "applied", "P90D")
+                  and stage == "settled", "P90D")
              + 4 * stddev(amount when source == $current.source and currency == $current.currency
-                  and status == "applied", "P90D")
+                  and stage == "settled", "P90D")
     then alert
         score 0.45
         reason "Amount far outside the account's usual range. Look for a misplaced decimal point first."

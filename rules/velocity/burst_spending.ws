@@ -5,10 +5,10 @@ rule burst_spending {
     when source not_in $payroll_sources
         and source not_in $merchant_settlement_accounts
         and not (metadata.type in ("standing_order", "direct_debit"))
-        and not (status in ("charged_back", "refunded", "reversed"))
+        and not (stage == "returned")
         and count(when source == $current.source
                   and not (metadata.type in ("standing_order", "direct_debit"))
-                  and not (status in ("charged_back", "refunded", "reversed")), "PT10M") >= 5
+                  and not (stage == "returned"), "PT10M") >= 5
     then review
         score 0.6
         reason "Sixth payment or more within ten minutes. Ask the customer whether all of them are theirs before release."

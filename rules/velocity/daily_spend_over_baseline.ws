@@ -11,44 +11,31 @@ rule daily_spend_over_baseline {
              or (currency == "KWD" and amount > 15)
              or (currency == "NGN" and amount > 20000))
         and count(when source == $current.source and currency == $current.currency
-                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                      "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
+                  and not (stage in ("failed", "expired", "void", "returned")), "P30D")
           - count(when source == $current.source and currency == $current.currency
-                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                      "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D") >= 10
+                  and not (stage in ("failed", "expired", "void", "returned")), "P1D") >= 10
         and ((currency not_in ("JPY", "KWD", "NGN")
               and amount + sum(when source == $current.source
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P1D") > 500)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 500)
              or (currency == "JPY"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 50000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 50000)
              or (currency == "KWD"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 150)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 150)
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 200000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 200000))
         and amount + sum(when source == $current.source and currency == $current.currency
-                         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                             "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
+                         and not (stage in ("failed", "expired", "void", "returned")), "P1D")
           > 4 * (sum(when source == $current.source and currency == $current.currency
-                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                         "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
+                     and not (stage in ("failed", "expired", "void", "returned")), "P30D")
                - sum(when source == $current.source and currency == $current.currency
-                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                         "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")) / 29
+                     and not (stage in ("failed", "expired", "void", "returned")), "P1D")) / 29
     then alert
         score 0.7
         reason "Spending of the last day exceeds four times the usual. Compare payees with earlier ones and call the customer."

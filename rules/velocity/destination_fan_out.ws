@@ -18,9 +18,7 @@ rule destination_fan_out {
         and distinct(destination when source == $current.source
                                       and destination != $current.destination
                                       and metadata.payee_added_minutes_ago between 0 and 59
-                                      and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                          "expired", "failed", "lapsed", "refunded", "rejected",
-                                                          "reversed", "void", "voided")), "PT30M") >= 3
+                                      and not (stage in ("failed", "expired", "void", "returned")), "PT30M") >= 3
     then review
         score 0.65
         reason "Four new payees within half an hour. Hold the remaining payments and confirm the list with the customer."

@@ -16,7 +16,7 @@ rule duplicate_payment {
             destination: "$current.destination",
             amount: "$current.amount",
             currency: "$current.currency",
-            status: "applied",
+            stage: "settled",
         })
     then review
         score 0.5

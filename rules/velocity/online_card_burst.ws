@@ -12,8 +12,7 @@ rule online_card_burst {
         and count(when metadata.card_fingerprint == $current.metadata.card_fingerprint
                        and metadata.card_present == false
                        and not (metadata.type in ("refund", "chargeback"))
-                       and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
-                                           "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "PT1H")
+                       and not (stage in ("failed", "expired", "void", "returned")), "PT1H")
           >= 3
     then review
         score 0.65

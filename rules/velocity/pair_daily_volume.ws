@@ -7,23 +7,17 @@ rule pair_daily_volume {
               and amount + sum(when source == $current.source
                                     and destination == $current.destination
                                     and currency == $current.currency
-                                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
-                                                        "failed", "lapsed", "refunded", "rejected", "reversed", "void",
-                                                        "voided")), "P1D") > 200000)
+                                    and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 200000)
              or (currency == "JPY"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 20000000)
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 20000000)
              or (currency == "NGN"
                  and amount + sum(when source == $current.source
                                        and destination == $current.destination
                                        and currency == $current.currency
-                                       and not (status in ("canceled", "cancelled", "charged_back", "declined",
-                                                           "expired", "failed", "lapsed", "refunded", "rejected",
-                                                           "reversed", "void", "voided")), "P1D") > 80000000))
+                                       and not (stage in ("failed", "expired", "void", "returned")), "P1D") > 80000000))
     then alert
         score 0.5
         reason "More than 200,000 between this pair within a day. Check the contract or invoice behind it."

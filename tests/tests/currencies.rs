@@ -80,7 +80,7 @@ fn an_inject_with_a_blank_at_an_end_of_its_currency_is_refused() {
     let service = Service::start(&home);
     for currency in ["USD ", " USD", "USD\u{a0}", "US\u{200b}D"] {
         let answer = service.inject(&payment("refused", currency));
-        assert_eq!((answer.status, answer.code()), (400, "unclear_identifier".to_owned()), "{currency:?}");
+        assert_eq!((answer.status, answer.code()), (400, "invalid_field".to_owned()), "{currency:?}");
         assert_eq!(answer.json()["field"], json!("currency"), "{currency:?}");
     }
     service.stop();

@@ -39,6 +39,7 @@ const CHECKS: [&str; 32] = [
     "scripts",
     "lists",
     "zone data",
+    "status words",
     "snapshot",
     "artifacts",
     "repository",

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde::Deserialize;
-use serde_json::Value;
-use tollgate_tests::{Home, Service, modules, repository};
+use serde_json::{Value, json};
+use tollgate_tests::{Home, Service, modules, proof, repository, sample};
 
 /// Number of services that run concurrently.
 const N_SERVICES: usize = 2;
@@ -45,8 +45,50 @@ struct Expectation {
     triggered: Vec<String>,
 }
 
+/// The words of six ledgers for the statuses of the cases.
+const STATUSES: [&str; 8] =
+    ["applied", "pending", "declined", "failed", "rejected", "reversed", "refunded", "expired"];
+const LEDGERS: [[&str; 8]; 6] = [
+    ["settled", "received", "refused", "error", "refused", "chargeback", "refunded", "expired"],
+    ["captured", "requires_action", "denied", "failed", "denied", "dispute_lost", "refunded", "expired"],
+    ["ACSC", "RCVD", "RJCT", "CANC", "RJCT", "returned", "returned", "expired"],
+    ["COMMITTED", "RECEIVED", "ABORTED", "ERROR", "ABORTED", "reversal", "refund", "timed_out"],
+    [
+        "AcceptedSettlementCompleted",
+        "Pending",
+        "Rejected",
+        "Cancelled",
+        "Rejected",
+        "Returned",
+        "Refunded",
+        "Expired",
+    ],
+    ["succeeded", "created", "processor_declined", "failed", "denied", "charged_back", "refunded", "lapsed"],
+];
+
 #[test]
 fn every_scenario_gives_its_verdict() {
+    check_scenarios(|_| None);
+}
+
+/// Each rule has the words of one ledger, and those of all of them in full mode.
+#[test]
+fn every_scenario_gives_its_verdict_in_the_words_of_other_ledgers() {
+    let n_ledgers = proof::rounds(1, LEDGERS.len());
+    for turn in 0..n_ledgers {
+        check_scenarios(|rule| Some(LEDGERS[(rule + turn) % LEDGERS.len()]));
+    }
+}
+
+/// Returns the transaction with its status in the words of a ledger.
+fn in_words_of(ledger: Option<[&str; 8]>, transaction: &Value) -> Value {
+    let place = STATUSES.iter().position(|status| transaction["status"] == *status);
+    let (Some(ledger), Some(place)) = (ledger, place) else { return transaction.clone() };
+    sample::with(transaction, &json!({ "status": ledger[place] }))
+}
+
+/// Runs the cases of every rule, with statuses in the words that `ledger` gives the rule with this number.
+fn check_scenarios(ledger: impl Fn(usize) -> Option<[&'static str; 8]> + Sync) {
     let rules = rules();
     let next = AtomicUsize::new(0);
     let deviations = Mutex::new(Vec::new());
@@ -54,11 +96,13 @@ fn every_scenario_gives_its_verdict() {
     thread::scope(|scope| {
         for _ in 0..N_SERVICES {
             scope.spawn(|| {
-                while let Some(rule) = rules.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some((place, rule)) =
+                    rules.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
+                {
                     let service = Service::start(&home_of(std::slice::from_ref(rule)));
                     for case in scenario(rule).cases {
                         n_cases.fetch_add(1, Ordering::Relaxed);
-                        deviations.lock().unwrap().extend(judge(&service, rule, &case));
+                        deviations.lock().unwrap().extend(judge(&service, rule, &case, ledger(place)));
                     }
                 }
             });
@@ -70,12 +114,12 @@ fn every_scenario_gives_its_verdict() {
 }
 
 /// Returns the deviation from the expectation of this case, if any.
-fn judge(service: &Service, rule: &Path, case: &Case) -> Option<String> {
+fn judge(service: &Service, rule: &Path, case: &Case, ledger: Option<[&str; 8]>) -> Option<String> {
     for past in &case.history {
-        let answer = service.inject(past);
+        let answer = service.inject(&in_words_of(ledger, past));
         assert_eq!(answer.status, 200, "{}, {}: {}", repository::relative(rule), case.name, answer.text());
     }
-    let answer = service.inject(&case.transaction);
+    let answer = service.inject(&in_words_of(ledger, &case.transaction));
     let judged = (answer.status == 200).then(|| Expectation {
         verdict: answer.at("/verdict").as_str().unwrap_or_default().to_owned(),
         score: answer.at("/score").as_f64().unwrap_or(f64::NAN),

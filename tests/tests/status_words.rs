@@ -49,7 +49,12 @@ fn check(client: &Client, id: &str, words: &[&str], expected: &[&str]) {
 fn a_word_that_is_not_listed_ranks_by_what_was_known_and_its_repetition_changes_nothing() {
     let service = Service::start(&Home::new());
     check(&service, "a", &["pending", "foo", "pending", "queued"], &["pending", "foo", "foo", "queued"]);
-    check(&service, "b", &["held", "foo", "queued", "applied", "bar"], &["held", "foo", "foo", "applied", "applied"]);
+    check(
+        &service,
+        "b",
+        &["held", "foo", "queued", "applied", "bar"],
+        &["held", "foo", "foo", "applied", "applied"],
+    );
     check(&service, "c", &["zoo", "foo", "bar", "foo", "zoo"], &["zoo", "foo", "bar", "bar", "bar"]);
     check(&service, "d", &["queued", "foo", "held", "foo", "bar"], &["queued", "foo", "held", "held", "bar"]);
     check(&service, "e", &["foo", "void", "baz"], &["foo", "void", "void"]);
@@ -66,4 +71,78 @@ fn listed_words_end_alike_in_any_order_and_told_twice() {
         }
         assert_eq!(status(&service, &id), json!("chargeback"), "{order:?}");
     }
+}
+
+#[test]
+fn words_of_the_operator_rank_by_their_stage_and_a_changed_file_is_another_version() {
+    let mut home = Home::with_rules(&[(
+        "settled.ws",
+        sample::rule("settled", r#"count(when stage == "settled", "P1D") >= 1"#),
+    )]);
+    std::fs::write(home.at("words.txt"), "gebucht = settled\nstorniert = void\n").unwrap();
+    let words = home.at("words.txt").to_str().unwrap().to_owned();
+    home.set("SERVICE_STATUS_WORDS", &words);
+    let service = Service::start(&home);
+    let sent = json!({"status": "Gebucht", "created_at": "2026-01-01T00:00:00Z"});
+    assert_eq!(service.inject(&sample::with(&sample::transaction("a"), &sent)).status, 200);
+    let probe = |service: &Service, id: &str| {
+        let sent = json!({"created_at": "2026-01-01T00:00:01Z"});
+        let answer = service.inject(&sample::with(&sample::transaction(id), &sent)).json();
+        (answer["triggered"].as_array().unwrap().len(), answer["rule_set_version"].as_u64().unwrap())
+    };
+    assert_eq!(probe(&service, "p1").0, 1);
+    check(
+        &service,
+        "b",
+        &["Gebucht", "pending", "Storniert", "applied"],
+        &["Gebucht", "Gebucht", "Storniert", "Storniert"],
+    );
+    let version = probe(&service, "p2").1;
+    service.stop();
+    std::fs::write(home.at("words.txt"), "gebucht = held\n").unwrap();
+    let service = Service::start(&home);
+    assert_eq!(probe(&service, "p3"), (0, version + 1));
+    service.stop();
+    assert_eq!(tollgate_tests::audit::replay(&home).all_follow(), 5);
+}
+
+#[test]
+fn a_file_of_words_that_is_broken_ends_the_start() {
+    let mut home = Home::new();
+    std::fs::write(home.at("words.txt"), "gebucht = settled\nstorniert void\n").unwrap();
+    for (file, said) in [("words.txt", "line 2"), ("missing.txt", "cannot be read")] {
+        let path = home.at(file).to_str().unwrap().to_owned();
+        home.set("SERVICE_STATUS_WORDS", &path);
+        let output = home.command(&[]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains(said), "{told}");
+    }
+}
+
+#[test]
+fn statuses_without_effect_are_listed_once_for_each_word_up_to_32() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    report(&service, "a", "settled");
+    for word in ["pending", "PENDING", "held", "pending"] {
+        report(&service, "a", word);
+    }
+    for n in 0..40 {
+        report(&service, "b", "void");
+        report(&service, "b", &format!("word-{n}"));
+    }
+    let words = |service: &Service, id: &str| -> Vec<String> {
+        let listed = service.transaction(id).expect(200)["without_effect"].clone();
+        let of_entry = |one: &Value| one["status"].as_str().unwrap().to_owned();
+        listed.as_array().into_iter().flatten().map(of_entry).collect()
+    };
+    service.stop();
+    let service = Service::start(&home);
+    assert_eq!(words(&service, "a"), ["pending", "held"]);
+    let listed = words(&service, "b");
+    assert_eq!((listed.len(), &*listed[0], &*listed[31]), (32, "word-0", "word-31"));
+    let first = service.transaction("a").expect(200)["without_effect"][0].clone();
+    assert_eq!(first["event"], json!("transaction.updated"));
+    report(&service, "c", "settled");
+    assert_eq!(service.transaction("c").expect(200).get("without_effect"), None);
 }

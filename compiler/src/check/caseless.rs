@@ -1,5 +1,5 @@
 //! Lower-cases texts that are compared with a field whose case is ignored: a `status` since
-//! [`Semantics::V3`](tollgate_guest_abi::Semantics::V3), and a `currency` since
+//! [`Semantics::V3`](tollgate_guest_abi::Semantics::V3), and a `currency` and a `stage` since
 //! [`Semantics::V5`](tollgate_guest_abi::Semantics::V5).
 
 use tollgate_guest_abi::{Condition, FieldPath, Item, ListSource, Operand, PreviousSpec};
@@ -43,7 +43,7 @@ fn is_caseless(operand: &Operand) -> bool {
 }
 
 fn is_caseless_field(path: &FieldPath) -> bool {
-    path.is_status() || path.is_currency()
+    path.is_status() || path.is_currency() || path.is_stage()
 }
 
 #[cfg(test)]

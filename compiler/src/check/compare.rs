@@ -71,7 +71,7 @@ impl Checker<'_, '_> {
         settle_text(&right.operand, *operator, &mut left.operand);
         let depth = self.above(left.depth.max(right.depth), *span)?;
         let (span, written) = (*span, *written);
-        self.check_currencies_compared(&comparing.left, &comparing.right);
+        self.check_words_compared(&comparing.left, &comparing.right);
         self.warn_of_foregone(&comparing);
         let ComparisonDraft { left, operator, right, .. } = comparing;
         let condition = Condition::Compare { left: left.operand, operator, right: right.operand };

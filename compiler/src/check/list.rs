@@ -21,7 +21,7 @@ impl Checker<'_, '_> {
     ) -> Option<Lowered> {
         let value = self.take_value(value);
         if let (Some(value), ast::ListExpr::Items(items)) = (&value, list) {
-            self.check_currencies_listed(&value.operand, items);
+            self.check_words_listed(&value.operand, items);
         }
         let list = match list {
             ast::ListExpr::Items(items) => {

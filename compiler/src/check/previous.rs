@@ -16,7 +16,7 @@ impl Checker<'_, '_> {
             let field = self.field(&key.value, key.span);
             let value = self.item(item);
             self.check_pair(&field, &value, key.span.to(item.span));
-            self.check_currency_matched(&field, item);
+            self.check_word_matched(&field, item);
             pairs.push(MatchPair { field, value });
         }
         let window = self.window(previous.window.as_ref()?)?;

@@ -8,7 +8,7 @@ export interface Word {
 
 export const FIELDS: Word[] = [
   { name: "amount", note: "number" },
-  ...["transaction_id", "currency", "source", "destination", "reference", "description", "status", "hash"].map(
+  ...["transaction_id", "currency", "source", "destination", "reference", "description", "status", "stage", "hash"].map(
     (name) => ({ name, note: "text" }),
   ),
   ...["allow_overdraft", "inflight", "skip_queue", "atomic"].map((name) => ({ name, note: "boolean" })),

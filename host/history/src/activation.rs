@@ -8,12 +8,13 @@ use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
 use tollgate_model::background::Pace;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::StatusWords;
 
 use crate::HistoryError;
 use crate::admission::Admission;
 use crate::aggregate::AggregateQuery;
 use crate::filling_table::FillingTable;
-use crate::layout::SeriesSpec;
+use crate::layout::{ReadingData, SeriesSpec};
 use crate::past::Past;
 use crate::previous::PreviousQuery;
 use crate::progress::FillProgress;
@@ -46,6 +47,8 @@ pub(super) struct FillSource<'h> {
     pub(super) spill: &'h Arc<Spill>,
     /// Zone data for the selection.
     pub(super) zones: &'h ZoneData,
+    /// Table by which `stage` is read.
+    pub(super) status_words: &'h Arc<StatusWords>,
     /// Whether a series that does not fit into the memory limit is given up.
     pub(super) must_fit: bool,
     /// Whether conditions on rows alone may select the rows of a series.
@@ -110,11 +113,11 @@ pub(super) fn planned(
         (true, false) => SelectionKind::InSeries,
     };
     let semantics = semantics.of_values();
-    let planned = AggregateQuery::plan(spec, semantics, selecting, source.zones)?;
+    let planned = AggregateQuery::plan(spec, semantics, selecting, source.reading())?;
     if activation.lock().reserve_room_for(&planned.0.spec) {
         return Ok(planned);
     }
-    Ok(AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?)
+    Ok(AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.reading())?)
 }
 
 /// Returns the lookup for this spec; equal specs share one. Others can activate queries meanwhile.
@@ -131,7 +134,7 @@ pub(super) fn previous(
     if let Some(known) = activation.lock().previous.get(&identity).and_then(Weak::upgrade) {
         return Ok(known);
     }
-    let plan = PreviousQuery::plan(spec, semantics.of_values(), source.zones)?;
+    let plan = PreviousQuery::plan(spec, semantics.of_values(), source.reading())?;
     let previous = Arc::new(PreviousQuery::new(scope(activation, plan, source)?));
     let mut activation = activation.lock();
     if let Some(known) = activation.previous.get(&identity).and_then(Weak::upgrade) {
@@ -207,7 +210,7 @@ impl Activation {
         if !self.reserve_room_for(spec) {
             return Err(HistoryError::TooManySeries { fields: spec.fields.clone() });
         }
-        let series = Series::new(spec.clone(), source.spill, source.zones)?;
+        let series = Series::new(spec.clone(), source.spill, source.reading())?;
         let known = KnownSeries { is_plain: spec.is_plain(), series: Arc::downgrade(&series) };
         self.series.insert(spec.identity(), known);
         Ok(series)
@@ -296,7 +299,11 @@ impl Drop for RunningFill<'_> {
     }
 }
 
-impl FillSource<'_> {
+impl<'h> FillSource<'h> {
+    /// Returns the data by which fields are read.
+    pub(super) const fn reading(&self) -> ReadingData<'h> {
+        ReadingData { zones: self.zones, status_words: self.status_words }
+    }
     /// Reads the steps after a number, through another, into a key table that is not shared yet.
     fn read_into(
         &self,

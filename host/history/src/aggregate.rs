@@ -18,7 +18,6 @@
 use smallvec::SmallVec;
 use tollgate_guest_abi::prices::{DISTINCT_VALUE, ROW_TEXT_BYTES};
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Semantics};
-use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction};
@@ -28,6 +27,7 @@ use crate::exact::{AggregateValue, ExactValue};
 use crate::filter::FilterError;
 use crate::key::OnlyText;
 use crate::key_table::Entries;
+use crate::layout::ReadingData;
 use crate::lookup_budget::{
     CostedAnswer, LookupBudget, LookupDeadline, LookupLimits, RowPrices, SHARES_PER_UNIT,
 };
@@ -62,12 +62,12 @@ impl AggregateQuery {
         spec: &AggregateSpec,
         semantics: Semantics,
         selecting: SelectionKind,
-        zones: &ZoneData,
+        data: ReadingData<'_>,
     ) -> Result<(ScopePlan, RowField), FilterError> {
-        let value = FieldAccess::bind(&spec.value, semantics);
+        let value = FieldAccess::bind(&spec.value, semantics, data.status_words);
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
-        let mut plan = ScopePlan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
+        let mut plan = ScopePlan::bind(&spec.filter, semantics, spec.window, measure, selecting, data)?;
         // Counting reads no field.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,
@@ -160,8 +160,7 @@ impl AggregateQuery {
             };
             Ok(CostedAnswer { value: finish(&tally?), fuel: search.effort().fuel() })
         });
-        answer
-            .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), fuel: 0 }))
+        answer.unwrap_or_else(|| Ok(CostedAnswer { value: finish(&self.empty_tally()), fuel: 0 }))
     }
 
     /// Fast path of most queries, whose answer costs nothing. Returns `None` unless precomputed sums suffice, the key is
@@ -195,7 +194,7 @@ impl AggregateQuery {
                 counted.absent.is_empty().then(|| AggregateValue::of_count(counted.n_entries))
             }
             AggregateFunction::Sum => AmountVisitor::over(stretch, Total::default()).of_entries(entries),
-            _ => AmountVisitor::over(stretch, AmountTally::new(self.function)).of_entries(entries),
+            _ => AmountVisitor::over(stretch, self.empty_tally()).of_entries(entries),
         }
     }
 
@@ -210,7 +209,7 @@ impl AggregateQuery {
     }
 
     fn of_amounts(&self, search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
-        let mut amounts = AmountVisitor::over(search.stretch(), AmountTally::new(self.function));
+        let mut amounts = AmountVisitor::over(search.stretch(), self.empty_tally());
         search.effort().begin();
         search.visit(&mut amounts)?;
         if !amounts.absent.is_empty() {
@@ -223,7 +222,7 @@ impl AggregateQuery {
         let mut taken = LatestVisitor {
             question: self,
             search,
-            tally: AmountTally::new(self.function),
+            tally: self.empty_tally(),
             latest: Vec::new(),
             bodies: Vec::new(),
         };
@@ -239,6 +238,10 @@ impl AggregateQuery {
             self.add_rows(search, run.open(), &mut tally);
         }
         if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally) }
+    }
+
+    fn empty_tally(&self) -> AmountTally {
+        AmountTally::new(self.function, self.scope.series().spec().semantics)
     }
 
     fn add_rows(&self, search: &ScopeQuery<'_>, run: OpenRun<'_>, tally: &mut AmountTally) {

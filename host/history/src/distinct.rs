@@ -2,8 +2,13 @@
 
 use std::borrow::Cow;
 
+use ahash::RandomState;
+use hashbrown::HashSet;
+use tollgate_guest_abi::Semantics;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{StructureDigest, Value};
+
+use crate::key::seeded;
 
 /// A present value, comparable with others.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -17,6 +22,47 @@ pub(super) enum Distinct<'a> {
     Instant(i64),
     /// An array or an object, compared by the digest of its canonical text.
     Structure(StructureDigest),
+}
+
+/// The different values so far.
+#[derive(Debug)]
+pub(super) struct DistinctTally {
+    values: HashSet<Distinct<'static>, RandomState>,
+    /// Numbers that texts among the values state; `None` under semantics by which no text is a number.
+    stated: Option<HashSet<Decimal, RandomState>>,
+    /// Numbers among the values that some text states. Each counts as one with that text.
+    n_merged: u64,
+}
+
+impl DistinctTally {
+    pub(super) fn new(semantics: Semantics) -> Self {
+        let stated = semantics.merges_in_distinct().then(|| HashSet::with_hasher(seeded()));
+        Self { values: HashSet::with_hasher(seeded()), stated, n_merged: 0 }
+    }
+
+    pub(super) fn has(&self, value: &Distinct<'_>) -> bool {
+        self.values.contains(value)
+    }
+
+    /// Adds a value that it does not have.
+    pub(super) fn add_new(&mut self, value: Distinct<'static>) {
+        if let Some(stated) = &mut self.stated {
+            let is_merged = match &value {
+                Distinct::Number(number) => stated.contains(number),
+                Distinct::Text(text) => Decimal::from_plain(text).is_some_and(|number| {
+                    stated.insert(number) && self.values.contains(&Distinct::Number(number))
+                }),
+                Distinct::Boolean(_) | Distinct::Instant(_) | Distinct::Structure(_) => false,
+            };
+            self.n_merged += u64::from(is_merged);
+        }
+        self.values.insert(value);
+    }
+
+    /// Returns the number of different values: a text and a number that it equals are one, different texts are not.
+    pub(super) fn n_distinct(&self) -> u64 {
+        self.values.len() as u64 - self.n_merged
+    }
 }
 
 impl<'a> Distinct<'a> {
@@ -69,6 +115,32 @@ mod tests {
     fn check(left: &Json, right: &Json, same: bool) {
         let distinct = |json| Distinct::of(Value::of_json(Some(json)));
         assert_eq!(distinct(left) == distinct(right), same, "{left:?} {right:?}");
+    }
+
+    #[track_caller]
+    fn check_counted(values: &[Json], before: u64, since: u64) {
+        for (semantics, expected) in [(Semantics::V4, before), (Semantics::V5, since)] {
+            for values in [values.to_vec(), values.iter().rev().cloned().collect()] {
+                let mut tally = DistinctTally::new(semantics);
+                for value in values.iter().filter_map(|json| Distinct::of(Value::of_json(Some(json)))) {
+                    if !tally.has(&value) {
+                        tally.add_new(value.into_kept());
+                    }
+                }
+                assert_eq!(tally.n_distinct(), expected, "{values:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_is_one_with_the_number_it_equals_and_texts_stay_apart() {
+        let (number, text) =
+            (|digits: &str| Json::Number(number(digits)), |text: &str| Json::Text(text.into()));
+        check_counted(&[number("4111"), text("4111")], 2, 1);
+        check_counted(&[text("4111"), text("04111")], 2, 2);
+        check_counted(&[number("4111"), text("4111"), text("04111"), number("4111.0")], 3, 2);
+        check_counted(&[number("4111"), number("4112"), text("4112"), text("x")], 4, 3);
+        check_counted(&[Json::Boolean(true), text("true")], 2, 2);
     }
 
     #[test]

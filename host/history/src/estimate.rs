@@ -74,7 +74,7 @@ impl History {
         if sample.transactions.is_empty() {
             return Ok(QueryEstimate::default());
         }
-        let empty = Self::new().in_zones(Arc::clone(self.zones()));
+        let empty = self.empty_alike();
         let may_select =
             aggregates.iter().map(|spec| self.may_select(spec, semantics)).collect::<Result<Vec<_>, _>>()?;
         let of = |history: &Self| -> Result<Vec<Query>, HistoryError> {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tollgate_guest_abi::{Condition, FieldPath, Semantics};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{FieldAccess, Transaction, Value};
+use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value};
 
 use crate::filter::{Binder, Filter, FilterContext, FilterError};
 use crate::key::Key;
@@ -29,6 +29,18 @@ pub(super) struct SeriesSpec {
     /// Digest of the zone data, when the selection reads local times; other data would select other transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) zones: Option<Box<str>>,
+    /// Digest of the status words, when a key or the selection reads stages. The columns name it themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status_words: Option<Box<str>>,
+}
+
+/// The data by which queries read fields, beside the transactions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadingData<'d> {
+    /// Zone data of local times.
+    pub(super) zones: &'d ZoneData,
+    /// Table of the stages that statuses mean.
+    pub(super) status_words: &'d Arc<StatusWords>,
 }
 
 /// A spec that is bound, ready to read transactions.
@@ -68,11 +80,11 @@ impl Layout {
     ///
     /// # Errors
     /// When the selection is not a valid filter.
-    pub(super) fn bind(spec: &SeriesSpec, zones: &ZoneData) -> Result<Self, FilterError> {
-        let mut binder = Binder::new(spec.semantics, zones, None);
+    pub(super) fn bind(spec: &SeriesSpec, data: ReadingData<'_>) -> Result<Self, FilterError> {
+        let mut binder = Binder::new(spec.semantics, data, None);
         let selection = binder.filter(&spec.selection)?;
         let (_, selected_by) = binder.finish();
-        let bind = |path: &FieldPath| FieldAccess::bind(path, spec.semantics);
+        let bind = |path: &FieldPath| FieldAccess::bind(path, spec.semantics, data.status_words);
         Ok(Self {
             keys: spec.fields.iter().map(bind).collect(),
             selection: Arc::new(selection),

@@ -60,7 +60,7 @@ use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec, Semantics};
 
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::Transaction;
+use tollgate_model::transaction::{StatusWords, Transaction};
 
 use activation::{Activation, FillSource};
 use admission::Admission;
@@ -99,6 +99,8 @@ pub struct History {
     spill: Arc<Spill>,
     /// Zone data for all queries.
     zones: Arc<ZoneData>,
+    /// Table of the stages that statuses mean, for all queries.
+    status_words: Arc<StatusWords>,
     /// Whether a query is refused when its series does not fit into the memory limit.
     refuses_excess: bool,
     /// Held by everyone who fills a series, and alone by a restoration while it takes stock.
@@ -151,6 +153,7 @@ impl History {
             past: None,
             spill: Arc::default(),
             zones: ZoneData::built_in(),
+            status_words: StatusWords::built_in(),
             refuses_excess: false,
             building: RwLock::default(),
             activation: Mutex::default(),
@@ -165,10 +168,27 @@ impl History {
         Self { zones, ..self }
     }
 
+    /// Returns this history with another table of status words. The history must still be empty.
+    #[must_use]
+    pub fn with_status_words(self, status_words: Arc<StatusWords>) -> Self {
+        Self { status_words, ..self }
+    }
+
+    /// Returns the table of status words for queries.
+    #[must_use]
+    pub const fn status_words(&self) -> &Arc<StatusWords> {
+        &self.status_words
+    }
+
     /// Returns the zone data for queries.
     #[must_use]
     pub const fn zones(&self) -> &Arc<ZoneData> {
         &self.zones
+    }
+
+    /// Returns an empty history that reads fields as this one does.
+    fn empty_alike(&self) -> Self {
+        Self::new().in_zones(Arc::clone(&self.zones)).with_status_words(Arc::clone(&self.status_words))
     }
 
     /// Creates an empty history over a store from which settled transactions can be read again.
@@ -390,6 +410,7 @@ impl History {
             past: self.past.as_deref().unwrap_or(&NoPast),
             spill: &self.spill,
             zones: &self.zones,
+            status_words: &self.status_words,
             must_fit: self.refuses_excess,
             may_select: true,
         }
@@ -443,7 +464,8 @@ impl History {
     fn may_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
         let selecting =
             if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
-        let (plan, _) = AggregateQuery::plan(spec, semantics.of_values(), selecting, &self.zones)?;
+        let (plan, _) =
+            AggregateQuery::plan(spec, semantics.of_values(), selecting, self.source().reading())?;
         Ok(self.activation.lock().reserve_room_for(&plan.spec))
     }
 

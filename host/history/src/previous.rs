@@ -1,12 +1,12 @@
 //! A query whose answer is yes or no.
 
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec, Semantics};
-use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::filter::FilterError;
+use crate::layout::ReadingData;
 use crate::lookup_budget::{CostedAnswer, LookupBudget, LookupDeadline, LookupLimits, RowPrices};
 use crate::lookup_error::LookupError;
 use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
@@ -24,7 +24,7 @@ impl PreviousQuery {
     pub(super) fn plan(
         spec: &PreviousSpec,
         semantics: Semantics,
-        zones: &ZoneData,
+        data: ReadingData<'_>,
     ) -> Result<ScopePlan, FilterError> {
         ScopePlan::bind(
             &Condition::All(spec.pairs.iter().map(equality).collect()),
@@ -32,7 +32,7 @@ impl PreviousQuery {
             spec.window,
             None,
             SelectionKind::RowByRow,
-            zones,
+            data,
         )
     }
 

@@ -82,7 +82,7 @@ impl History {
         });
         let of_previous = previous.iter().map(|spec| match self.knows_previous(spec, semantics) {
             true => 1.0,
-            false => PreviousQuery::plan(spec, semantics.of_values(), source.zones)
+            false => PreviousQuery::plan(spec, semantics.of_values(), source.reading())
                 .map_or(0.0, |plan| self.share_of(&plan.spec)),
         });
         let n_queries = aggregates.len() + previous.len();

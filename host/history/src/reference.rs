@@ -14,7 +14,7 @@ use tollgate_guest_abi::{
 };
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{EventTime, Json, Transaction, Value};
+use tollgate_model::transaction::{EventTime, Json, StatusWords, Transaction, Value};
 
 use crate::PastItem;
 
@@ -208,6 +208,10 @@ fn number_or_nil(number: Option<f64>) -> PlainValue {
 }
 
 fn seen(transaction: &Transaction, path: &FieldPath) -> PlainValue {
+    if path.is_stage() {
+        let stage = |status: &Arc<str>| PlainValue::Caseless(StatusWords::built_in().stage_of(status).into());
+        return transaction.status.as_ref().map_or(PlainValue::Nil, stage);
+    }
     match plain(transaction.value(path)) {
         PlainValue::Text(text) if path.is_status() => PlainValue::Caseless(text),
         PlainValue::Text(text) if path.is_currency() => PlainValue::Caseless(text.trim().to_owned()),
@@ -380,5 +384,10 @@ fn n_distinct(values: &[Value<'_>], of: &FieldPath) -> usize {
             Value::Object(object) => Some(spell(object)),
         })
         .collect();
-    spelled.len()
+    let texts = || values.iter().filter_map(Value::as_text).filter_map(Decimal::from_plain);
+    let numbers: HashSet<Decimal> = values
+        .iter()
+        .filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None })
+        .collect();
+    spelled.len() - numbers.into_iter().filter(|number| texts().any(|text| text == *number)).count()
 }

@@ -10,19 +10,20 @@
 //! ```
 
 mod split;
+mod stages_named;
 
 use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window, prices};
-use tollgate_model::calendar::{ZoneData, filter_names_a_zone};
+use tollgate_model::calendar::filter_names_a_zone;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{FieldAccess, Transaction, Value, in_small_letters};
+use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value, in_small_letters};
 
 use crate::filter::{Binder, ContextDemand, Filter, FilterContext, FilterError, NOTHING};
 use crate::key::{Key, KeyQuery, OnlyText};
-use crate::layout::SeriesSpec;
+use crate::layout::{ReadingData, SeriesSpec};
 use crate::lookup_budget::{LookupBudget, RowPrices, SHARES_PER_UNIT};
 use crate::lookup_error::LookupError;
 use crate::row::{Columns, Row, RowField};
@@ -31,6 +32,7 @@ use crate::spill::{Extent, SpillMiss};
 use crate::timeline::{ChunkBytes, OpenRun, RestingRun, Run, TimeRange, TimelineVisitor};
 
 use split::{Equality, KeyLiteral, SplitFilter};
+use stages_named::names_stage;
 
 /// Bytes and keys of the current transaction whose reading the price of a lookup covers.
 const SHORT_READ_MAX: u32 = 512;
@@ -105,19 +107,24 @@ impl ScopePlan {
         window: Window,
         measure: Option<&FieldPath>,
         selecting: SelectionKind,
-        zones: &ZoneData,
+        data: ReadingData<'_>,
     ) -> Result<Self, FilterError> {
         let SplitFilter { mut key, selection, rest } = SplitFilter::of(filter, selecting, semantics);
         key.sort_unstable_by_key(|equality| equality.field);
-        let fields = key.iter().map(|equality| equality.field.clone()).collect();
-        let sought = key.iter().map(|equality| KeyConstraint::of(equality, semantics)).collect();
+        let fields: Vec<FieldPath> = key.iter().map(|equality| equality.field.clone()).collect();
+        let sought =
+            key.iter().map(|equality| KeyConstraint::of(equality, semantics, data.status_words)).collect();
         let measure = measure.filter(|_| selecting != SelectionKind::RowByRow);
-        let mut binder =
-            Binder::new(semantics, zones, measure.map(|path| FieldAccess::bind(path, semantics)));
+        let measured = measure.map(|path| FieldAccess::bind(path, semantics, data.status_words));
+        let mut binder = Binder::new(semantics, data, measured);
         let residual = binder.filter(rest)?;
         let (demand, columns) = binder.finish();
-        let zones = zones.digest_text().filter(|_| filter_names_a_zone(&selection)).map(Into::into);
-        let spec = SeriesSpec { fields, selection, measure: measure.cloned(), semantics, zones };
+        let zones = data.zones.digest_text().filter(|_| filter_names_a_zone(&selection)).map(Into::into);
+        let names_stages = fields.iter().any(FieldPath::is_stage) || selection.iter().any(names_stage);
+        let status_words =
+            (names_stages && semantics.has_stage()).then(|| data.status_words.digest_text().into());
+        let spec =
+            SeriesSpec { fields, selection, measure: measure.cloned(), semantics, zones, status_words };
         Ok(Self { spec, columns, sought, residual, demand, window })
     }
 
@@ -327,8 +334,8 @@ impl KeyConstraint {
     }
 
     /// Returns the value that a key condition looks up. A caseless field has keys in lowercase.
-    fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
-        let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
+    fn of(equality: &Equality<'_>, semantics: Semantics, words: &Arc<StatusWords>) -> Self {
+        let is_caseless = FieldAccess::bind(equality.field, semantics, words).is_caseless();
         match &equality.sought {
             KeyLiteral::Number(number) => match Decimal::from_plain(number.as_str()) {
                 Some(decimal) if semantics.is_exact() => KeyConstraint::Number(decimal),
@@ -338,7 +345,7 @@ impl KeyConstraint {
             KeyLiteral::Text(text) => KeyConstraint::Text((*text).into()),
             KeyLiteral::Boolean(boolean) => KeyConstraint::Boolean(*boolean),
             KeyLiteral::Current(path) => {
-                let field = FieldAccess::bind(path, semantics);
+                let field = FieldAccess::bind(path, semantics, words);
                 if is_caseless {
                     KeyConstraint::CaselessCurrent(field)
                 } else {

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
 use tollgate_model::background::drop_in_background;
-use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
@@ -16,7 +15,7 @@ use crate::filling_table::FillingTable;
 use crate::filter::FilterError;
 use crate::forgotten::HistoryForgotten;
 use crate::key::{ExportKey, KeyQuery, OnlyText};
-use crate::layout::{Layout, PreparedRow, SeriesSpec};
+use crate::layout::{Layout, PreparedRow, ReadingData, SeriesSpec};
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::owned_value::StructureDigests;
@@ -71,9 +70,9 @@ impl Series {
     pub(super) fn new(
         spec: SeriesSpec,
         spill: &Arc<Spill>,
-        zones: &ZoneData,
+        data: ReadingData<'_>,
     ) -> Result<Arc<Self>, FilterError> {
-        let layout = Arc::new(Layout::bind(&spec, zones)?);
+        let layout = Arc::new(Layout::bind(&spec, data)?);
         let key_table = RwLock::new(KeyTable::new(layout, spill));
         let windows = Mutex::default();
         let series = Arc::new(Self {

@@ -1,14 +1,11 @@
 //! Accumulation of values into one aggregate.
 
-use ahash::RandomState;
-use hashbrown::HashSet;
-use tollgate_guest_abi::AggregateFunction;
+use tollgate_guest_abi::{AggregateFunction, Semantics};
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::Value;
 
-use crate::distinct::Distinct;
+use crate::distinct::{Distinct, DistinctTally};
 use crate::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
-use crate::key::seeded;
 use crate::summary::RunSummary;
 
 /// The state of an aggregate over the values added so far.
@@ -19,7 +16,7 @@ pub(super) enum AmountTally {
     Avg { sum: ExactSum, n_values: u64 },
     Min(Option<Decimal>),
     Max(Option<Decimal>),
-    Distinct(HashSet<Distinct<'static>, RandomState>),
+    Distinct(DistinctTally),
     Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
 }
 
@@ -92,7 +89,7 @@ impl AmountSink for Total {
 
 impl AmountTally {
     #[inline]
-    pub(super) fn new(function: AggregateFunction) -> Self {
+    pub(super) fn new(function: AggregateFunction, semantics: Semantics) -> Self {
         let sum = ExactSum::default();
         match function {
             AggregateFunction::Count => AmountTally::Count(0),
@@ -100,7 +97,7 @@ impl AmountTally {
             AggregateFunction::Avg => AmountTally::Avg { sum, n_values: 0 },
             AggregateFunction::Min => AmountTally::Min(None),
             AggregateFunction::Max => AmountTally::Max(None),
-            AggregateFunction::Distinct => AmountTally::Distinct(HashSet::with_hasher(seeded())),
+            AggregateFunction::Distinct => AmountTally::Distinct(DistinctTally::new(semantics)),
             AggregateFunction::Stddev => {
                 AmountTally::Stddev { sum, squares: ExactSum::default(), n_values: 0 }
             }
@@ -112,7 +109,7 @@ impl AmountTally {
         let of_count = |n: u64| ExactValue::Sum(ExactSum::of_units(i128::from(n), 0));
         match self {
             AmountTally::Count(n_rows) => of_count(*n_rows),
-            AmountTally::Distinct(values) => of_count(values.len() as u64),
+            AmountTally::Distinct(values) => of_count(values.n_distinct()),
             AmountTally::Sum(sum) => ExactValue::Sum(sum.clone()),
             AmountTally::Min(extreme) | AmountTally::Max(extreme) => {
                 ExactValue::of(extreme.unwrap_or_default())
@@ -124,7 +121,7 @@ impl AmountTally {
     /// Returns whether a value was added to `distinct`.
     pub(super) fn has(&self, value: &Distinct<'_>) -> bool {
         match self {
-            AmountTally::Distinct(values) => values.contains(value),
+            AmountTally::Distinct(values) => values.has(value),
             _ => false,
         }
     }
@@ -132,7 +129,7 @@ impl AmountTally {
     /// Adds a value to `distinct` that it does not have.
     pub(super) fn add_new(&mut self, value: Distinct<'_>) {
         if let AmountTally::Distinct(values) = self {
-            values.insert(value.into_kept());
+            values.add_new(value.into_kept());
         }
     }
 
@@ -247,7 +244,7 @@ impl AmountSink for AmountTally {
             AmountTally::Sum(sum) => sum.value(),
             AmountTally::Avg { sum, n_values } => AggregateValue::of_double(sum.mean(*n_values)),
             AmountTally::Min(extreme) | AmountTally::Max(extreme) => extreme.unwrap_or_default().into(),
-            AmountTally::Distinct(values) => AggregateValue::of_count(values.len() as u64),
+            AmountTally::Distinct(values) => AggregateValue::of_count(values.n_distinct()),
             AmountTally::Stddev { sum, squares, n_values } => {
                 AggregateValue::of_double(standard_deviation(sum, squares, *n_values))
             }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::transaction::{AmountAgreement, InvalidTransaction, Json, TransactionReport};
+use crate::transaction::{AmountAgreement, InvalidTransaction, Json, StatusWords, TransactionReport};
 
 /// The kind of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -161,17 +161,19 @@ impl LedgerKind {
         self,
         told: EntryReport<'_>,
         identity: LedgerIdentity,
+        words: &StatusWords,
     ) -> Result<ReportedEntry, InvalidTransaction> {
         match self {
-            LedgerKind::Generic => generic(told),
-            LedgerKind::Blnk => blnk::read(told, identity),
+            LedgerKind::Generic => generic(told, words),
+            LedgerKind::Blnk => blnk::read(told, identity, words),
         }
     }
 }
 
 /// Treats every entry as a separate payment.
-fn generic(told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
-    let report = TransactionReport::read(told.telling.word(), told.data, told.message, told.arrival)?;
+fn generic(told: EntryReport<'_>, words: &StatusWords) -> Result<ReportedEntry, InvalidTransaction> {
+    let EntryReport { telling, data, message, arrival } = told;
+    let report = TransactionReport::read(telling.word(), data, message, arrival, words)?;
     let id = Arc::clone(&report.transaction().transaction_id);
     Ok(ReportedEntry { id, also: Vec::new(), happened: PaymentEvent::Payment(Progress::Ended), report })
 }

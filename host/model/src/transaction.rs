@@ -42,8 +42,8 @@ pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
 pub use relation::{RelationSet, relate};
 pub use report::TransactionReport;
 pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
-pub use status::{EarlierStatuses, is_listed};
 pub use sameness::{is_same_bytes, is_same_text};
+pub use status::{EarlierStatuses, StatusWords, StatusWordsError};
 pub use value::{CaselessText, StructureDigest, TextComparison, Value, in_small_letters, with_small_letters};
 
 /// One movement of money as received, with defaults filled in.

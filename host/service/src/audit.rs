@@ -14,6 +14,7 @@ mod comparison;
 mod pass;
 mod questions;
 mod single;
+mod status_words;
 mod version_cache;
 mod zones;
 

@@ -4,7 +4,6 @@
 //! set. An invalid value stops the start with an error that names the variable and its allowed values.
 
 mod connections;
-mod currencies;
 mod environment;
 mod execution;
 mod git;
@@ -16,10 +15,11 @@ mod page;
 mod reader;
 mod requests;
 mod settings;
+mod status_words;
 mod traces;
+mod words;
 
 pub(crate) use connections::{ConnectionLimits, ConnectionSettings};
-pub(crate) use currencies::currencies;
 pub(crate) use environment::{
     SettingOrigin, authorities_named, is_supervised, load_dotenv, process_environment, proxies_set,
     settings_in_force, substituted_settings, unknown_settings,
@@ -28,3 +28,5 @@ pub(crate) use git::GitSettings;
 pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub(crate) use reader::{ConfigError, Variable};
 pub(crate) use settings::{ListsShrink, LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};
+pub(crate) use status_words::{StatusWordsFileError, read_status_words};
+pub(crate) use words::words;

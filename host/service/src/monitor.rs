@@ -132,6 +132,8 @@ pub(crate) struct Judged {
     pub transaction: Transaction,
     /// The answer as canonical JSON; `None` if a ledger fed the transaction and no verdict was requested.
     pub assessment: Option<Arc<str>>,
+    /// Its sequence number.
+    pub sequence: Sequence,
 }
 
 /// The event recorded for a status sent by a caller that requests a verdict.
@@ -301,7 +303,8 @@ impl Monitor {
             // No update changed the status that the ledger fed.
             transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
         }
-        Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into) }))
+        let sequence = known.record.sequence;
+        Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into), sequence }))
     }
 
     /// Checks whether a new transaction would be accepted at the moment.
@@ -337,7 +340,7 @@ impl TransactionPipeline {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
                     match self.left_behind(&known, &transaction).await {
-                        Ok(ReportOutcome { change: Some(change), standing }) => {
+                        Ok(ReportOutcome { change: Some(change), standing, .. }) => {
                             return self.update(
                                 change,
                                 standing,
@@ -346,8 +349,9 @@ impl TransactionPipeline {
                                 waiting,
                             );
                         }
-                        Ok(ReportOutcome { change: None, standing }) => {
-                            self.keep_standing(&known, standing).await.map(|()| assessment.into())
+                        Ok(unchanged) => {
+                            let event = INJECTED.into();
+                            self.keep_standing(&known, unchanged, &event).await.map(|()| assessment.into())
                         }
                         Err(error) => Err(error),
                     }

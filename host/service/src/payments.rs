@@ -27,10 +27,10 @@ use tollgate_model::clock::Clock;
 use tollgate_model::ledger_kind::LedgerIdentity;
 use tollgate_model::ledger_kind::LedgerKind;
 use tollgate_model::ledger_kind::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
-use tollgate_model::transaction::{InvalidTransaction, Json};
+use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
-    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState, Store,
-    StoreError, WaitingEntry,
+    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState,
+    StatusWithoutEffect, Store, StoreError, WaitingEntry,
 };
 
 use crate::monitor::{Judged, Monitor, MonitorError};
@@ -188,6 +188,12 @@ impl Payments {
         &self.inner.deps.monitor
     }
 
+    /// Returns the table of the stages that statuses mean.
+    #[must_use]
+    pub(crate) fn status_words(&self) -> &StatusWords {
+        self.inner.deps.monitor.status_words()
+    }
+
     /// Returns the state of the ledger's events.
     #[must_use]
     pub(crate) fn news(&self) -> &LedgerEvents {
@@ -207,7 +213,7 @@ impl Payments {
     /// # Errors
     /// When it is not a valid entry; the error names the field.
     pub(crate) fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
-        self.inner.deps.kind.read(told, self.inner.deps.identity)
+        self.inner.deps.kind.read(told, self.inner.deps.identity, self.status_words())
     }
 
     /// Takes an entry, and returns when that is durable. Repeating an entry has no effect. `told` is the original
@@ -267,6 +273,17 @@ impl Payments {
         transaction_id: &str,
     ) -> Result<Option<String>, StoreError> {
         self.inner.deps.store.later_description(transaction_id).await
+    }
+
+    /// Returns the reported statuses of a payment that did not stand, the first one first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) async fn without_effect(
+        &self,
+        judged: &Judged,
+    ) -> Result<Vec<StatusWithoutEffect>, StoreError> {
+        self.inner.deps.store.statuses_without_effect(judged.sequence).await
     }
 
     /// Stores an event that can never be taken as a dead letter.

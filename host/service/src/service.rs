@@ -35,7 +35,7 @@ use tollgate_store::{Store, StoreError, StoredPast};
 
 use crate::alerting::{AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
-use crate::config::Settings;
+use crate::config::{Settings, StatusWordsFileError};
 use crate::git_sync::{GitSyncError, Polling};
 use crate::intake::Following;
 use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
@@ -117,6 +117,9 @@ pub enum ServiceError {
     /// The configured zone data is invalid.
     #[error(transparent)]
     Zones(#[from] ZoneDataError),
+    /// The operator's status words are invalid.
+    #[error(transparent)]
+    StatusWords(#[from] StatusWordsFileError),
     /// The policy file is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),

@@ -130,6 +130,16 @@ impl Store {
         Ok(data.bind(digest.0.to_vec()).fetch_optional(&self.inner.readers).await?)
     }
 
+    /// Returns the table of status words with this digest, without verifying the digest.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn status_words(&self, digest: ContentDigest) -> Result<Option<String>, StoreError> {
+        let text =
+            sqlx::query_scalar("SELECT text FROM status_words WHERE digest = ?1").bind(digest.0.to_vec());
+        Ok(text.fetch_optional(&self.inner.readers).await?)
+    }
+
     /// Returns the text of the list with this digest, without verifying the digest.
     ///
     /// # Errors
@@ -198,14 +208,18 @@ async fn versions_judged_by(
     versions.into_iter().map(read).collect()
 }
 
+/// The columns of a version: service, semantics, digests of the time zone data and of the status words.
+type VersionRow = (Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+
 async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
     let version = i64::try_from(version).unwrap_or(i64::MAX);
-    let known: Option<(Option<String>, i64, Option<Vec<u8>>)> =
-        sqlx::query_as("SELECT service, semantics, zone_data FROM rule_sets WHERE version = ?1")
-            .bind(version)
-            .fetch_optional(readers)
-            .await?;
-    let Some((service, semantics, zones)) = known else { return Ok(None) };
+    let known: Option<VersionRow> = sqlx::query_as(
+        "SELECT service, semantics, zone_data, status_words FROM rule_sets WHERE version = ?1",
+    )
+    .bind(version)
+    .fetch_optional(readers)
+    .await?;
+    let Some((service, semantics, zones, words)) = known else { return Ok(None) };
     let members = sqlx::query(
         "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
          FROM rule_set_members          JOIN instructions ON id = instruction_id \
@@ -230,6 +244,7 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
         service: service.map(Into::into),
         semantics: semantics_of(semantics)?,
         zones: zones.as_deref().map(digest_from).transpose()?,
+        status_words: words.as_deref().map(digest_from).transpose()?,
     }))
 }
 

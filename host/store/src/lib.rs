@@ -36,6 +36,7 @@ mod status_updates;
 mod testimony;
 mod transactions;
 mod verdicts;
+mod without_effect;
 mod writer;
 
 use std::sync::Arc;
@@ -67,11 +68,12 @@ pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, HashRecord, LedgerMark,
     LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord,
-    StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
+    StatusUpdateRecord, StatusWordsRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
 pub use space::{DiskSpace, StoreSize, spill_directory, try_to_write};
 pub use verdicts::VerdictRecord;
+pub use without_effect::StatusWithoutEffect;
 
 /// A handle to the process's only store; clones share it.
 ///

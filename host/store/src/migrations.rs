@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Title and SQL of each migration, starting with version 1.
-const STEPS: [(&str, &str); 13] = [
+const STEPS: [(&str, &str); 14] = [
     ("foundations", include_str!("../migrations/sqlite/0001_foundations.sql")),
     ("status updates", include_str!("../migrations/sqlite/0002_status_updates.sql")),
     ("store name", include_str!("../migrations/sqlite/0003_store_name.sql")),
@@ -23,6 +23,7 @@ const STEPS: [(&str, &str); 13] = [
     ("zone data", include_str!("../migrations/sqlite/0011_zone_data.sql")),
     ("ledger entries", include_str!("../migrations/sqlite/0012_ledger_entries.sql")),
     ("told statuses", include_str!("../migrations/sqlite/0013_told_statuses.sql")),
+    ("status words", include_str!("../migrations/sqlite/0014_status_words.sql")),
 ];
 
 /// Number, title and SQL of each later migration. A number may be missing; none is used again.

@@ -10,6 +10,7 @@ use tollgate_model::instruction::{
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, ReportedStatus};
 
+use crate::without_effect::StatusWithoutEffect;
 use crate::{AlertRecord, EntryChange};
 
 /// A transaction with its hash.
@@ -128,6 +129,8 @@ pub struct CommitRecord<'a> {
     pub descriptions: &'a [(Box<str>, Box<str>)],
     /// Sequence numbers of transactions, and the reported status of each, where a ledger reports when it changed.
     pub standings: Vec<(Sequence, &'a ReportedStatus)>,
+    /// Statuses that did not stand.
+    pub without_effect: &'a [StatusWithoutEffect],
     /// Alerts for webhooks about these verdicts.
     pub alerts: Vec<AlertRecord>,
 }
@@ -212,6 +215,17 @@ pub struct RuleSetRecord {
     pub semantics: Semantics,
     /// The zone data of the rules; `None` for the frozen data.
     pub zones: Option<ZoneDataRecord>,
+    /// The table of status words of the rules; `None` before rules could ask for stages.
+    pub status_words: Option<StatusWordsRecord>,
+}
+
+/// A table of status words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusWordsRecord {
+    /// Digest of the text.
+    pub digest: ContentDigest,
+    /// A line for each word, with its stage.
+    pub text: String,
 }
 
 /// Zone data.
@@ -255,6 +269,8 @@ pub struct RuleSetIdentity {
     pub semantics: Semantics,
     /// The zone data; `None` for the frozen data.
     pub zones: Option<ContentDigest>,
+    /// The table of status words; `None` before rules could ask for stages.
+    pub status_words: Option<ContentDigest>,
 }
 
 /// Everything in a rule set version that verdicts depend on, by digest.
@@ -270,6 +286,8 @@ pub struct RuleSetParts {
     pub semantics: Semantics,
     /// The zone data; `None` for the frozen data.
     pub zones: Option<ContentDigest>,
+    /// The table of status words; `None` before rules could ask for stages.
+    pub status_words: Option<ContentDigest>,
 }
 
 /// An instruction as a member of a rule set version.

@@ -53,18 +53,18 @@ pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<Li
     rows.iter().map(read).collect()
 }
 
-type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>);
+type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three queries see the same version.
     let mut snapshot = readers.begin().await?;
     let newest: Option<NewestRow> = sqlx::query_as(
-        "SELECT version, git_commit, service, semantics, zone_data FROM rule_sets \
+        "SELECT version, git_commit, service, semantics, zone_data, status_words FROM rule_sets \
          ORDER BY version DESC LIMIT 1",
     )
     .fetch_optional(&mut *snapshot)
     .await?;
-    let Some((version, commit, service, semantics, zones)) = newest else { return Ok(None) };
+    let Some((version, commit, service, semantics, zones, words)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -80,6 +80,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
         service: service.map(Into::into),
         semantics: semantics_of(semantics)?,
         zones: zones.as_deref().map(digest_from).transpose()?,
+        status_words: words.as_deref().map(digest_from).transpose()?,
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))

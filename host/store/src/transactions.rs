@@ -7,7 +7,7 @@ use tollgate_model::transaction::Fingerprint;
 
 use super::{
     CommitRecord, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
-    ledger_entries, status_updates,
+    ledger_entries, status_updates, without_effect,
 };
 
 /// Maximum number of rows in one statement. A prepared statement is cached for every number of rows, so that a group
@@ -26,9 +26,10 @@ pub(super) async fn record(
         entries,
         descriptions,
         standings,
+        without_effect: unmoved,
         alerts,
     } = record;
-    let tells_of_known = !descriptions.is_empty() || !standings.is_empty();
+    let tells_of_known = !descriptions.is_empty() || !standings.is_empty() || !unmoved.is_empty();
     let has_news = !ledger.is_empty() || !entries.is_empty() || tells_of_known;
     if transactions.is_empty() && updates.is_empty() && deferred_verdicts.is_empty() && !has_news {
         return Ok(());
@@ -61,6 +62,9 @@ pub(super) async fn record(
     }
     for (target, standing) in standings {
         status_updates::note_standing(&mut commit, *target, standing).await?;
+    }
+    for reported in *unmoved {
+        without_effect::insert(&mut commit, reported).await?;
     }
     Ok(commit.commit().await?)
 }

@@ -22,7 +22,7 @@ pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
                 0 => Json::Null,
                 1..8 => text(dice),
                 8..14 if field == "status" => {
-                    json!(dice.pick(["applied", "Applied", "APPLIED", "A", "True"]))
+                    json!(dice.pick(["applied", "Applied", "APPLIED", "captured", "declined", "A", "True"]))
                 }
                 // Few distinct values, so that windows hold several.
                 _ => json!(dice.pick(["a", "a", "b", "42", "0042"])),

@@ -12,9 +12,9 @@ pub(super) const LISTS: [(&str, &[&str]); 3] = [
 pub(super) const LIST_NAMES: [&str; 4] = ["watched", "watched", "numbers", "nobody"];
 
 /// Texts for text fields, metadata and scripts.
-const TEXTS: [&str; 18] = [
-    "a", "b", "A", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "True", "applied",
-    "APPLIED", "failed", "Failed",
+const TEXTS: [&str; 20] = [
+    "settled", "other", "a", "b", "A", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true",
+    "false", "True", "applied", "APPLIED", "failed", "Failed",
 ];
 /// Unsigned numbers as scripts write them.
 const NUMBERS: [&str; 15] =
@@ -109,8 +109,17 @@ pub(super) fn total(dice: &mut Dice) -> &'static str {
     }
 }
 
-pub(super) const TEXT_FIELDS: [&str; 8] =
-    ["source", "destination", "currency", "status", "reference", "description", "hash", "transaction_id"];
+pub(super) const TEXT_FIELDS: [&str; 9] = [
+    "source",
+    "destination",
+    "currency",
+    "status",
+    "stage",
+    "reference",
+    "description",
+    "hash",
+    "transaction_id",
+];
 pub(super) const FLAGS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue", "atomic"];
 pub(super) const TIMES: [&str; 5] =
     ["timestamp", "created_at", "effective_date", "scheduled_for", "inflight_expiry_date"];

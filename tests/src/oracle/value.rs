@@ -6,6 +6,7 @@ use std::rc::Rc;
 use num_rational::BigRational;
 use serde_json::{Number, Value as Json};
 use tollgate_guest_abi::{FieldPath, FieldType, Number as Literal};
+use tollgate_model::transaction::StatusWords;
 
 use super::{calendar, exact};
 
@@ -73,6 +74,13 @@ impl<'a> Value<'a> {
             let metadata = transaction.get("meta_data");
             let found = keys.iter().fold(metadata, |json, key| json.and_then(|json| json.get(key.as_str())));
             return found.map_or(Value::Nil, Value::of_json);
+        }
+        if path.is_stage() {
+            let status = transaction.get("status").and_then(Json::as_str).filter(|status| !status.is_empty());
+            return status.map_or(Value::Nil, |status| {
+                let stage = StatusWords::built_in().stage_of(status);
+                Value::Caseless(Caseless { sent: stage, compared: stage })
+            });
         }
         // The wire name of the timestamp is `created_at`.
         let name = if path.root() == "timestamp" { "created_at" } else { path.root() };

@@ -192,8 +192,12 @@ impl<'w> MismatchSearch<'w> {
         }
     }
 
+    fn field(&self, path: &FieldPath) -> FieldAccess {
+        FieldAccess::bind(path, Semantics::CURRENT, &self.rule.bound.status_words)
+    }
+
     fn note_field(&mut self, path: &FieldPath, wanted: MismatchKind, suits: impl Fn(ComparedForm) -> bool) {
-        let form = ComparedForm::of(&FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction));
+        let form = ComparedForm::of(&self.field(path).read(self.transaction));
         if let Some(form) = form.filter(|form| !suits(*form)) {
             self.blame(path, form, wanted);
         }
@@ -201,7 +205,7 @@ impl<'w> MismatchSearch<'w> {
 
     fn blame(&mut self, path: &FieldPath, form: ComparedForm, wanted: MismatchKind) {
         if path.field_type() == FieldType::Dynamic {
-            let (field, name) = (FieldAccess::bind(path, Semantics::CURRENT), path.to_string());
+            let (field, name) = (self.field(path), path.to_string());
             self.found.push(FoundMismatches { test: self.next, field, name, got: form.kind, wanted });
         }
     }
@@ -266,7 +270,7 @@ impl<'w> MismatchSearch<'w> {
     fn side(&mut self, operand: &'w Operand) -> Result<ExactOperand<'w>> {
         let needs = &self.rule.bound.module.manifest.needs;
         Ok(ExactOperand::Value(match operand {
-            Operand::Field(path) => FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction),
+            Operand::Field(path) => self.field(path).read(self.transaction),
             Operand::Text(text) => Value::Text(text),
             Operand::Boolean(boolean) => Value::Boolean(*boolean),
             Operand::Number(number) => decimal(number),

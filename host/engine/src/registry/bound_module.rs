@@ -6,6 +6,7 @@ use tollgate_guest_abi::Needs;
 use tollgate_history::{AggregateQuery, History, HistoryError, PreviousQuery};
 use tollgate_model::calendar::{TimePart, UnknownZone};
 use tollgate_model::pattern::{CompiledPattern, PatternError};
+use tollgate_model::transaction::StatusWords;
 
 use crate::policy;
 use crate::registry::{JointQuestion, JointSearch, ListMembership};
@@ -16,6 +17,8 @@ use crate::sandbox::AdmittedModule;
 pub struct BoundModule {
     /// The module.
     pub module: AdmittedModule,
+    /// Table of the stages that statuses mean.
+    pub status_words: Arc<StatusWords>,
     /// Patterns by slot.
     pub patterns: Vec<CompiledPattern>,
     /// Patterns that are searched together.
@@ -60,7 +63,9 @@ impl BoundModule {
             .iter()
             .map(|pattern| CompiledPattern::compile(pattern))
             .collect::<Result<_, _>>()?;
-        let lists = needs.lists.iter().map(|list| Arc::new(ListMembership::bind(list, semantics))).collect();
+        let status_words = Arc::clone(history.status_words());
+        let list = |list| Arc::new(ListMembership::bind(list, semantics, &status_words));
+        let lists = needs.lists.iter().map(list).collect();
         let aggregates = needs
             .aggregates
             .iter()
@@ -75,12 +80,24 @@ impl BoundModule {
             .collect::<Result<_, _>>()?;
         let (searches, questions) = (Vec::new(), Vec::new());
         let named_lists = policy::named_lists(needs).into_iter().map(str::to_owned).collect();
-        Ok(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
+        Ok(Self {
+            module,
+            status_words,
+            patterns,
+            searches,
+            lists,
+            named_lists,
+            aggregates,
+            questions,
+            previous,
+            times,
+        })
     }
 
     /// Builds a module from the resolved needs of `parts`; `None` if a need is missing in all of them.
     #[must_use]
     pub fn of_parts(module: AdmittedModule, parts: &[&BoundModule]) -> Option<Self> {
+        let status_words = Arc::clone(&parts.first()?.status_words);
         let Needs { patterns, lists, aggregates, previous, times, .. } = &module.manifest.needs;
         let patterns = found(patterns, parts, |part| (&part.module.manifest.needs.patterns, &part.patterns))?;
         let lists = found(lists, parts, |part| (&part.module.manifest.needs.lists, &part.lists))?;
@@ -91,7 +108,18 @@ impl BoundModule {
         let (searches, questions) = (Vec::new(), Vec::new());
         // Missing lists are determined by the modules of its rules.
         let named_lists = Box::default();
-        Some(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
+        Some(Self {
+            module,
+            status_words,
+            patterns,
+            searches,
+            lists,
+            named_lists,
+            aggregates,
+            questions,
+            previous,
+            times,
+        })
     }
 
     /// Compiles the joint searches. This speeds up evaluation and changes no answer.

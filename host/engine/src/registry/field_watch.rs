@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics};
-use tollgate_model::transaction::{FieldAccess, Value};
+use tollgate_model::transaction::{FieldAccess, StatusWords, Value};
 
 use crate::registry::RuleInForce;
 use crate::registry::mismatches::{ComparedForm, MismatchKind};
@@ -189,14 +189,15 @@ impl FieldWatch {
     }
 
     fn watched(&mut self, path: &FieldPath, rule: u32) -> &mut WatchedField {
-        let watched =
-            self.fields.entry(FieldAccess::bind(path, Semantics::CURRENT)).or_insert_with(|| WatchedField {
-                classes: ValueClass::NONE,
-                is_ordered: false,
-                rules: Vec::new(),
-                n_looks: AtomicU32::new(0),
-                n_due: AtomicU32::new(0),
-            });
+        // No test of a stage is watched, so the table of status words does not matter.
+        let field = FieldAccess::bind(path, Semantics::CURRENT, &StatusWords::built_in());
+        let watched = self.fields.entry(field).or_insert_with(|| WatchedField {
+            classes: ValueClass::NONE,
+            is_ordered: false,
+            rules: Vec::new(),
+            n_looks: AtomicU32::new(0),
+            n_due: AtomicU32::new(0),
+        });
         if watched.rules.last() != Some(&rule) {
             watched.rules.push(rule);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Item, ListSource, Semantics};
 use tollgate_model::named_list::NamedLists;
-use tollgate_model::transaction::{FieldAccess, Transaction, Value, relate};
+use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value, relate};
 use tollgate_model::value_set::ValueSet;
 
 use crate::registry::Lists;
@@ -49,12 +49,12 @@ pub struct ComparedValues {
 impl ListMembership {
     /// Prepares a list.
     #[must_use]
-    pub fn bind(list: &ListSource, semantics: Semantics) -> Self {
+    pub fn bind(list: &ListSource, semantics: Semantics, words: &Arc<StatusWords>) -> Self {
         let written = serde_json::to_string(list).unwrap_or_default();
         let key = format!("{} {written}", semantics.number()).into();
         let place = match list {
             ListSource::Named(name) => MembershipSource::Named(name.clone()),
-            ListSource::Current(path) => MembershipSource::Field(FieldAccess::bind(path, semantics)),
+            ListSource::Current(path) => MembershipSource::Field(FieldAccess::bind(path, semantics, words)),
             ListSource::Items(items) => {
                 let mut literals = Box::<ValueSet>::default();
                 let mut fields = Vec::new();
@@ -63,7 +63,7 @@ impl ListMembership {
                         Item::Number(number) => literals.insert_number(number),
                         Item::Text(text) => literals.insert(Value::Text(text)),
                         Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
-                        Item::Current(path) => fields.push(FieldAccess::bind(path, semantics)),
+                        Item::Current(path) => fields.push(FieldAccess::bind(path, semantics, words)),
                     }
                 }
                 MembershipSource::Items { literals, fields }

@@ -6,7 +6,7 @@ use tollgate_guest_abi::Semantics;
 use tollgate_history::{AggregateQuery, PreviousQuery};
 use tollgate_model::background::yielding;
 use tollgate_model::calendar::{TimePart, ZoneData};
-use tollgate_model::transaction::FieldAccess;
+use tollgate_model::transaction::{FieldAccess, StatusWords};
 
 use crate::registry::tables::{PendingBindings, RuleSetTables};
 use crate::registry::{
@@ -42,6 +42,8 @@ pub struct RuleSet {
     pub commit: Option<Arc<str>>,
     /// Time zone data.
     pub zones: Arc<ZoneData>,
+    /// Table of the stages that statuses mean.
+    pub status_words: Arc<StatusWords>,
     /// All fields that rules read.
     pub fields: Vec<FieldAccess>,
     /// All texts that rules compare with.
@@ -161,6 +163,7 @@ impl RuleSet {
             lists,
             commit: None,
             zones: ZoneData::built_in(),
+            status_words: StatusWords::built_in(),
             fields: tables.fields.items,
             symbols: tables.symbols,
             n_patterns: tables.patterns.items.len(),
@@ -194,6 +197,12 @@ impl RuleSet {
     #[must_use]
     pub fn in_zones(self, zones: Arc<ZoneData>) -> Self {
         Self { zones, ..self }
+    }
+
+    /// Sets the table of status words its rules were bound with.
+    #[must_use]
+    pub fn with_status_words(self, status_words: Arc<StatusWords>) -> Self {
+        Self { status_words, ..self }
     }
 
     /// Sets the Git commit of the synced rules.

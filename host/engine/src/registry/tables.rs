@@ -62,7 +62,7 @@ impl RuleSetTables {
     pub(super) fn resolve(&mut self, bound: &Arc<BoundModule>) -> PendingBindings {
         let (needs, semantics) = (&bound.module.manifest.needs, bound.module.manifest.semantics);
         let fields = needs.fields.iter().map(|path| {
-            let field = FieldAccess::bind(path, semantics);
+            let field = FieldAccess::bind(path, semantics, &bound.status_words);
             self.fields.number(&field, field.clone())
         });
         let fields = fields.collect();
@@ -83,7 +83,7 @@ impl RuleSetTables {
             .map(|previous| self.previous.number(previous, Arc::as_ptr(previous).addr()))
             .collect();
         let times = needs.times.iter().zip(&bound.times).map(|(spec, part)| {
-            let field = FieldAccess::bind(&spec.field, semantics);
+            let field = FieldAccess::bind(&spec.field, semantics, &bound.status_words);
             let question = TimeQuestion { field, part: part.clone() };
             self.times.number(&question, (spec.clone(), semantics))
         });

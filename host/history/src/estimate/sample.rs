@@ -72,7 +72,7 @@ impl History {
             n_bytes < BYTES_MAX
         })?;
         picked.sort_unstable_by_key(|(sequence, _)| *sequence);
-        let [history, half] = [(); 2].map(|()| Self::new().in_zones(Arc::clone(self.zones())));
+        let [history, half] = [(); 2].map(|()| self.empty_alike());
         for (_, transaction) in picked.iter().step_by(2) {
             half.admit(Arc::clone(transaction), |_| ());
         }

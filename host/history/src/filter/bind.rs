@@ -2,7 +2,7 @@
 
 use tollgate_guest_abi as abi;
 use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
-use tollgate_model::calendar::{TimePart, ZoneData};
+use tollgate_model::calendar::TimePart;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::pattern::CompiledPattern;
 use tollgate_model::transaction::{FieldAccess, Value};
@@ -11,20 +11,21 @@ use tollgate_model::value_set::ValueSet;
 use crate::filter::membership::ResolvedList;
 use crate::filter::operand::ResolvedOperand;
 use crate::filter::{ContextDemand, Filter, FilterError, FilterTest};
+use crate::layout::ReadingData;
 use crate::row::{Columns, RowField};
 
 /// Assigns slots to the values and row fields that one query needs.
 #[derive(Debug)]
 pub(crate) struct Binder<'z> {
     semantics: Semantics,
-    zones: &'z ZoneData,
+    data: ReadingData<'z>,
     demand: ContextDemand,
     columns: Columns,
 }
 
 impl<'z> Binder<'z> {
-    pub(crate) fn new(semantics: Semantics, zones: &'z ZoneData, measure: Option<FieldAccess>) -> Self {
-        Self { semantics, zones, demand: ContextDemand::default(), columns: Columns::measured_by(measure) }
+    pub(crate) fn new(semantics: Semantics, data: ReadingData<'z>, measure: Option<FieldAccess>) -> Self {
+        Self { semantics, data, demand: ContextDemand::default(), columns: Columns::measured_by(measure) }
     }
 
     pub(crate) fn finish(self) -> (ContextDemand, Columns) {
@@ -33,7 +34,8 @@ impl<'z> Binder<'z> {
 
     /// Returns the slot of a value of the current transaction.
     pub(crate) fn current(&mut self, path: &FieldPath) -> usize {
-        slot_of(&mut self.demand.currents, &FieldAccess::bind(path, self.semantics))
+        let field = FieldAccess::bind(path, self.semantics, self.data.status_words);
+        slot_of(&mut self.demand.currents, &field)
     }
 
     /// Returns the filter that selects the rows for which every condition holds.
@@ -87,11 +89,11 @@ impl<'z> Binder<'z> {
             abi::Operand::Field(path) => ResolvedOperand::Field(self.field(path)),
             abi::Operand::Current(path) => ResolvedOperand::Current(self.current(path)),
             abi::Operand::Time(spec) if spec.current => ResolvedOperand::CurrentTime(
-                TimePart::bind(spec, self.zones, self.semantics)?,
+                TimePart::bind(spec, self.data.zones, self.semantics)?,
                 self.current(&spec.field),
             ),
             abi::Operand::Time(spec) => ResolvedOperand::Time(
-                TimePart::bind(spec, self.zones, self.semantics)?,
+                TimePart::bind(spec, self.data.zones, self.semantics)?,
                 self.field(&spec.field),
             ),
             abi::Operand::Arithmetic { left, operator, right } => {
@@ -103,7 +105,7 @@ impl<'z> Binder<'z> {
     }
 
     fn field(&mut self, path: &FieldPath) -> RowField {
-        self.columns.field(&FieldAccess::bind(path, self.semantics))
+        self.columns.field(&FieldAccess::bind(path, self.semantics, self.data.status_words))
     }
 
     fn list(&mut self, list: &abi::ListSource) -> ResolvedList {

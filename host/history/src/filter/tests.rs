@@ -1,6 +1,7 @@
 //! Every kind of test in a filter, on one row and one current transaction.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tollgate_guest_abi::{
     ArithmeticOperator, Condition, FieldPath, Item, ListSource, Operand, PreviousSpec, Semantics,
@@ -8,9 +9,10 @@ use tollgate_guest_abi::{
 };
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedList;
-use tollgate_model::transaction::{Json, Transaction};
+use tollgate_model::transaction::{Json, StatusWords, Transaction};
 
 use super::*;
+use crate::layout::ReadingData;
 use crate::row::Cells;
 use crate::sample::{Sample, literal, number, text};
 
@@ -82,10 +84,14 @@ fn time(function: TimeFunction, field: &str, current: bool) -> Operand {
     Operand::Time(TimeSpec { function, field: FieldPath::parse(field), current, zone: None })
 }
 
+fn reading<'d>(zones: &'d ZoneData, status_words: &'d Arc<StatusWords>) -> ReadingData<'d> {
+    ReadingData { zones, status_words }
+}
+
 /// Returns `None` when the filter matches nothing, whatever the row.
 fn judge(condition: &Condition) -> Option<bool> {
-    let zones = ZoneData::built_in();
-    let mut binder = Binder::new(Semantics::CURRENT, &zones, None);
+    let (zones, words) = (ZoneData::built_in(), StatusWords::built_in());
+    let mut binder = Binder::new(Semantics::CURRENT, reading(&zones, &words), None);
     let filter = binder.filter([condition]).unwrap();
     let lists = HashMap::from([("bad".to_owned(), ["abc", "42"].into_iter().collect::<NamedList>())]);
     let current = current();
@@ -285,7 +291,9 @@ fn what_cannot_be_a_filter_is_refused() {
     #[track_caller]
     fn refuse(condition: Condition, message: &str) {
         let error =
-            Binder::new(Semantics::CURRENT, &ZoneData::built_in(), None).filter([&condition]).unwrap_err();
+            Binder::new(Semantics::CURRENT, reading(&ZoneData::built_in(), &StatusWords::built_in()), None)
+                .filter([&condition])
+                .unwrap_err();
         assert_eq!(error.to_string(), message);
     }
     let previous = PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs: vec![] };

@@ -6,7 +6,7 @@ use tollgate_guest_abi::{
     Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics,
 };
 use tollgate_model::pattern::CompiledPattern;
-use tollgate_model::transaction::FieldAccess;
+use tollgate_model::transaction::{FieldAccess, StatusWords};
 
 use super::SelectionKind;
 use crate::key::KEY_FIELDS_MAX;
@@ -80,7 +80,9 @@ impl<'c> Equality<'c> {
             (Operand::Field(field), other) | (other, Operand::Field(field)) => (field, other),
             _ => return None,
         };
-        let is_caseless = |path: &FieldPath| FieldAccess::bind(path, semantics).is_caseless();
+        let words = StatusWords::built_in();
+        let is_caseless = |path: &FieldPath| FieldAccess::bind(path, semantics, &words).is_caseless();
+        let has_keys = |path: &FieldPath| has_keys(path) && (semantics.has_stage() || !path.is_stage());
         let sought = match other {
             Operand::Number(number) => KeyLiteral::Number(number),
             Operand::Text(text) => KeyLiteral::Text(text),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::LedgerIdentity;
 use super::amount;
 use super::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
-use crate::transaction::{InvalidTransaction, Json, JsonNumber, TransactionReport};
+use crate::transaction::{InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport};
 
 /// Prefix of Blnk entry ids. `parent_transaction` may also be a batch id.
 const ENTRY: &str = "txn_";
@@ -31,6 +31,7 @@ const UUID_CHARACTERS: usize = 36;
 pub(super) fn read(
     told: EntryReport<'_>,
     identity: LedgerIdentity,
+    words_known: &StatusWords,
 ) -> Result<ReportedEntry, InvalidTransaction> {
     let EntryReport { telling, data, message, arrival } = told;
     let words = EntryFields::of(&data);
@@ -60,7 +61,8 @@ pub(super) fn read(
         put(&mut members, "amount", Json::Number(JsonNumber::from(amount)));
     }
     let report =
-        TransactionReport::read(telling.word(), Json::Object(members), message, arrival)?.at_its_schedule();
+        TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
+            .at_its_schedule();
     Ok(ReportedEntry { id, also, happened, report })
 }
 

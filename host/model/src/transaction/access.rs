@@ -1,8 +1,10 @@
 //! Resolved paths: hot paths read a field by an enum value instead of by name.
 
+use std::sync::Arc;
+
 use tollgate_guest_abi::{FieldPath, FieldType, Semantics};
 
-use crate::transaction::{Json, TextComparison, Transaction, Value};
+use crate::transaction::{CaselessText, Json, StatusWords, TextComparison, Transaction, Value};
 
 /// A resolved path to a value in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,6 +15,8 @@ enum FieldGetter {
     Named(NamedField),
     /// A named field whose text is [`Value::Caseless`].
     Caseless(NamedField, TextComparison),
+    /// The stage that the status means in a table.
+    Stage(Arc<StatusWords>),
     /// The keys below `metadata`.
     Metadata(Box<[String]>),
     /// A path to an unknown field.
@@ -42,9 +46,12 @@ enum NamedField {
 }
 
 impl FieldAccess {
-    /// Resolves a path for rules of these semantics.
+    /// Resolves a path for rules of these semantics, with the table by which `stage` is read.
     #[must_use]
-    pub fn bind(path: &FieldPath, semantics: Semantics) -> Self {
+    pub fn bind(path: &FieldPath, semantics: Semantics, words: &Arc<StatusWords>) -> Self {
+        if path.is_stage() && semantics.has_stage() {
+            return Self(FieldGetter::Stage(Arc::clone(words)));
+        }
         Self(match (path.metadata_keys(), NamedField::of(path)) {
             (Some(keys), _) => FieldGetter::Metadata(keys.into()),
             (None, Some(named @ NamedField::Status)) if semantics.is_caseless_in_status() => {
@@ -65,6 +72,7 @@ impl FieldAccess {
         match &self.0 {
             FieldGetter::Named(named) => named.read(transaction),
             FieldGetter::Caseless(named, how) => named.read(transaction).compared(*how),
+            FieldGetter::Stage(words) => transaction.stage(words),
             FieldGetter::Metadata(keys) => transaction.metadata_at(keys),
             FieldGetter::Nowhere => Value::Missing,
         }
@@ -84,6 +92,7 @@ impl FieldAccess {
             },
             FieldGetter::Named(named) => (named.read(transaction), 0),
             FieldGetter::Caseless(named, how) => (named.read(transaction).compared(*how), 0),
+            FieldGetter::Stage(words) => (transaction.stage(words), 0),
             FieldGetter::Nowhere => (Value::Missing, 0),
         }
     }
@@ -108,7 +117,7 @@ impl FieldAccess {
     /// Returns whether the text of the field is [`Value::Caseless`].
     #[must_use]
     pub const fn is_caseless(&self) -> bool {
-        matches!(self.0, FieldGetter::Caseless(..))
+        matches!(self.0, FieldGetter::Caseless(..) | FieldGetter::Stage(_))
     }
 
     /// Returns how the text of the field compares.
@@ -116,6 +125,7 @@ impl FieldAccess {
     pub const fn text_comparison(&self) -> TextComparison {
         match self.0 {
             FieldGetter::Caseless(_, how) => how,
+            FieldGetter::Stage(_) => TextComparison::Caseless,
             FieldGetter::Named(_) | FieldGetter::Metadata(_) | FieldGetter::Nowhere => TextComparison::Exact,
         }
     }
@@ -130,6 +140,12 @@ impl Transaction {
             Some(keys) => self.metadata_at(keys),
             None => NamedField::of(path).map_or(Value::Missing, |named| named.read(self)),
         }
+    }
+
+    /// Returns the stage that the status means, or [`Value::Missing`] without a status.
+    fn stage(&self, words: &StatusWords) -> Value<'_> {
+        let stage = |status| Value::Caseless(CaselessText::whole(words.stage_of(status)));
+        self.status.as_deref().map_or(Value::Missing, stage)
     }
 
     fn metadata_at(&self, keys: &[String]) -> Value<'_> {
@@ -207,8 +223,9 @@ mod tests {
     fn every_named_field_is_reached_and_is_the_one_of_its_name() {
         let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
         let mut n_texts = 0;
-        for name in FieldPath::names().filter(|name| *name != "metadata").chain(["metadata.a.b"]) {
-            let access = FieldAccess::bind(&FieldPath::parse(name), Semantics::V2);
+        let is_sent = |name: &&str| !["metadata", "stage"].contains(name);
+        for name in FieldPath::names().filter(is_sent).chain(["metadata.a.b"]) {
+            let access = FieldAccess::bind(&FieldPath::parse(name), Semantics::V2, &StatusWords::built_in());
             match access.read(&transaction) {
                 Value::Missing => panic!("`{name}` is not reached"),
                 Value::Text(text) => {
@@ -238,8 +255,8 @@ mod tests {
             (Semantics::V4, &["status"]),
             (Semantics::V5, &["currency", "status"]),
         ] {
-            for name in FieldPath::names() {
-                let access = FieldAccess::bind(&FieldPath::parse(name), semantics);
+            for name in FieldPath::names().filter(|name| *name != "stage") {
+                let access = FieldAccess::bind(&FieldPath::parse(name), semantics, &StatusWords::built_in());
                 let is_caseless =
                     matches!(access.read(&transaction), Value::Caseless(text) if text.compared == name);
                 let expected = caseless.contains(&name);
@@ -253,9 +270,25 @@ mod tests {
         let body = r#"{"transaction_id": "t", "amount": 1, "currency": "\u00a0usd ", "reference": "r"}"#;
         let json = Json::parse(body.as_bytes(), crate::transaction::JsonLimits::ENVELOPE).unwrap();
         let (transaction, _) = Transaction::from_json(json, DateTime::UNIX_EPOCH).unwrap();
-        let access = FieldAccess::bind(&FieldPath::parse("currency"), Semantics::V5);
+        let access =
+            FieldAccess::bind(&FieldPath::parse("currency"), Semantics::V5, &StatusWords::built_in());
         let Value::Caseless(text) = access.read(&transaction) else { panic!("{access:?}") };
         assert_eq!((text.compared, text.sent), ("usd", "\u{a0}usd "));
+    }
+
+    #[test]
+    fn the_stage_is_that_of_the_status_since_semantics_5() {
+        let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        for (semantics, status, expected) in [
+            (Semantics::V4, Some("captured"), None),
+            (Semantics::V5, Some("captured"), Some("settled")),
+            (Semantics::V5, Some("on the desk"), Some("other")),
+            (Semantics::V5, None, None),
+        ] {
+            let access = FieldAccess::bind(&FieldPath::parse("stage"), semantics, &StatusWords::built_in());
+            let transaction = transaction.with_status(status);
+            assert_eq!(access.read(&transaction).as_text(), expected, "{status:?}");
+        }
     }
 
     #[test]
@@ -263,7 +296,8 @@ mod tests {
         let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
         for path in ["amount.value", "unheard_of", "metadata.x", "metadata.a.b.c"] {
             let path = FieldPath::parse(path);
-            assert!(FieldAccess::bind(&path, Semantics::CURRENT).read(&transaction).is_missing(), "{path}");
+            let access = FieldAccess::bind(&path, Semantics::CURRENT, &StatusWords::built_in());
+            assert!(access.read(&transaction).is_missing(), "{path}");
             assert!(transaction.value(&path).is_missing(), "{path}");
         }
     }

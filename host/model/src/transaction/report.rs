@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
-use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, Transaction};
+use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, StatusWords, Transaction};
 
 /// The expected form of an event name.
 const EVENT_EXPECTED: &str =
@@ -30,8 +30,8 @@ impl TransactionReport {
     /// Returns the word of an event, such as `applied` in `transaction.applied` or `TransactionApplied`. Returns `None`
     /// for other events.
     #[must_use]
-    pub fn word_of(event: &str) -> Option<Cow<'_, str>> {
-        event_name::word_of(event)
+    pub fn word_of<'e>(event: &'e str, words: &StatusWords) -> Option<Cow<'e, str>> {
+        event_name::word_of(event, words)
     }
 
     /// Reads the data of an event with this word. A missing `transaction_id` is derived from the message id or, if
@@ -48,6 +48,7 @@ impl TransactionReport {
         data: Json,
         message: Option<&str>,
         arrival: DateTime<Utc>,
+        words: &StatusWords,
     ) -> Result<TransactionReport, InvalidTransaction> {
         if why_no_code(word).is_some() {
             return Err(InvalidTransaction::InvalidField { field: "event", expected: EVENT_EXPECTED });
@@ -56,7 +57,7 @@ impl TransactionReport {
         left_out_id::fill_in(&mut sent, message);
         let (transaction, fingerprint) = Transaction::from_json(Json::Object(sent.clone()), arrival)?;
         let word = (!WORDS_WITHOUT_STATUS.contains(&word)).then_some(word);
-        let status = meant(transaction.status.as_deref(), word);
+        let status = meant(transaction.status.as_deref(), word, words);
         if status == transaction.status.as_deref() {
             return Ok(Self { transaction, fingerprint, sent });
         }
@@ -133,6 +134,7 @@ mod tests {
             Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?,
             None,
             DateTime::UNIX_EPOCH,
+            &StatusWords::built_in(),
         )
     }
 
@@ -209,7 +211,8 @@ mod tests {
 
     fn id_of(word: &str, told: &str, message: Option<&str>) -> String {
         let json = Json::parse(told.as_bytes(), JsonLimits::ENVELOPE).unwrap();
-        let report = TransactionReport::read(word, json, message, DateTime::UNIX_EPOCH).unwrap();
+        let words = StatusWords::built_in();
+        let report = TransactionReport::read(word, json, message, DateTime::UNIX_EPOCH, &words).unwrap();
         report.into_transaction().transaction_id.to_string()
     }
 

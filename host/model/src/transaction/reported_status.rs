@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::Semantics;
 
 use crate::transaction::left_out::is_zero_time;
-use crate::transaction::{EarlierStatuses, Json, StatedTime, Transaction};
+use crate::transaction::{EarlierStatuses, Json, StatedTime, StatusWords, Transaction};
 
 /// The field with the time of the last change in the ledger.
 pub const CHANGED_FIELD: &str = "updated_at";
@@ -37,7 +37,8 @@ impl ReportedStatus {
     /// Returns the status that a transaction reports.
     #[must_use]
     pub fn of(transaction: &Transaction) -> Self {
-        let earlier = EarlierStatuses::default();
+        // Any status is further than none, whatever its rank.
+        let earlier = EarlierStatuses::new(&StatusWords::built_in(), []);
         Self::default().with(transaction.status.as_deref(), transaction.changed(), &earlier)
     }
 
@@ -97,7 +98,7 @@ mod tests {
 
     /// Words of the table rank alike whatever was reported before.
     fn listed_only() -> EarlierStatuses {
-        EarlierStatuses::default()
+        EarlierStatuses::new(&StatusWords::built_in(), [])
     }
 
     type Reported<'t> = (Option<&'t str>, Option<i64>);
@@ -105,8 +106,9 @@ mod tests {
     /// Checks that the order of reports does not affect the result.
     #[track_caller]
     fn check(told: &[Reported<'_>], expected: Option<&str>) {
-        let hear =
-            |standing: ReportedStatus, (status, changed): &Reported<'_>| standing.with(*status, *changed, &listed_only());
+        let hear = |standing: ReportedStatus, (status, changed): &Reported<'_>| {
+            standing.with(*status, *changed, &listed_only())
+        };
         let forwards = told.iter().fold(ReportedStatus::default(), hear);
         let backwards = told.iter().rev().chain(told).fold(ReportedStatus::default(), hear);
         assert_eq!(forwards, backwards, "{told:?}");

@@ -11,12 +11,13 @@
 //!  └─ a word that is not in the table ranks just above the furthest of these that was known when it was first reported
 //! ```
 
+mod table;
 mod words;
 
 use std::sync::Arc;
 
 use crate::transaction::Transaction;
-use words::WORDS;
+pub use table::{StatusWords, StatusWordsError};
 
 /// The stages of the life cycle, from start to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,50 +49,67 @@ pub(super) struct StatusRank<'s> {
 
 /// The statuses that a transaction had, in the order in which they were first reported. Needed only to rank words that
 /// are not in the table: each of them had its turn, unless the transaction was settled, failed or void before.
-#[derive(Debug, Clone, Default)]
-pub struct EarlierStatuses(Vec<Arc<str>>);
+#[derive(Debug, Clone)]
+pub struct EarlierStatuses {
+    words: Arc<StatusWords>,
+    statuses: Vec<Arc<str>>,
+}
+
+const STAGES: [StatusStage; 10] = [
+    StatusStage::Created,
+    StatusStage::Other,
+    StatusStage::Queued,
+    StatusStage::Scheduled,
+    StatusStage::Held,
+    StatusStage::Settled,
+    StatusStage::Failed,
+    StatusStage::Expired,
+    StatusStage::Void,
+    StatusStage::Returned,
+];
 
 impl StatusStage {
-    pub(super) fn of(status: &str) -> Self {
-        entry_of(status).map_or(StatusStage::Other, |(stage, _)| stage)
+    /// Returns the name that rules use.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Other => "other",
+            Self::Queued => "queued",
+            Self::Scheduled => "scheduled",
+            Self::Held => "held",
+            Self::Settled => "settled",
+            Self::Failed => "failed",
+            Self::Expired => "expired",
+            Self::Void => "void",
+            Self::Returned => "returned",
+        }
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        STAGES.into_iter().find(|stage| stage.name() == name)
+    }
+
+    fn of(status: &str, words: &StatusWords) -> Self {
+        words.entry_of(status).map_or(StatusStage::Other, |(stage, _)| stage)
     }
 }
 
-/// Returns the stage and the position of a word of the table. Case and separators do not matter: `SentForSettle` is
-/// `sent_for_settle`.
-fn entry_of(status: &str) -> Option<(StatusStage, u8)> {
-    let letters = |text: &str| {
-        let kept = text.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' '));
-        kept.map(|byte| byte.to_ascii_lowercase()).collect::<Vec<_>>()
-    };
-    let sought = letters(status);
-    let found = WORDS.iter().find(|(word, ..)| {
-        word.len() >= sought.len() && word.bytes().filter(|byte| *byte != b'_').eq(sought.iter().copied())
-    });
-    found.map(|(_, stage, position)| (*stage, *position))
-}
-
-/// Returns whether the table has the word.
-#[must_use]
-pub fn is_listed(status: &str) -> bool {
-    entry_of(status).is_some()
-}
-
 impl EarlierStatuses {
-    /// Collects statuses in the order in which they were reported.
+    /// Collects statuses in the order in which they were reported. The table says which words are known.
     #[must_use]
-    pub fn new(statuses: impl IntoIterator<Item = Arc<str>>) -> Self {
-        Self(statuses.into_iter().collect())
+    pub fn new(words: &Arc<StatusWords>, statuses: impl IntoIterator<Item = Arc<str>>) -> Self {
+        Self { words: Arc::clone(words), statuses: statuses.into_iter().collect() }
     }
 
     /// Returns the place of a status. One that is not among them is reported now.
     pub(super) fn rank<'s>(&self, word: &'s str) -> StatusRank<'s> {
-        if let Some((stage, position)) = entry_of(word) {
+        if let Some((stage, position)) = self.words.entry_of(word) {
             return StatusRank { stage: Some(stage), first_report: None, position, word };
         }
-        let known = self.0.iter().position(|earlier| earlier.eq_ignore_ascii_case(word));
-        let first_report = known.unwrap_or(self.0.len());
-        let before = self.0.iter().take(first_report).filter_map(|earlier| entry_of(earlier));
+        let known = self.statuses.iter().position(|earlier| earlier.eq_ignore_ascii_case(word));
+        let first_report = known.unwrap_or(self.statuses.len());
+        let before = self.statuses.iter().take(first_report);
+        let before = before.filter_map(|earlier| self.words.entry_of(earlier));
         let stage = before.map(|(stage, _)| stage).filter(|stage| *stage < StatusStage::Settled).max();
         StatusRank { stage, first_report: Some(first_report), position: 0, word: "" }
     }
@@ -105,8 +123,13 @@ impl EarlierStatuses {
 
 /// Returns the status that a report implies, from the status in its data and its event word. The word applies if there
 /// is no status, or if the word is listed and a later stage. Otherwise the status in the data applies.
-pub(super) fn meant<'s>(brought: Option<&'s str>, word: Option<&'s str>) -> Option<&'s str> {
-    match (brought.map(StatusStage::of), word.map(StatusStage::of)) {
+pub(super) fn meant<'s>(
+    brought: Option<&'s str>,
+    word: Option<&'s str>,
+    words: &StatusWords,
+) -> Option<&'s str> {
+    let stage = |status| StatusStage::of(status, words);
+    match (brought.map(stage), word.map(stage)) {
         (Some(_), Some(StatusStage::Other)) => brought,
         (brought_stage, word_stage) if word_stage > brought_stage => word,
         _ => brought,
@@ -126,10 +149,11 @@ impl Transaction {
 mod tests {
     use proptest::prelude::*;
 
+    use super::words::WORDS;
     use super::*;
 
     fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Option<&'s str> {
-        EarlierStatuses::default().further(one, other)
+        EarlierStatuses::new(&StatusWords::built_in(), []).further(one, other)
     }
 
     #[track_caller]
@@ -147,7 +171,7 @@ mod tests {
     fn check_told(words: &[&str], expected: &[&str]) {
         let (mut stood, mut standing): (Vec<Arc<str>>, Option<String>) = (Vec::new(), None);
         for (word, expected) in words.iter().zip(expected) {
-            let earlier = EarlierStatuses::new(stood.iter().cloned());
+            let earlier = EarlierStatuses::new(&StatusWords::built_in(), stood.iter().cloned());
             let now = earlier.further(standing.as_deref(), Some(word)).map(str::to_owned);
             if now != standing {
                 stood.extend(now.as_deref().map(Arc::from));
@@ -161,11 +185,20 @@ mod tests {
     fn a_word_that_is_not_listed_stands_above_what_was_known_when_it_was_first_told() {
         check_told(&["foo", "pending"], &["foo", "pending"]);
         check_told(&["pending", "foo", "pending"], &["pending", "foo", "foo"]);
-        check_told(&["held", "foo", "queued", "applied", "bar"], &["held", "foo", "foo", "applied", "applied"]);
+        check_told(
+            &["held", "foo", "queued", "applied", "bar"],
+            &["held", "foo", "foo", "applied", "applied"],
+        );
         check_told(&["queued", "foo", "held", "foo"], &["queued", "foo", "held", "held"]);
         check_told(&["zoo", "foo", "bar", "foo", "FOO"], &["zoo", "foo", "bar", "bar", "bar"]);
         check_told(&["foo", "Foo"], &["foo", "foo"]);
         check_told(&["pending", "foo", "held", "bar", "foo"], &["pending", "foo", "held", "bar", "bar"]);
+    }
+
+    #[test]
+    fn stages_have_the_names_that_rules_use() {
+        assert_eq!(STAGES.map(StatusStage::name), tollgate_guest_abi::STAGES);
+        assert!(STAGES.is_sorted());
     }
 
     #[test]
@@ -225,8 +258,12 @@ mod tests {
         let letters = |word: &str| word.replace('_', "");
         for (place, (word, stage, position)) in WORDS.iter().enumerate() {
             assert_eq!(*word, word.to_ascii_lowercase());
-            assert!(WORDS.iter().skip(place + 1).all(|(other, ..)| letters(other) != letters(word)), "{word}");
-            assert_eq!(entry_of(&letters(word).to_uppercase()), Some((*stage, *position)));
+            assert!(
+                WORDS.iter().skip(place + 1).all(|(other, ..)| letters(other) != letters(word)),
+                "{word}"
+            );
+            let entry = StatusWords::built_in().entry_of(&letters(word).to_uppercase());
+            assert_eq!(entry, Some((*stage, *position)));
         }
         assert!(WORDS.is_sorted_by_key(|(_, stage, position)| (stage, position)));
     }
@@ -246,7 +283,7 @@ mod tests {
             (Some("on the desk"), Some("seen"), Some("on the desk")),
             (Some("on the desk"), Some("applied"), Some("applied")),
         ] {
-            assert_eq!(meant(brought, word), expected, "{brought:?} {word:?}");
+            assert_eq!(meant(brought, word, &StatusWords::built_in()), expected, "{brought:?} {word:?}");
         }
     }
 

@@ -153,7 +153,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         Err(error) => return unreadable(api, body, error, arrival).await,
     };
     let Envelope { event, data, is_hook } = read;
-    let word = match TransactionReport::word_of(&event) {
+    let word = match TransactionReport::word_of(&event, api.payments.status_words()) {
         _ if is_hook && api.payments.kind() == LedgerKind::Blnk && *event == *POST_HOOK => {
             Cow::Borrowed(HOOK)
         }
@@ -240,7 +240,8 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
     }
     let sent = serde_json::from_slice::<LenientEvent<'_>>(body).ok();
     match sent.filter(|sent| {
-        api.payments.kind() == LedgerKind::Blnk && TransactionReport::word_of(&sent.event).is_some()
+        api.payments.kind() == LedgerKind::Blnk
+            && TransactionReport::word_of(&sent.event, api.payments.status_words()).is_some()
     }) {
         Some(LenientEvent { event, data }) => {
             let invalid = InvalidTransaction::from(error);

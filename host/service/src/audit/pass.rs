@@ -18,7 +18,7 @@ use crate::audit::questions::AnswerableQuestions;
 use crate::audit::version_cache::{RebuiltVersion, VersionCache};
 use crate::audit::{
     AuditDeps, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary,
-    VerdictPosition, zones,
+    VerdictPosition, status_words, zones,
 };
 
 const BATCH: u64 = 1_024;
@@ -56,7 +56,11 @@ impl<'m> AuditPass<'m> {
         let digest = left.last().map(|version| zones::named_by(deps, *version)).transpose()?.flatten();
         // Without the data, no verdict of the version can be derived; each is reported.
         let zones = zones::kept_under(deps, digest)?.unwrap_or_else(ZoneData::frozen);
-        let history = History::new().in_zones(zones).bounded(deps.memory_bytes, &deps.spill_dir)?;
+        let words = left.last().map(|version| status_words::named_by(deps, *version)).transpose()?.flatten();
+        let history = History::new()
+            .in_zones(zones)
+            .with_status_words(status_words::kept_under(deps, words)?)
+            .bounded(deps.memory_bytes, &deps.spill_dir)?;
         let (questions, versions) = AnswerableQuestions::of_next(deps, &history, left)?;
         Ok(Self {
             deps,

@@ -9,7 +9,7 @@ use tollgate_guest_abi::Manifest;
 use tollgate_history::{AggregateQuery, History, HistoryError, PreviousQuery};
 use tollgate_model::instruction::ContentDigest;
 
-use crate::audit::{AuditDeps, AuditError, zones};
+use crate::audit::{AuditDeps, AuditError, status_words, zones};
 
 /// Maximum number of series for a pass over several versions. A single version may have more.
 const SERIES_PER_PASS_MAX: usize = 256;
@@ -33,7 +33,9 @@ impl AnswerableQuestions {
         let (mut all, mut taken) = (Self::default(), Vec::new());
         while let Some(&version) = left.last() {
             let is_by_other_zones = zones::named_by(deps, version)? != zones::digest_of(history.zones());
-            if is_by_other_zones && !taken.is_empty() {
+            let words = status_words::named_by(deps, version)?;
+            let is_by_other_words = !status_words::suit(words, history.status_words());
+            if (is_by_other_zones || is_by_other_words) && !taken.is_empty() {
                 break;
             }
             let more = match all.more_of(deps, history, version) {

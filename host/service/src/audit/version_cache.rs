@@ -13,7 +13,7 @@ use tollgate_model::instruction::{
 };
 use tollgate_store::{MemberRecord, RuleSetParts};
 
-use crate::audit::{AuditDeps, AuditError, zones};
+use crate::audit::{AuditDeps, AuditError, status_words, zones};
 use crate::intake::{Draft, Identity, IntakeError};
 
 /// A rebuilt version, or the reason why it cannot be rebuilt.
@@ -92,11 +92,16 @@ impl VersionCache {
         version: u64,
     ) -> Result<RebuiltRuleSet, RebuildError> {
         let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
-        let Some(RuleSetParts { members, lists: named, service, semantics, zones }) = parts else {
+        let Some(RuleSetParts { members, lists: named, service, semantics, zones, status_words: words }) =
+            parts
+        else {
             return Err(broken(format_args!("there never was a rule set {version}")));
         };
         if zones != zones::digest_of(history.zones()) {
             return Err(broken(format_args!("the zone data of rule set {version} is not stored")));
+        }
+        if !status_words::suit(words, history.status_words()) {
+            return Err(broken(format_args!("the status words of rule set {version} are not stored")));
         }
         let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
         for member in &members {
@@ -124,7 +129,10 @@ impl VersionCache {
         };
         Ok(RebuiltRuleSet {
             rule_set: Arc::new(
-                RuleSet::new(version, rules, lists).meaning(semantics).in_zones(Arc::clone(history.zones())),
+                RuleSet::new(version, rules, lists)
+                    .meaning(semantics)
+                    .in_zones(Arc::clone(history.zones()))
+                    .with_status_words(Arc::clone(history.status_words())),
             ),
             is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
             has_assumed_terms: members.iter().any(is_assumed),

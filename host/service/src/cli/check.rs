@@ -25,7 +25,7 @@ use tollgate_model::named_list::format::ContentPointer;
 use tollgate_model::named_list::oddities::{self, ListWarning};
 
 use crate::cli::from_watch;
-use crate::config::{currencies, load_dotenv, process_environment, zone_data_dir};
+use crate::config::{load_dotenv, process_environment, words, zone_data_dir};
 use crate::intake::{ListFile, MANIFEST_CHECK, UnreadableFile};
 use crate::telemetry::logs::ErrorChain;
 
@@ -121,11 +121,11 @@ fn check_all(asked: &CheckArguments, report: &CheckReport) -> Result<CheckCounts
     let stored = stored.transpose();
     let stored =
         stored.map_err(|error| format!("cannot read the stored transactions: {}", ErrorChain(&error)))?;
-    let currencies = currencies(process_environment).map_err(|error| error.to_string())?;
+    let words = words(process_environment).map_err(|error| error.to_string())?;
     let options = CompileOptions {
         named_lists: lists.as_ref(),
         zones: Some(zones.names()),
-        currencies: Some(&currencies),
+        currencies: Some(&words.currencies),
     };
     let known = CheckContext {
         options,

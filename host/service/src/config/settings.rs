@@ -1,6 +1,5 @@
 //! All settings: variable, default and allowed values.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -14,13 +13,13 @@ use tollgate_model::secret::Secret;
 use tollgate_model::transaction::RequestSettings;
 
 use super::connections::{self, ConnectionSettings};
-use super::currencies;
 use super::execution;
 use super::git::{self, GitSettings};
 use super::ledger;
 use super::links::{self, LinkSettings};
 use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
+use super::words::{self, WordSettings};
 use super::{requests, traces};
 
 /// The settings of the service.
@@ -64,8 +63,8 @@ pub struct Settings {
     pub rule_policy: Option<PathBuf>,
     /// Fuel that all rules of an owner who is trusted may use on one transaction.
     pub fuel_per_owner: u64,
-    /// Words of currencies besides those of ISO 4217, in lower case.
-    pub currencies: BTreeSet<String>,
+    /// Words of currencies and statuses.
+    pub words: WordSettings,
     /// Rules that each owner may save in a minute.
     pub saves_per_minute: NonZeroU32,
     /// Retention of the history beyond the longest window of the rules.
@@ -220,7 +219,8 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             POLICY,
             owners::FUEL,
             owners::SAVES,
-            currencies::CURRENCIES,
+            words::CURRENCIES,
+            words::STATUS_WORDS,
         ],
     ),
     (
@@ -330,7 +330,7 @@ impl Settings {
             execution: execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
             fuel_per_owner: owners::fuel(&read)?,
-            currencies: currencies::read(&read)?,
+            words: WordSettings::read(&read)?,
             saves_per_minute: owners::saves_per_minute(&read)?,
             spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),

@@ -9,7 +9,7 @@ use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSe
 use tollgate_model::background::in_background;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{ContentDigest, InstructionId};
-use tollgate_store::{ListRecord, RuleSetRecord, ZoneDataRecord};
+use tollgate_store::{ListRecord, RuleSetRecord, StatusWordsRecord, ZoneDataRecord};
 
 use crate::intake::{IntakeDeps, IntakeError, off_the_executor};
 use crate::telemetry::logs::ErrorChain;
@@ -50,7 +50,10 @@ impl VersionContents {
             _ => deps.sandbox.admit(bytes),
         };
         let bodies = fusion::bodies(&admit, &self.bodies, &rules);
-        RuleSet::fused(version, rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
+        RuleSet::fused(version, rules, &bodies, self.lists)
+            .at_commit(self.commit)
+            .in_zones(self.zones)
+            .with_status_words(Arc::clone(deps.history.status_words()))
     }
 }
 
@@ -152,6 +155,10 @@ fn record_of(deps: &IntakeDeps, rule_set: &RuleSet) -> RuleSetRecord {
             digest: ContentDigest(*digest),
             name: rule_set.zones.name().to_owned(),
             archive: Arc::clone(archive),
+        }),
+        status_words: Some(StatusWordsRecord {
+            digest: ContentDigest(*rule_set.status_words.digest()),
+            text: rule_set.status_words.to_stored(),
         }),
     }
 }

@@ -243,5 +243,6 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         service: Some(SERVICE_VERSION.into()),
         semantics: rule_set.semantics,
         zones: rule_set.zones.kept().map(|(digest, _)| ContentDigest(*digest)),
+        status_words: Some(ContentDigest(*rule_set.status_words.digest())),
     }
 }

@@ -37,12 +37,10 @@ impl TransactionPipeline {
                     Err(error) => Err(error),
                 };
                 match heard {
-                    Ok(ReportOutcome { change: Some(change), standing }) => {
+                    Ok(ReportOutcome { change: Some(change), standing, .. }) => {
                         return self.update(change, standing, assessment, event, waiting);
                     }
-                    Ok(ReportOutcome { change: None, standing }) => {
-                        self.keep_standing(&known, standing).await.map(|()| assessment)
-                    }
+                    Ok(unchanged) => self.keep_standing(&known, unchanged, &event).await.map(|()| assessment),
                     Err(error) => Err(error),
                 }
             }
@@ -59,7 +57,7 @@ impl TransactionPipeline {
         transaction: &Transaction,
     ) -> Result<ReportOutcome, MonitorError> {
         if known.late.is_none() {
-            return Ok(ReportOutcome { change: None, standing: None });
+            return Ok(ReportOutcome { change: None, standing: None, without_effect: None });
         }
         let (told, changed) = (transaction.status.as_deref(), transaction.changed());
         let heard = self.outcome_of(known, accepted_of(known)?, told, changed).await?;

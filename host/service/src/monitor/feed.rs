@@ -117,7 +117,7 @@ impl TransactionPipeline {
         let mut known: HashMap<_, _> =
             known.into_iter().map(|known| (Arc::clone(&known.record.transaction_id), known)).collect();
         let (mut new, mut updates) = (Vec::with_capacity(mine.len()), Vec::new());
-        let (mut standings, mut noted) = (Vec::new(), Vec::new());
+        let (mut standings, mut noted, mut without_effect) = (Vec::new(), Vec::new(), Vec::new());
         for (row, pending_entry) in mine {
             let Some(known) = known.remove(&row.transaction.transaction_id) else {
                 new.push((row, pending_entry));
@@ -130,9 +130,11 @@ impl TransactionPipeline {
                 pending_entry.settle(Ok(Arc::default())).ok();
             } else {
                 let told = &row.transaction;
-                let ReportOutcome { change, standing } =
+                let outcome =
                     self.outcome_of(&known, accepted, told.status.as_deref(), told.changed()).await?;
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
+                without_effect.extend(self.without_effect(known.record.sequence, &outcome, &EVENT.into()));
+                let ReportOutcome { change, standing, .. } = outcome;
                 if let Some(change) = change {
                     report.n_updated += 1;
                     updates.push(pending_entry.completion());
@@ -147,7 +149,7 @@ impl TransactionPipeline {
         }
         all_durable(updates).await?;
         let standings = standings.iter().map(|(target, standing)| (*target, standing)).collect();
-        let commit = CommitRecord { standings, ..CommitRecord::default() };
+        let commit = CommitRecord { standings, without_effect: &without_effect, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
         for (pending_entry, assessment) in noted {
             pending_entry.settle(Ok(assessment)).ok();

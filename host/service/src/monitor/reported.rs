@@ -5,13 +5,13 @@ use std::sync::Arc;
 use tollgate_history::StatusChange;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{
-    EarlierStatuses, ReportedStatus, Transaction, TransactionReport, is_listed,
+    EarlierStatuses, ReportedStatus, StatusWords, Transaction, TransactionReport,
 };
-use tollgate_store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
+use tollgate_store::{CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWithoutEffect};
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::updater::Update;
-use crate::monitor::{MonitorError, TransactionPipeline, unreadable, with_update};
+use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable, with_update};
 use crate::telemetry::logs::ErrorChain;
 
 /// Maximum number of status updates of a transaction, the latest ones, by which words that are not listed are ranked.
@@ -23,6 +23,16 @@ pub(super) struct ReportOutcome {
     pub(super) change: Option<StatusChange>,
     /// All statuses reported so far, if they must be stored because this report adds to them.
     pub(super) standing: Option<ReportedStatus>,
+    /// The reported status, if it does not stand and must be stored.
+    pub(super) without_effect: Option<Arc<str>>,
+}
+
+impl Monitor {
+    /// Returns the table of the stages that statuses mean.
+    #[must_use]
+    pub(crate) fn status_words(&self) -> &StatusWords {
+        self.pipeline.deps.history.status_words()
+    }
 }
 
 impl TransactionPipeline {
@@ -84,29 +94,46 @@ impl TransactionPipeline {
     ) {
         let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
         let answer = match heard {
-            Ok(ReportOutcome { change: Some(change), standing }) => match self.readiness() {
+            Ok(ReportOutcome { change: Some(change), standing, .. }) => match self.readiness() {
                 Ok(()) => return self.update(change, standing, assessment, event, waiting),
                 Err(error) => Err(error),
             },
-            Ok(ReportOutcome { change: None, standing }) => {
+            Ok(unchanged) => {
                 self.deps.metrics.status_unchanged();
-                self.keep_standing(known, standing).await.map(|()| assessment)
+                self.keep_standing(known, unchanged, &event).await.map(|()| assessment)
             }
             Err(error) => Err(error),
         };
         waiting.pending_entry.settle(answer).ok();
     }
 
-    /// Stores the reported statuses when the current status does not change.
+    /// Stores what was reported when the current status does not change.
     pub(super) async fn keep_standing(
         &self,
         known: &CurrentRecord,
-        standing: Option<ReportedStatus>,
+        unchanged: ReportOutcome,
+        event: &Arc<str>,
     ) -> Result<(), MonitorError> {
-        let Some(standing) = standing else { return Ok(()) };
-        let standings = vec![(known.record.sequence, &standing)];
-        let commit = CommitRecord { standings, ..CommitRecord::default() };
+        let target = known.record.sequence;
+        let without_effect: Vec<_> = self.without_effect(target, &unchanged, event).into_iter().collect();
+        if unchanged.standing.is_none() && without_effect.is_empty() {
+            return Ok(());
+        }
+        let standings = unchanged.standing.iter().map(|standing| (target, standing)).collect();
+        let commit = CommitRecord { standings, without_effect: &without_effect, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
+    }
+
+    /// Returns the record of a status that does not stand.
+    pub(super) fn without_effect(
+        &self,
+        target: Sequence,
+        unchanged: &ReportOutcome,
+        event: &Arc<str>,
+    ) -> Option<StatusWithoutEffect> {
+        let (status, event) = (Arc::clone(unchanged.without_effect.as_ref()?), Arc::clone(event));
+        let accepted_micros = self.deps.clock.now().timestamp_micros();
+        Some(StatusWithoutEffect { target, status, event, accepted_micros })
     }
 
     /// Compares a report with a known transaction. Only amount, currency and accounts must agree.
@@ -140,15 +167,26 @@ impl TransactionPipeline {
     ) -> Result<ReportOutcome, MonitorError> {
         let stood = standing_of(known, &accepted);
         let is_told_again = stood.latest.is_none() && changed.is_none() && stood.undated.as_deref() == status;
-        let earlier = if is_told_again || stood.statuses().chain(status).all(is_listed) {
-            EarlierStatuses::default()
+        let words = self.deps.history.status_words();
+        let earlier = if is_told_again || stood.statuses().chain(status).all(|word| words.has(word)) {
+            EarlierStatuses::new(words, [])
         } else {
             let updates = self.deps.store.status_updates_of(known.record.sequence, STATUSES_RANKED_MAX).await;
             let updates = updates.map_err(|error| unreadable(&error))?;
             let after = updates.into_iter().map(|update| update.after);
-            EarlierStatuses::new(accepted.status.clone().into_iter().chain(after))
+            EarlierStatuses::new(words, accepted.status.clone().into_iter().chain(after))
         };
-        Ok(ReportOutcome::of(known, accepted, &stood, stood.with(status, changed, &earlier), &earlier))
+        let standing = stood.with(status, changed, &earlier);
+        let mut outcome = ReportOutcome::of(known, accepted, &stood, standing, &earlier);
+        if let (None, Some(status), Some(stands)) = (&outcome.change, status, stood.status(&earlier))
+            && !status.eq_ignore_ascii_case(stands)
+        {
+            // A ledger that repeats its reports must not cause a write each time.
+            let is_new = self.deps.store.lacks_status_without_effect(known.record.sequence, status).await;
+            let is_new = is_new.map_err(|error| unreadable(&error))?;
+            outcome.without_effect = is_new.then(|| status.into());
+        }
+        Ok(outcome)
     }
 
     async fn describe(&self, id: &str, told: &Transaction) -> Result<(), MonitorError> {
@@ -201,7 +239,7 @@ impl ReportOutcome {
             StatusChange { target: known.record.sequence, before, after }
         });
         let is_more = standing != *stood && standing.latest.is_some();
-        Self { change, standing: is_more.then_some(standing) }
+        Self { change, standing: is_more.then_some(standing), without_effect: None }
     }
 }
 
@@ -212,9 +250,7 @@ pub(super) fn accepted_of(known: &CurrentRecord) -> Result<Transaction, MonitorE
 fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> ReportedStatus {
     match (&known.standing, &known.status) {
         (Some(standing), _) => standing.clone(),
-        (None, Some(status)) => {
-            ReportedStatus { latest: None, undated: Some(status.as_str().into()) }
-        }
+        (None, Some(status)) => ReportedStatus { latest: None, undated: Some(status.as_str().into()) },
         (None, None) => ReportedStatus::of(accepted),
     }
 }

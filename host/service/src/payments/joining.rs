@@ -418,7 +418,7 @@ impl PaymentsInner {
         let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
         let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
         let told = EntryReport { telling, data, message: None, arrival };
-        Some((self.deps.kind.read(told, self.deps.identity).ok()?, telling))
+        Some((self.deps.kind.read(told, self.deps.identity, self.deps.monitor.status_words()).ok()?, telling))
     }
 
     /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.

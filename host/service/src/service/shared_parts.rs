@@ -15,7 +15,7 @@ use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_store::{Store, StoredPast, spill_directory};
 
 use crate::activity::Activity;
-use crate::config::Settings;
+use crate::config::{Settings, read_status_words};
 use crate::intake::{self, RequiredRules};
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::service::ServiceError;
@@ -55,7 +55,8 @@ impl SharedParts {
             zones = zones.names().len(),
             "time zone data in force"
         );
-        let history = history.in_zones(Arc::clone(&zones));
+        let words = read_status_words(settings.words.status_words.as_deref())?;
+        let history = history.in_zones(Arc::clone(&zones)).with_status_words(Arc::clone(&words));
         let memory = HistoryMemory::of(settings.memory_limit_bytes);
         let history = history
             .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?
@@ -73,7 +74,9 @@ impl SharedParts {
             memory,
             clock,
             history: Arc::new(history),
-            registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones))),
+            registry: Arc::new(Registry::new(
+                RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones).with_status_words(words),
+            )),
             metrics,
             sandbox,
             breakers: Arc::new(breakers),
@@ -119,7 +122,7 @@ impl SharedParts {
                 &self.sandbox,
                 Compiler::of_this_program(settings.walls_are_needed),
             )),
-            currencies: settings.currencies.clone(),
+            currencies: settings.words.currencies.clone(),
             saves_per_minute: settings.saves_per_minute,
             required: RequiredRules::new(&self.checks, settings.rules_required),
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),

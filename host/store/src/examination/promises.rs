@@ -113,6 +113,7 @@ pub(super) async fn examine(
         ("scripts", "SELECT digest, CAST(text AS BLOB) FROM scripts"),
         ("lists", "SELECT digest, CAST(entries AS BLOB) FROM lists"),
         ("zone data", "SELECT digest, bytes FROM zone_data"),
+        ("status words", "SELECT digest, CAST(text AS BLOB) FROM status_words"),
     ] {
         let faults = altered(connection, question).await?;
         found.push(StoreFinding::of(what, "all contents match their digests", faults));

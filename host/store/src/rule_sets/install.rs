@@ -32,9 +32,16 @@ async fn insert_version(
     if let Some(zones) = &set.zones {
         insert_zone_data(connection, zones).await?;
     }
+    if let Some(words) = &set.status_words {
+        sqlx::query("INSERT OR IGNORE INTO status_words (digest, text) VALUES (?1, ?2)")
+            .bind(words.digest.0.to_vec())
+            .bind(&words.text)
+            .execute(&mut *connection)
+            .await?;
+    }
     sqlx::query(
-        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data, status_words) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )
     .bind(version)
     .bind(text_of(set.created_at))
@@ -42,6 +49,7 @@ async fn insert_version(
     .bind(set.service.as_deref())
     .bind(i64::from(set.semantics.number()))
     .bind(set.zones.as_ref().map(|zones| zones.digest.0.to_vec()))
+    .bind(set.status_words.as_ref().map(|words| words.digest.0.to_vec()))
     .execute(connection)
     .await?;
     Ok(())

@@ -80,6 +80,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
         service: None,
         semantics: Semantics::CURRENT,
         zones: None,
+        status_words: None,
     }
 }
 

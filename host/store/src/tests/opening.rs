@@ -170,6 +170,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
         service: None,
         semantics: Semantics::CURRENT,
         zones: None,
+        status_words: None,
     };
     store.install(&set).await.unwrap();
     store.close().await;
@@ -211,6 +212,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         service: None,
         semantics: Semantics::CURRENT,
         zones: None,
+        status_words: None,
     };
     store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
     store.close().await;

@@ -44,6 +44,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
         service: None,
         semantics: Semantics::CURRENT,
         zones: None,
+        status_words: None,
     }
 }
 
@@ -68,6 +69,7 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             service: set.service.clone(),
             semantics: set.semantics,
             zones: set.zones.as_ref().map(|zones| zones.digest),
+            status_words: set.status_words.as_ref().map(|words| words.digest),
         };
         assert_eq!(identity, expected, "{place}");
         let instructions: Vec<_> = store.instructions().await.unwrap().into_iter().map(Arc::new).collect();
@@ -193,7 +195,10 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
         let service = Some(format!("0.{version}").into());
         let semantics = Semantics::CURRENT;
         let members = vec![member];
-        assert_eq!(parts, RuleSetParts { members, lists, service, semantics, zones: None });
+        assert_eq!(
+            parts,
+            RuleSetParts { members, lists, service, semantics, zones: None, status_words: None }
+        );
     }
     assert_eq!(store.rule_set_parts(4).await.unwrap(), None);
 }

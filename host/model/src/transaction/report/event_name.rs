@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::WORDS_WITHOUT_STATUS;
-use crate::transaction::status::is_listed;
+use crate::transaction::StatusWords;
 
 /// The first part of the name of a transaction event, in any case.
 const SUBJECT: &str = "transaction";
@@ -13,7 +13,7 @@ const SEPARATORS: [char; 5] = ['.', '_', '-', ':', '/'];
 /// Returns the word of an event: `applied` in `transaction.applied`. After `transaction.` any word is accepted. Other
 /// spellings, such as `Transaction.Applied` or `transaction_applied`, require a known word, because
 /// `transaction_limits.changed` is a different subject.
-pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
+pub(super) fn word_of<'e>(event: &'e str, words: &StatusWords) -> Option<Cow<'e, str>> {
     let (subject, rest) = event.split_at_checked(SUBJECT.len())?;
     if !subject.eq_ignore_ascii_case(SUBJECT) {
         return None;
@@ -22,20 +22,20 @@ pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
         && let Some(word) = rest.strip_prefix('.')
     {
         // A known word may have any case.
-        return Some(known(word).map_or(Cow::Borrowed(word), Cow::Owned));
+        return Some(known(word, words).map_or(Cow::Borrowed(word), Cow::Owned));
     }
     let word = match rest.strip_prefix(SEPARATORS) {
         Some(word) => word,
         None if rest.starts_with(|first: char| first.is_ascii_uppercase()) => rest,
         None => return None,
     };
-    known(word).map(Cow::Owned)
+    known(word, words).map(Cow::Owned)
 }
 
 /// Returns the word in lower case if it is a known status or a known word without a status.
-fn known(word: &str) -> Option<String> {
+fn known(word: &str, words: &StatusWords) -> Option<String> {
     let word = word.to_ascii_lowercase();
-    (is_listed(&word) || WORDS_WITHOUT_STATUS.contains(&&*word)).then_some(word)
+    (words.has(&word) || WORDS_WITHOUT_STATUS.contains(&&*word)).then_some(word)
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
             ("", None),
             ("transactio\u{301}n.applied", None),
         ] {
-            assert_eq!(word_of(event).as_deref(), expected, "{event}");
+            assert_eq!(word_of(event, &StatusWords::built_in()).as_deref(), expected, "{event}");
         }
     }
 }

@@ -2,12 +2,10 @@
 //! sources.
 
 use super::StatusStage;
-use super::StatusStage::{
-    Created, Expired, Failed, Held, Queued, Returned, Scheduled, Settled, Void,
-};
+use super::StatusStage::{Created, Expired, Failed, Held, Queued, Returned, Scheduled, Settled, Void};
 
 /// Position of a word within its stage if nothing is known about it: words of one position rank by their bytes.
-const USUAL: u8 = 5;
+pub(super) const USUAL: u8 = 5;
 
 /// Words with their stage and their position in it. Where a ledger reports two words of one stage one after the other,
 /// the later one has the greater position.

@@ -1,16 +1,19 @@
 //! `GET /transactions/{transaction_id}`
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate_guest_abi::VerdictSeverity;
 use tollgate_model::assessment::{FailedRule, Triggered};
 use tollgate_model::transaction::Transaction;
+use tollgate_store::StatusWithoutEffect;
 use utoipa::ToSchema;
 
 use crate::api::error::ApiError;
@@ -40,7 +43,8 @@ pub(in crate::api) async fn get_transaction(
         ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
     })?;
     let latest = api.payments.latest_description(&judged.transaction.transaction_id).await?;
-    let body = stored_transaction(&judged, latest.as_deref())
+    let without_effect = api.payments.without_effect(&judged).await?;
+    let body = stored_transaction(&judged, latest.as_deref(), without_effect)
         .map_err(|error| ApiError::internal(&error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
@@ -80,12 +84,44 @@ pub(in crate::api) struct StoredEvaluation<'a> {
     evaluated_at: &'a RawValue,
 }
 
-/// Combines both into one object as text, so that no digit or byte of either changes.
-fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, serde_json::Error> {
+/// A status that a ledger reported and that did not stand.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct IneffectiveStatus {
+    /// The reported status.
+    #[schema(value_type = String)]
+    status: Arc<str>,
+    /// Name of the event.
+    #[schema(value_type = String)]
+    event: Arc<str>,
+    /// Time of the first report.
+    accepted_at: DateTime<Utc>,
+}
+
+impl IneffectiveStatus {
+    fn of(reported: StatusWithoutEffect) -> Self {
+        let StatusWithoutEffect { status, event, accepted_micros, .. } = reported;
+        Self {
+            status,
+            event,
+            accepted_at: DateTime::from_timestamp_micros(accepted_micros).unwrap_or_default(),
+        }
+    }
+}
+
+/// Combines all into one object as text, so that no digit or byte of either changes.
+fn stored_transaction(
+    judged: &Judged,
+    latest: Option<&str>,
+    without_effect: Vec<StatusWithoutEffect>,
+) -> Result<String, serde_json::Error> {
     let mut body = fields(&judged.transaction);
     if let Some(latest) = latest {
         // Writing to a string cannot fail.
         let _ = write!(body, ",\"latest_description\":{latest}");
+    }
+    if !without_effect.is_empty() {
+        let shown: Vec<_> = without_effect.into_iter().map(IneffectiveStatus::of).collect();
+        let _ = write!(body, ",\"without_effect\":{}", serde_json::to_string(&shown)?);
     }
     let Some(assessment) = &judged.assessment else {
         body.push('}');
@@ -116,7 +152,7 @@ fn fields(transaction: &Transaction) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
+    use tollgate_model::sequence::Sequence;
 
     use super::*;
 
@@ -130,9 +166,9 @@ mod tests {
             r#""evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
         );
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
-        let judged = Judged { transaction, assessment: Some(assessment.into()) };
+        let judged = Judged { transaction, assessment: Some(assessment.into()), sequence: Sequence(1) };
         assert_eq!(
-            stored_transaction(&judged, None).unwrap(),
+            stored_transaction(&judged, None, Vec::new()).unwrap(),
             concat!(
                 r#"{"transaction_id":"t","amount":1.10,"currency":"EUR","reference":"r","allow_overdraft":false,"#,
                 r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05Z","#,

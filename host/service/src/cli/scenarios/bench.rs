@@ -1,6 +1,6 @@
 //! Runs the cases of a scenario with one rule and all lists.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -14,11 +14,11 @@ use tollgate_history::History;
 use tollgate_model::assessment::{Assessment, FailedRule};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{Grant, InstructionId, InstructionSource, RuleContent};
-use tollgate_model::transaction::{Fingerprint, InjectRequest, RequestOptions};
+use tollgate_model::transaction::{Fingerprint, InjectRequest, RequestOptions, StatusWords};
 
 use super::files::{ExpectedAnswer, Scenario, ScenarioCase, ScenarioFiles};
-use crate::config::{load_dotenv, process_environment, zone_data_dir};
-use crate::intake::{Draft, Identity, IntakeError};
+use crate::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
+use crate::intake::{Draft, Identity, IntakeError, KnownNames};
 
 /// Compiles rules and judges payments.
 pub(super) struct ScenarioBench {
@@ -26,6 +26,8 @@ pub(super) struct ScenarioBench {
     artifacts: Arc<Artifacts>,
     zones: Arc<ZoneData>,
     lists: Lists,
+    currencies: BTreeSet<String>,
+    status_words: Arc<StatusWords>,
 }
 
 /// The result of one case.
@@ -78,7 +80,10 @@ impl ScenarioBench {
         let zones = ZoneData::of_directory(zone_data_dir(process_environment)?.as_deref())?;
         let sandbox = Sandbox::executing(Execution::Diagnosed)?;
         let artifacts = Arc::new(Artifacts::without_cache(&sandbox, Compiler::of_this_program(false)));
-        Ok(Self { sandbox, artifacts, zones, lists: files.lists.clone() })
+        let words = words(process_environment)?;
+        let status_words = read_status_words(words.status_words.as_deref())?;
+        let lists = files.lists.clone();
+        Ok(Self { sandbox, artifacts, zones, lists, currencies: words.currencies, status_words })
     }
 
     /// Runs the cases of a scenario, in order and with one past.
@@ -95,18 +100,23 @@ impl ScenarioBench {
     fn start(&self, path: &str, content: &RuleContent) -> Result<RunningScenario, IntakeError> {
         let draft = match content {
             RuleContent::Script(script) => {
-                Draft::compile(&self.artifacts, &self.lists, &self.zones, script.clone())?
+                let (lists, zones, currencies) = (&self.lists, &*self.zones, &self.currencies);
+                Draft::compile(&self.artifacts, KnownNames { lists, zones, currencies }, script.clone())?
             }
             RuleContent::Module(bytes) => Draft::upload(&self.artifacts, bytes.clone(), Grant::default())?,
         };
-        let history = History::new().in_zones(Arc::clone(&self.zones));
+        let history = History::new()
+            .in_zones(Arc::clone(&self.zones))
+            .with_status_words(Arc::clone(&self.status_words));
         let source = InstructionSource::File { path: path.to_owned() };
         let rule = draft.bind(&history, Identity::new(InstructionId(1), source, Utc::now()))?;
         let rule_set = RuleSet::new(1, vec![Arc::new(rule)], self.lists.clone());
         Ok(RunningScenario {
             history,
             evaluator: Evaluator::new(self.sandbox.clone()),
-            rule_set: Arc::new(rule_set.in_zones(Arc::clone(&self.zones))),
+            rule_set: Arc::new(
+                rule_set.in_zones(Arc::clone(&self.zones)).with_status_words(Arc::clone(&self.status_words)),
+            ),
             judged: HashMap::new(),
         })
     }

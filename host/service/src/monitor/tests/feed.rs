@@ -1,6 +1,6 @@
 //! Rows of a ledger: history first, a verdict on request, each id once.
 
-use tollgate_model::transaction::{Json, JsonLimits, TransactionReport};
+use tollgate_model::transaction::{Json, JsonLimits, StatusWords, TransactionReport};
 use tollgate_store::{DeadLetter, LedgerMark, LedgerProgress};
 
 use super::*;
@@ -93,7 +93,7 @@ async fn rows_events_and_requests_for_one_id_at_once_come_to_one_end() {
         let id = format!("r{round}");
         let report = || {
             let json = Json::parse(body(&id).as_bytes(), JsonLimits::ENVELOPE).unwrap();
-            TransactionReport::read("void", json, None, SystemClock.now()).unwrap()
+            TransactionReport::read("void", json, None, SystemClock.now(), &StatusWords::built_in()).unwrap()
         };
         let status = r#", "status": "applied""#;
         let (fed, reported, judged, again) = tokio::join!(

@@ -1,6 +1,6 @@
 //! Reports of a ledger: one pause for all waiting updates, and no trace of an update that did not become durable.
 
-use tollgate_model::transaction::{Json, JsonLimits};
+use tollgate_model::transaction::{Json, JsonLimits, StatusWords};
 
 use super::*;
 
@@ -12,7 +12,8 @@ const APPLIED_OF_SOURCE: &str = r#"rule applied {
 impl Fixture {
     async fn report(&self, word: &str, id: &str) -> Result<(), MonitorError> {
         let json = Json::parse(body(id).as_bytes(), JsonLimits::REQUEST).unwrap();
-        let report = TransactionReport::read(word, json, None, SystemClock.now()).unwrap();
+        let report =
+            TransactionReport::read(word, json, None, SystemClock.now(), &StatusWords::built_in()).unwrap();
         self.monitor.report(report, format!("transaction.{word}").into()).await
     }
 

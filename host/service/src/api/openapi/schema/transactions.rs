@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::transactions::get::StoredEvaluation;
+use crate::api::transactions::get::{IneffectiveStatus, StoredEvaluation};
 
 /// An identifier of at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
 #[derive(Serialize, ToSchema)]
@@ -120,6 +120,10 @@ pub(in crate::api) struct StoredTransaction {
     /// destination are equal. Rules read the first version.
     #[serde(skip_serializing_if = "Option::is_none")]
     latest_description: Option<RecordedTransaction>,
+    /// Statuses that a ledger reported and that did not stand: one entry for each different word, at most 32, the first
+    /// one first. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_effect: Option<Vec<IneffectiveStatus>>,
 }
 
 /// A message from a ledger. Members not listed here are ignored.
