@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// The checks of a complete data directory, in order.
-const CHECKS: [&str; 32] = [
+const CHECKS: [&str; 33] = [
     "settings",
     "directory",
     "files",
@@ -34,6 +34,7 @@ const CHECKS: [&str; 32] = [
     "rule sets",
     "members",
     "alerts",
+    "dead letters",
     "name",
     "modules",
     "scripts",

@@ -1,24 +1,30 @@
 //! SQL for the progress in reading a ledger, and for its dead letters.
 
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqliteConnection, SqlitePool};
+use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
 
 use super::{LedgerMark, LedgerProgress, StoreError};
 
-/// The highest number of a dead letter; beyond it they are only counted and logged.
+/// The highest number of a dead letter.
 const DEAD_LETTERS_MAX: i64 = 100_000;
+/// The size of all dead letters, in bytes. Events are kept whole, so their number alone is no bound.
+const DEAD_LETTER_BYTES_MAX: i64 = 256 << 20;
 
-/// Stores progress within a commit. A row that already has a dead letter gets no second one.
+/// Stores progress within a commit. A row that already has a dead letter gets no second one. A dead letter beyond a limit
+/// is not stored: a row is still in its ledger, and the sender of an event is refused
+/// ([`Store::keeps_dead_letter`](super::Store::keeps_dead_letter)).
 pub(super) async fn note(
     connection: &mut SqliteConnection,
     progress: &LedgerProgress,
 ) -> Result<(), StoreError> {
     for letter in &progress.dead_letters {
-        sqlx::query(
+        let n_bytes = i64::try_from(letter.row.len() + letter.detail.len()).unwrap_or(i64::MAX);
+        let inserted = sqlx::query(
             "INSERT INTO ledger_dead_letters \
              (digest, feed, transaction_id, created_at, reason, detail, row, found_micros) \
              SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 \
              WHERE coalesce((SELECT max(number) FROM ledger_dead_letters), 0) < ?9 \
+             AND (SELECT n_bytes FROM ledger_dead_letter_bytes) + ?10 <= ?11 \
              ON CONFLICT (digest) DO NOTHING",
         )
         .bind(letter.digest.to_vec())
@@ -30,8 +36,13 @@ pub(super) async fn note(
         .bind(&*letter.row)
         .bind(letter.found_micros)
         .bind(DEAD_LETTERS_MAX)
+        .bind(n_bytes)
+        .bind(DEAD_LETTER_BYTES_MAX)
         .execute(&mut *connection)
         .await?;
+        if inserted.rows_affected() > 0 {
+            add_bytes(connection, n_bytes).await?;
+        }
     }
     if let Some(mark) = &progress.mark {
         sqlx::query(
@@ -107,7 +118,22 @@ pub(super) async fn remove_dead_letter(
     connection: &mut SqliteConnection,
     number: i64,
 ) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM ledger_dead_letters WHERE number = ?1").bind(number).execute(connection).await?;
+    let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let removed: Option<(String, String)> =
+        sqlx::query_as("DELETE FROM ledger_dead_letters WHERE number = ?1 RETURNING row, detail")
+            .bind(number)
+            .fetch_optional(&mut *commit)
+            .await?;
+    if let Some((row, detail)) = removed {
+        let n_bytes = i64::try_from(row.len() + detail.len()).unwrap_or(i64::MAX);
+        add_bytes(&mut commit, -n_bytes).await?;
+    }
+    Ok(commit.commit().await?)
+}
+
+async fn add_bytes(connection: &mut SqliteConnection, n_bytes: i64) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + ?1").bind(n_bytes);
+    update.execute(connection).await?;
     Ok(())
 }
 

@@ -27,8 +27,10 @@ const STEPS: [(&str, &str); 14] = [
 ];
 
 /// Number, title and SQL of each later migration. A number may be missing; none is used again.
-const LATER_STEPS: [(i64, &str, &str); 1] =
-    [(16, "scripts", include_str!("../migrations/sqlite/0016_scripts.sql"))];
+const LATER_STEPS: [(i64, &str, &str); 2] = [
+    (16, "scripts", include_str!("../migrations/sqlite/0016_scripts.sql")),
+    (20, "bounds", include_str!("../migrations/sqlite/0020_bounds.sql")),
+];
 
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let first = (1..).zip(STEPS).map(|(version, (about, sql))| (version, about, sql));

@@ -138,6 +138,34 @@ fn an_event_that_cannot_be_kept_as_a_dead_letter_is_not_acknowledged() {
 }
 
 #[test]
+fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
+    let home = home();
+    let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
+    let service = Service::start(&home);
+    ok(&tell_entry(&service, &wrong(1)));
+    drop(service.stop());
+    let add = |n_bytes: i64| {
+        let added = format!("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + {n_bytes}");
+        let database = home.data().join("tollgate.db");
+        assert!(Command::new("sqlite3").arg(database).arg(added).status().unwrap().success());
+    };
+    let others = 256 << 20;
+    add(others);
+    let service = Service::start(&home);
+    // One that is kept is acknowledged again, any other one is to be sent again.
+    ok(&tell_entry(&service, &wrong(1)));
+    let refused = tell_entry(&service, &wrong(2));
+    assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(dead(&service).len(), 1);
+    drop(service.stop());
+    add(-others);
+    let service = Service::start(&home);
+    ok(&tell_entry(&service, &wrong(2)));
+    assert_eq!(dead(&service).len(), 2);
+}
+
+#[test]
 fn a_refund_of_an_entry_that_is_never_told_is_a_payment_of_its_own() {
     check_told(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
     check_told(

@@ -27,7 +27,7 @@ async fn of_schema(n_migrations: usize, directory: &Path) {
          '2026-01-01T00:00:00Z')",
         "INSERT INTO rule_set_members (instruction_id, since_version, module_digest) \
          VALUES (1, 1, zeroblob(32))",
-        "INSERT INTO lists VALUES (zeroblob(32), 'EUR')",
+        "INSERT INTO lists (digest, entries) VALUES (zeroblob(32), 'EUR')",
         "INSERT INTO rule_set_lists (name, since_version, list_digest) VALUES ('stopped', 1, zeroblob(32))",
     ] {
         connection.execute(filling).await.unwrap();
