@@ -9,9 +9,19 @@ mod dotenv;
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use tollgate_tests::client::Client;
 use tollgate_tests::home::bare_command;
-use tollgate_tests::{Home, Service, log, sample};
+use tollgate_tests::log::Log;
+use tollgate_tests::{Home, Service, audit, log, process, sample};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Polling interval.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Payments of a demo that are waited for.
+const N_LIVE: u64 = 8;
 
 #[test]
 fn check_says_of_good_scripts_what_they_cost_at_worst() {
@@ -142,6 +152,39 @@ fn a_demo_leaves_a_directory_with_files_alone() {
     assert!(said(&output).contains("is not empty"), "{}", said(&output));
     let names = fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.collect::<Vec<_>>(), ["kept"]);
+}
+
+#[test]
+fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
+    let home = Home::new();
+    let directory = home.data();
+    let mut command = bare_command(&home.current(), &["demo", "--port", "0", "--days", "0"]);
+    // Between two payments the connection is idle for twice as long as the service allows.
+    command.args(["--customers", "20", "--rate", "5/s", "--set", "SERVICE_IDLE_TIMEOUT=100ms"]);
+    let mut demo = command.arg("--directory").arg(&directory).spawn().unwrap();
+    let mut log = Log::of(demo.stderr.take().unwrap());
+    let page =
+        log.wait_for(PATIENCE, |line| line.split_once("http://localhost:").map(|(_, port)| port.to_owned()));
+    let service = Client::new(&format!("127.0.0.1:{}", page.unwrap().trim_end_matches('/')));
+    assert!(log.wait_for(PATIENCE, |line| line.contains("now they pay live").then_some(())).is_some());
+    let n_judged = || {
+        let metrics = service.get("/metrics").text();
+        let lines = metrics.lines().filter(|line| line.starts_with("tollgate_transactions_judged_total"));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum::<u64>()
+    };
+    let (before, deadline) = (n_judged(), Instant::now() + PATIENCE);
+    while n_judged() < before + N_LIVE {
+        assert!(Instant::now() < deadline && demo.try_wait().unwrap().is_none(), "{:?}", log.lines());
+        thread::sleep(LOOK_EVERY);
+    }
+    process::signal(demo.id(), "INT");
+    let status = demo.wait().unwrap();
+    log.finish();
+    assert_eq!(status.code(), Some(0), "{:?}", log.lines());
+    let summary = log.lines().pop().unwrap();
+    let counts = summary.strip_prefix("payments judged: ").unwrap().split(", ");
+    let n_told: u64 = counts.map(|count| count.split(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(n_told, audit::replay_in(&home, &directory.join("data")).all_follow(), "{summary}");
 }
 
 #[test]

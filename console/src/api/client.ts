@@ -77,10 +77,20 @@ export async function requestText(target: string, options: RequestOptions = {}):
     headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(options.body);
   }
-  const response = await send(target, init);
+  const response = await sendSurely(target, init);
   const text = await response.text();
   if (response.ok) return text;
   throw new ApiError(response.status, errorBody(text), response.headers.get("X-Request-Id"));
+}
+
+/** Sends a request that reads once more if the service has closed the kept connection. A change is never repeated. */
+async function sendSurely(target: string, init: RequestInit): Promise<Response> {
+  try {
+    return await send(target, init);
+  } catch (error) {
+    if (init.method !== "GET" || !(error instanceof ApiError) || error.code !== "unreachable") throw error;
+    return await send(target, init);
+  }
 }
 
 async function send(target: string, init: RequestInit): Promise<Response> {

@@ -23,6 +23,9 @@ use crate::interrupt;
 use crate::temporary_service::TemporaryService;
 use payer::Payer;
 
+/// The longest past that can be played.
+pub const DAYS_MAX: u32 = DAYS;
+
 /// The population to play, and its pace.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
@@ -36,6 +39,10 @@ pub struct DemoOptions {
     pub customers: usize,
     /// Pace of the payments after the past.
     pub pace: DemoPace,
+    /// Days of the past to play first, at most [`DAYS_MAX`].
+    pub days: u32,
+    /// Settings of the service: name and value.
+    pub settings: Vec<(String, String)>,
     /// Whether to open the page in a browser.
     pub opens_browser: bool,
 }
@@ -62,7 +69,8 @@ pub fn demo(options: &DemoOptions, say: &dyn Fn(&str)) -> u8 {
 }
 
 fn play(options: &DemoOptions, say: &dyn Fn(&str)) -> Result<(), BenchError> {
-    let settings = [("SERVICE_PORT".to_owned(), options.port.to_string())];
+    let mut settings = vec![("SERVICE_PORT".to_owned(), options.port.to_string())];
+    settings.extend(options.settings.iter().cloned());
     let service = match &options.directory {
         Some(directory) => {
             check_empty(directory)?;
@@ -77,13 +85,21 @@ fn play(options: &DemoOptions, say: &dyn Fn(&str)) -> Result<(), BenchError> {
     if options.opens_browser {
         open(&page, say);
     }
+    let mut payer = Payer::new(|| service.client());
+    let ended = play_payments(options, &mut payer, say);
+    say(&payer.summary());
+    ended
+}
+
+/// Plays the past and then pays live until it is interrupted.
+fn play_payments(options: &DemoOptions, payer: &mut Payer, say: &dyn Fn(&str)) -> Result<(), BenchError> {
     let now = Utc::now();
     let population = Population::ending_at(now, options.seed, options.customers);
-    let mut payer = Payer::new(|| service.client());
-    say(&format!("playing the last {DAYS} days of {} customers …", options.customers));
-    let past = (0..=DAYS).flat_map(|day| population.day(day));
-    let past = population.before().into_iter().chain(past).take_while(|payment| payment.created_at <= now);
-    payer.pay_past(past)?;
+    let days = options.days.min(DAYS_MAX);
+    say(&format!("playing the last {days} days of {} customers …", options.customers));
+    let before = if days == DAYS_MAX { population.before() } else { Vec::new() };
+    let past = before.into_iter().chain((DAYS_MAX - days..=DAYS_MAX).flat_map(|day| population.day(day)));
+    payer.pay_past(past.take_while(|payment| payment.created_at <= now))?;
     say(&payer.summary());
     say("now they pay live; stop with Ctrl+C");
     let live = (DAYS..).flat_map(|day| population.day(day));

@@ -29,7 +29,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use demo::{DemoOptions, DemoPace, demo};
+pub use demo::{DAYS_MAX, DemoOptions, DemoPace, demo};
 
 use error::BenchError;
 use machine::MachineInfo;

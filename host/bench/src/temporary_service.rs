@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc;
@@ -175,7 +176,9 @@ fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command
         .current_dir(&place.path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .stderr(Stdio::piped())
+        // Ctrl+C in a terminal reaches this program alone, which ends the service after its last request.
+        .process_group(0);
     command
 }
 

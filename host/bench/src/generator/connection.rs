@@ -13,6 +13,10 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
+    /// The current or latest request.
+    pub(super) request: Vec<u8>,
+    /// Whether the current request was sent before, over a connection that broke.
+    is_repeated: bool,
     /// Bytes of the response received so far.
     arrived: Vec<u8>,
     /// The time the current request was due.
@@ -42,13 +46,37 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let now = Instant::now();
-        Ok(Self { stream, arrived: Vec::new(), due: now, sent: now, is_busy: false })
+        Ok(Self {
+            stream,
+            request: Vec::new(),
+            is_repeated: false,
+            arrived: Vec::new(),
+            due: now,
+            sent: now,
+            is_busy: false,
+        })
     }
 
-    /// Sends a request and returns whether the socket accepted all of it. An idle connection accepts it.
-    pub(super) fn send(&mut self, request: &[u8], due: Instant) -> bool {
+    /// Sends [`Self::request`] and returns whether the socket accepted all of it. An idle connection accepts it.
+    pub(super) fn send(&mut self, due: Instant) -> bool {
+        self.is_repeated = false;
         (self.due, self.sent) = (due, Instant::now());
-        self.is_busy = self.stream.write(request).is_ok_and(|n_bytes| n_bytes == request.len());
+        self.write()
+    }
+
+    /// Sends the request of a connection that broke again, once: its payment has an id. Returns whether it was sent.
+    pub(super) fn repeat(&mut self, broken: Self) -> bool {
+        if broken.is_repeated {
+            return false;
+        }
+        self.is_repeated = true;
+        (self.request, self.due, self.sent) = (broken.request, broken.due, broken.sent);
+        self.write()
+    }
+
+    fn write(&mut self) -> bool {
+        let n_bytes = self.request.len();
+        self.is_busy = self.stream.write(&self.request).is_ok_and(|n_written| n_written == n_bytes);
         self.is_busy
     }
 

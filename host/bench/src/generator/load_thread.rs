@@ -1,6 +1,7 @@
 //! One thread of the generator, with its share of the connections and of the rate.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, ConnectionEvent};
@@ -34,7 +35,6 @@ pub(super) struct GeneratorThread<'a> {
     arrivals: ConnectionSchedule,
     /// Requests of this thread that were due and have been sent or dropped.
     n_taken: usize,
-    request: Vec<u8>,
     piece: Vec<u8>,
     outcome: LoadResult,
 }
@@ -78,7 +78,6 @@ impl<'a> GeneratorThread<'a> {
             arrivals,
             connections,
             n_taken: 0,
-            request: Vec::new(),
             piece: vec![0; PIECE_BYTES],
             outcome,
         })
@@ -171,9 +170,9 @@ impl<'a> GeneratorThread<'a> {
     fn send(&mut self, place: usize, due: Option<Instant>) {
         self.n_taken += 1;
         self.outcome.n_due += 1;
-        self.requests.write(&mut self.request);
         let Some(connection) = self.connections.get_mut(place) else { return };
-        if connection.send(&self.request, due.unwrap_or_else(Instant::now)) {
+        self.requests.write(&mut connection.request);
+        if connection.send(due.unwrap_or_else(Instant::now)) {
             self.n_busy += 1;
         } else {
             self.broken(place);
@@ -224,24 +223,33 @@ impl<'a> GeneratorThread<'a> {
         }
     }
 
+    /// Repeats the request of a connection that broke. A request that breaks a second one is counted.
     fn broken(&mut self, place: usize) {
-        self.outcome.n_broken += 1;
         self.free.push_back(place);
-        self.reopen(place);
+        if let Some(broken) = self.reopen(place)
+            && let Some(connection) = self.connections.get_mut(place)
+            && connection.repeat(broken)
+        {
+            self.free.retain(|free| *free != place);
+            self.n_busy += 1;
+        } else {
+            self.outcome.n_broken += 1;
+        }
     }
 
-    /// Replaces a connection and keeps its free or resting state. If that fails, the connection is lost.
-    fn reopen(&mut self, place: usize) {
-        let Some(connection) = self.connections.get_mut(place) else { return };
+    /// Replaces a connection, keeps its free or resting state, and returns the old one. If that fails, the connection is
+    /// lost.
+    fn reopen(&mut self, place: usize) -> Option<Connection> {
+        let connection = self.connections.get_mut(place)?;
         connection.is_busy = false;
         self.arrivals.forget(connection);
         let opened = Connection::open(self.target);
         if let Ok(new) = opened.and_then(|new| self.arrivals.watch(place, &new).map(|()| new)) {
-            *connection = new;
-        } else {
-            self.free.retain(|free| *free != place);
-            self.resting.forget(place);
+            return Some(mem::replace(connection, new));
         }
+        self.free.retain(|free| *free != place);
+        self.resting.forget(place);
+        None
     }
 
     /// Records the waiting time, up to the end, of requests that were due but never sent.

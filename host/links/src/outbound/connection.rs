@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use openssl::error::ErrorStack;
@@ -34,7 +36,21 @@ pub(super) type PeerStream = Box<dyn ByteStream>;
 
 impl Connection for Box<dyn ByteStream> {
     fn connected(&self) -> Connected {
-        Connected::new()
+        Connected::new().extra(ServedFlag::default())
+    }
+}
+
+/// Whether a connection has carried a response: if it breaks after that, its peer has closed an idle connection.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ServedFlag(Arc<AtomicBool>);
+
+impl ServedFlag {
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -8,16 +8,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::Extensions;
 use hyper::{Request, Response, StatusCode, Uri};
-use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::time::timeout;
 use tollgate_model::secret::Secret;
 use tower::Service;
 
-use super::connection::{ConnectError, PeerStream, TrustStore};
+use super::connection::{ConnectError, PeerStream, ServedFlag, TrustStore};
 use super::{PeerAddress, Protocol};
 
 /// Maximum number of response bytes read, so that the connection can be reused. A longer response counts as empty.
@@ -27,6 +28,9 @@ const IDLE_MAX: usize = 8;
 /// Time limit for reading a body after the status.
 const BODY_TIME_MAX: Duration = Duration::from_secs(1);
 const IDLE_TIME: Duration = Duration::from_secs(30);
+
+/// The header with the id of a message.
+const ID_HEADER: &str = "webhook-id";
 
 const USER_AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 
@@ -135,18 +139,43 @@ impl Post {
         }
     }
 
+    /// Waits for the head of the response. A message with an id is sent again while its peer has closed idle connections;
+    /// the peer can tell by the id that it knows the message.
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Error> {
+        let has_id = request.headers().contains_key(ID_HEADER);
+        for _ in 0..IDLE_MAX {
+            match self.client.request(request.clone()).await {
+                Err(error) if has_id && has_lost_kept_connection(&error) => {}
+                outcome => return outcome,
+            }
+        }
+        self.client.request(request).await
+    }
+
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, PostError> {
-        let answer = self.client.request(request).await.map_err(|error| {
+        let answer = self.answer(request).await.map_err(|error| {
             // The source is more specific than the error itself, for example our own connect error.
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             PostError::Unreachable(cause)
         })?;
+        if let Some(served) = answer.extensions().get::<ServedFlag>() {
+            served.set();
+        }
         let (head, body) = answer.into_parts();
         // The status decides. A body that is too long or too slow only costs the connection.
         let body = timeout(BODY_TIME_MAX, Limited::new(body, ANSWER_BYTES_MAX).collect()).await;
         let body = body.ok().and_then(Result::ok).map(http_body_util::Collected::to_bytes);
         Ok(Response::from_parts(head, body.unwrap_or_default()))
     }
+}
+
+/// Whether a request broke a connection that its peer had kept open after a response.
+fn has_lost_kept_connection(error: &Error) -> bool {
+    let mut extras = Extensions::new();
+    if let Some(connection) = error.connect_info() {
+        connection.get_extras(&mut extras);
+    }
+    extras.get::<ServedFlag>().is_some_and(ServedFlag::is_set)
 }
 
 /// Returns the headers of a JSON message; `None` if one cannot be written.
@@ -185,3 +214,6 @@ impl fmt::Debug for Post {
         f.debug_struct("Post").field("time_max", &self.time_max).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

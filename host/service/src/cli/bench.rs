@@ -132,7 +132,7 @@ fn factor(text: &str) -> Result<f64, String> {
     if (0.1..=1_000.0).contains(&number) { Ok(number) } else { Err("must be from 0.1 to 1000".to_owned()) }
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }

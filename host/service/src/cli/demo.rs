@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_bench::{DemoOptions, DemoPace};
+use tollgate_bench::{DAYS_MAX, DemoOptions, DemoPace};
 
+use crate::cli::bench::setting;
 use crate::cli::say;
 
 /// Arguments of `tollgate demo`.
@@ -28,6 +29,12 @@ pub(super) struct DemoArguments {
     /// Payments a second after the last 75 days, instead of a speed
     #[arg(long, value_name = "N/s", value_parser = rate, conflicts_with = "speed")]
     rate: Option<f64>,
+    /// Days of the past to play first
+    #[arg(long, default_value_t = DAYS_MAX, value_parser = clap::value_parser!(u32).range(..=i64::from(DAYS_MAX)))]
+    days: u32,
+    /// Setting of the service
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String)>,
     /// Open the page in a browser
     #[arg(long)]
     open: bool,
@@ -41,6 +48,8 @@ pub(super) fn demo(asked: DemoArguments) -> u8 {
         seed: asked.seed,
         customers: asked.customers.into(),
         pace: asked.rate.map_or(DemoPace::Speed(asked.speed), DemoPace::Rate),
+        days: asked.days,
+        settings: asked.settings,
         opens_browser: asked.open,
     };
     tollgate_bench::demo(&options, &say)
