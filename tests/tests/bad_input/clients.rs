@@ -109,6 +109,41 @@ fn an_idempotency_key_stands_for_an_id_that_is_left_out() {
 }
 
 #[test]
+fn a_payment_without_an_id_is_answered_with_a_warning_and_counted() {
+    let service = service();
+    let send = |key: Option<&str>, id: &str| {
+        let body = format!(r#"{{"amount":1,"currency":"EUR","reference":"r"{id}}}"#);
+        let key = key.map(|key| ("Idempotency-Key", key));
+        let headers: Vec<_> = key.into_iter().chain([("Content-Type", "application/json")]).collect();
+        let request = wire::request(service.address(), "POST /inject", &headers, body.as_bytes());
+        wire::exchange(service.address(), &request).unwrap()
+    };
+    for (key, id, warning) in [
+        (None, "", Some("no-id")),
+        (None, r#","transaction_id":null"#, Some("no-id")),
+        (None, r#","transaction_id":"""#, Some("no-id")),
+        (Some(""), "", Some("no-id")),
+        (Some("key"), "", None),
+        (Some(""), r#","transaction_id":"a""#, None),
+        (None, r#","transaction_id":"b""#, None),
+    ] {
+        let answer = send(key, id);
+        assert_eq!((answer.status, answer.header("x-tollgate-warning")), (200, warning), "{key:?} {id}");
+        let mut members: Vec<String> = answer.json().as_object().unwrap().keys().cloned().collect();
+        members.sort();
+        let mut expected: Vec<String> =
+            send(Some("key"), "").json().as_object().unwrap().keys().cloned().collect();
+        expected.sort();
+        assert_eq!(members, expected, "the body has the same members");
+    }
+    let metrics = service.get("/metrics").text();
+    assert!(metrics.contains("tollgate_transactions_without_id_total 4\n"), "{metrics}");
+    let document = service.get("/openapi.json").expect(200);
+    let parameters = document["paths"]["/inject"]["post"]["parameters"].as_array().unwrap();
+    assert_eq!((&parameters[0]["name"], &parameters[0]["in"]), (&json!("Idempotency-Key"), &json!("header")));
+}
+
+#[test]
 fn a_conflict_names_the_first_field_that_differs() {
     let service = service();
     let plain = r#"{"transaction_id":"@","amount":1,"currency":"EUR","reference":"r","meta_data":{"a":{"b":1},"c":2}}"#;

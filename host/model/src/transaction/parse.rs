@@ -95,6 +95,8 @@ pub struct InjectRequest {
     pub objection: Option<InvalidTransaction>,
     /// Whether the time was too far from the clock, so that another one counts.
     pub is_clamped: bool,
+    /// Whether the request has no id, so that a repetition of it is another transaction.
+    pub has_generated_id: bool,
 }
 
 impl InjectRequest {
@@ -111,7 +113,12 @@ impl InjectRequest {
         if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
             idempotency::fill_in(entries, key)?;
         }
-        let ParsedBody { mut transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
+        let mut has_generated_id = false;
+        let new_id = || {
+            has_generated_id = true;
+            generated_id()
+        };
+        let ParsedBody { mut transaction, fingerprint, misspelled } = read(json, new_id, arrival)?;
         let mut objection =
             misspelled.or_else(|| transaction.objection_to_identifiers(terms.settings.identifiers));
         let is_clamped = match terms.settings.time_tolerance {
@@ -121,7 +128,7 @@ impl InjectRequest {
         if terms.settings.window_clock == WindowClock::Arrival {
             transaction.timestamp = transaction.timestamp.following_arrival();
         }
-        Ok(Self { transaction, fingerprint, objection, is_clamped })
+        Ok(Self { transaction, fingerprint, objection, is_clamped, has_generated_id })
     }
 }
 

@@ -221,6 +221,11 @@ impl Metrics {
         self.transactions.unclear_identifier(origin);
     }
 
+    /// Counts an injected transaction without an id: a repetition of it is judged again.
+    pub fn judged_without_id(&self) {
+        self.transactions.judged_without_id();
+    }
+
     /// Counts an injected transaction whose time was too far from the clock, so that another one counts.
     pub fn time_clamped(&self) {
         self.transactions.time_clamped();

@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chrono::Utc;
 use tollgate_model::assessment::Assessment;
@@ -14,6 +14,10 @@ use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The header of a verdict that tells the sender what its request lacks.
+const WARNING: HeaderName = HeaderName::from_static("x-tollgate-warning");
+/// A repetition of the request would be judged as another transaction.
+const NO_ID: HeaderValue = HeaderValue::from_static("no-id");
 
 const INJECT_BYTES_MAX: usize = 64 * 1024;
 
@@ -30,14 +34,26 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 
 /// Evaluates a transaction against every rule in force.
 ///
-/// When the response arrives, the transaction and its verdict are durable. Repeating the transaction returns the same
-/// response, byte for byte.
+/// When the response arrives, the transaction and its verdict are durable. Repeating a transaction under its id returns the
+/// same response, byte for byte.
 ///
-/// An `Idempotency-Key` header, bare or in quotation marks, replaces a missing `transaction_id` in the body. If the
-/// body has an id, the header is ignored.
+/// The id is the `transaction_id` of the body, or the `Idempotency-Key` header if the body has none. A request with
+/// neither gets a generated id, so a repetition of it is judged as another transaction. Its response has the header
+/// `X-Tollgate-Warning: no-id`.
 #[utoipa::path(
     post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
-    responses((status = 200, description = "The transaction was evaluated.", body = Assessment))
+    params((
+        "Idempotency-Key" = Option<String>, Header, max_length = 255, pattern = r#"^[^"\\\x00-\x1f\x7f-\uffff]*$"#,
+        example = "order-4711",
+        description = "The id of the transaction if the body has no `transaction_id`: bare or in quotation marks, the same for each repetition."
+    )),
+    responses((
+        status = 200, description = "The transaction was evaluated.", body = Assessment,
+        headers((
+            "X-Tollgate-Warning" = Option<String>,
+            description = "`no-id`: the request has neither a `transaction_id` nor an `Idempotency-Key`."
+        ))
+    ))
 )]
 pub(in crate::api) async fn inject(
     State(api): State<ApiState>,
@@ -46,7 +62,7 @@ pub(in crate::api) async fn inject(
 ) -> Result<Response, ApiError> {
     let terms =
         RequestOptions { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
-    let InjectRequest { transaction, fingerprint, objection, is_clamped } =
+    let InjectRequest { transaction, fingerprint, objection, is_clamped, has_generated_id } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {
         // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
@@ -59,7 +75,12 @@ pub(in crate::api) async fn inject(
         api.metrics.unclear_identifier("inject");
     }
     let assessment = api.monitor.judge(transaction, fingerprint).await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response())
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response();
+    if has_generated_id {
+        api.metrics.judged_without_id();
+        response.headers_mut().insert(WARNING, NO_ID);
+    }
+    Ok(response)
 }
 
 /// The key, if present. Several keys are refused, because they would mean several transactions.

@@ -19,6 +19,7 @@ pub(super) struct TransactionMetrics {
     judged: Family<Label, Counter>,
     conflicts: Counter,
     times_clamped: Counter,
+    without_id: Counter,
     status_events: Family<Label, Counter>,
     unclear_identifiers: Family<Label, Counter>,
     evaluation_time: Histogram,
@@ -41,6 +42,7 @@ impl TransactionMetrics {
             // 1 µs to 0.26 s: from a few rules to thousands with cold history.
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
             times_clamped: Counter::default(),
+            without_id: Counter::default(),
             in_flight: Gauge::default(),
         };
         registry.register("transactions_judged", "Transactions judged, by verdict", metrics.judged.clone());
@@ -63,6 +65,11 @@ impl TransactionMetrics {
             "times_clamped",
             "Transactions whose time was further from the clock than SERVICE_TIME_TOLERANCE, so that another one counts",
             metrics.times_clamped.clone(),
+        );
+        registry.register(
+            "transactions_without_id",
+            "Injected transactions without a transaction_id or an Idempotency-Key: a repetition is judged again",
+            metrics.without_id.clone(),
         );
         registry.register_with_unit(
             "evaluation_duration",
@@ -109,6 +116,10 @@ impl TransactionMetrics {
 
     pub(super) fn time_clamped(&self) {
         self.times_clamped.inc();
+    }
+
+    pub(super) fn judged_without_id(&self) {
+        self.without_id.inc();
     }
 
     pub(super) fn conflicted(&self) {
