@@ -5,6 +5,8 @@
 mod files;
 #[path = "lists/missing.rs"]
 mod missing;
+#[path = "lists/readings.rs"]
+mod readings;
 
 use std::time::{Duration, Instant};
 

@@ -38,6 +38,11 @@ export class ApiError extends Error {
     return (this.status === 404 && this.code === "not_found") || this.status === 405;
   }
 
+  /** Whether somebody has changed what this request was to replace or remove. */
+  get isStale(): boolean {
+    return this.code === "precondition_failed";
+  }
+
   get isStarting(): boolean {
     return this.code === "starting";
   }
@@ -63,23 +68,40 @@ export function path(strings: TemplateStringsArray, ...parts: string[]): string 
 
 export interface RequestOptions {
   method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Sent as JSON. */
   body?: unknown;
+  /** Sent as plain text, in place of `body`. */
+  text?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
+/** The text of an answer, and the tag of what it shows. */
+export interface TaggedText {
+  text: string;
+  tag: string | null;
+}
+
 /** Sends a request and returns the text of its answer. */
 export async function requestText(target: string, options: RequestOptions = {}): Promise<string> {
+  return (await requestTagged(target, options)).text;
+}
+
+/** Sends a request and returns the text of its answer with its `ETag`. */
+export async function requestTagged(target: string, options: RequestOptions = {}): Promise<TaggedText> {
   const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
   const init: RequestInit = { method: options.method ?? "GET", headers, cache: "no-store" };
   if (options.signal) init.signal = options.signal;
   if (options.body !== undefined) {
     headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(options.body);
+  } else if (options.text !== undefined) {
+    headers["Content-Type"] = "text/plain; charset=utf-8";
+    init.body = options.text;
   }
   const response = await sendSurely(target, init);
   const text = await response.text();
-  if (response.ok) return text;
+  if (response.ok) return { text, tag: response.headers.get("ETag") };
   throw new ApiError(response.status, errorBody(text), response.headers.get("X-Request-Id"));
 }
 
@@ -117,4 +139,9 @@ function errorBody(text: string): ErrorBody {
 export async function request<T>(target: string, options: RequestOptions = {}): Promise<T> {
   const text = await requestText(target, options);
   return (text === "" ? null : parseAnswer(text)) as T;
+}
+
+/** A condition of a change: what it replaces is still what was read. Without a tag, there must be nothing yet. */
+export function ifMatch(tag: string | null): Record<string, string> {
+  return tag === null ? { "If-None-Match": "*" } : { "If-Match": tag };
 }

@@ -1,5 +1,5 @@
-import { path, request } from "./client";
-import type { ListWithEntries, NamedList } from "./types";
+import { ifMatch, path, request, requestTagged, type TaggedText } from "./client";
+import type { ListReading, ListWithEntries, NamedList, SavedList } from "./types";
 
 export function listLists(signal: AbortSignal): Promise<NamedList[]> {
   return request("lists", { signal });
@@ -9,10 +9,21 @@ export function getList(name: string, signal: AbortSignal): Promise<ListWithEntr
   return request(path`lists/${name}`, { signal });
 }
 
-export function setList(name: string, entries: string[]): Promise<NamedList> {
-  return request(path`lists/${name}`, { method: "PUT", body: entries });
+/** Returns a list as the text of a list file, with its comments. */
+export function getListText(name: string, signal?: AbortSignal): Promise<TaggedText> {
+  return requestTagged(path`lists/${name}`, { headers: { Accept: "text/plain" }, ...(signal && { signal }) });
 }
 
-export function deleteList(name: string): Promise<void> {
-  return request(path`lists/${name}`, { method: "DELETE" });
+/** Tells how the service reads a text; it changes nothing. */
+export function checkList(name: string, text: string, signal: AbortSignal): Promise<ListReading> {
+  return request(path`lists/${name}/check`, { method: "POST", body: { text }, signal });
+}
+
+/** Sets a list, if it is still the one with this tag; without a tag, if there is none yet. */
+export function setList(name: string, text: string, tag: string | null): Promise<SavedList> {
+  return request(path`lists/${name}`, { method: "PUT", text, headers: ifMatch(tag) });
+}
+
+export function deleteList(name: string, sha256: string): Promise<void> {
+  return request(path`lists/${name}`, { method: "DELETE", headers: ifMatch(`"${sha256}"`) });
 }

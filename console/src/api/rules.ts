@@ -1,4 +1,5 @@
-import { ApiError, path, request, type RequestOptions } from "./client";
+import { ApiError, ifMatch, path, request, requestTagged, type RequestOptions } from "./client";
+import { parseAnswer } from "./json";
 import type { CheckResult, Rule, RuleHits, RuleSummary } from "./types";
 
 /** Lists the rules in short. A service that has no summaries answers whole instructions, without counts. */
@@ -12,8 +13,9 @@ export async function listRules(signal?: AbortSignal): Promise<RuleSummary[]> {
   }
 }
 
-export function getRule(id: string, signal?: AbortSignal): Promise<Rule> {
-  return request(path`instructions/${id}`, withSignal(signal));
+export async function getRule(id: string, signal?: AbortSignal): Promise<Rule> {
+  const { text, tag } = await requestTagged(path`instructions/${id}`, withSignal(signal));
+  return { ...(parseAnswer(text) as Rule), tag };
 }
 
 export function ruleHits(id: string, signal?: AbortSignal): Promise<RuleHits> {
@@ -38,12 +40,15 @@ export function saveNewRule(script: string): Promise<Rule> {
   return request("compile-and-save-instruction", { method: "POST", body: { script }, headers: WITHOUT_WAITING });
 }
 
-export function replaceRule(id: string, script: string): Promise<Rule> {
-  return request(path`instructions/${id}`, { method: "PUT", body: { script }, headers: WITHOUT_WAITING });
+/** Replaces a rule, if it is still the one with this tag. */
+export function replaceRule(id: string, script: string, tag: string | null): Promise<Rule> {
+  const headers = { ...WITHOUT_WAITING, ...ifMatch(tag) };
+  return request(path`instructions/${id}`, { method: "PUT", body: { script }, headers });
 }
 
-export function deleteRule(id: string): Promise<void> {
-  return request(path`instructions/${id}`, { method: "DELETE" });
+/** Deletes a rule, if it is still the one with this tag. */
+export function deleteRule(id: string, tag: string | null): Promise<void> {
+  return request(path`instructions/${id}`, { method: "DELETE", headers: ifMatch(tag) });
 }
 
 export function releaseRule(id: string): Promise<Rule> {

@@ -94,6 +94,8 @@ export interface Incomparable extends Position {
 }
 
 export interface Rule extends RuleCore {
+  /** The `ETag` of its script, which a change names; not part of the answer's body. */
+  tag?: string | null;
   script: string | null;
   reason: string;
   warnings: Diagnostic[];
@@ -208,6 +210,27 @@ export interface NamedList {
 
 export interface ListWithEntries extends NamedList {
   entries: string[];
+}
+
+/** An entry that may not be what was meant. */
+export interface ListWarning {
+  position: number;
+  entry: string;
+  message: string;
+}
+
+export interface SavedList extends NamedList {
+  warnings: ListWarning[];
+}
+
+/** How the service reads a text as a list. */
+export interface ListReading {
+  count: number;
+  /** The first lines that are not empty; `entry` is null for a comment. */
+  lines: { line: number; text: string; entry: string | null }[];
+  n_more_lines: number;
+  warnings: ListWarning[];
+  n_more_warnings: number;
 }
 
 export interface FailedFile {

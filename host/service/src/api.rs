@@ -29,6 +29,7 @@ mod linger;
 mod listener;
 mod lists;
 mod openapi;
+mod preconditions;
 mod query;
 mod quoted;
 mod request_limits;

@@ -22,9 +22,12 @@ mod ignored_report;
 mod installing;
 mod list_guard;
 mod list_texts;
+mod list_warnings;
 mod listing;
 mod named_lists;
+mod precondition;
 mod quarantine;
+mod removing;
 mod required;
 mod rule_files;
 mod sink;
@@ -54,14 +57,13 @@ use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_history::{History, QueryEstimate};
 use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
-use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionSource};
+use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_store::Store;
 
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::request_ids::RequestIds;
 use activating::Activating;
-use change::VersionContents;
 use checking::CHECKS_MAX;
 use ignored_report::IgnoredReport;
 use installing::{FILLS_MAX, ReservedInstruction, check_name};
@@ -76,8 +78,10 @@ pub use draft::{Draft, Identity, KnownNames, NamedDraft};
 pub use following::{Following, Recheck};
 pub use installing::InstructionChange;
 pub use list_guard::{HoldBack, ListGuard};
+pub use list_warnings::{EntryWarning, EntryWarnings, ListLine, ListReading};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
+pub use precondition::{Precondition, tag_of_instruction, tag_of_list};
 pub use required::RequiredRules;
 pub use rule_files::{RuleFileCounts, Survey, survey};
 pub use sink::ScriptSink;
@@ -279,6 +283,9 @@ pub enum IntakeError {
     /// The data is not a list, or its name is invalid.
     #[error("{0}")]
     InvalidList(String),
+    /// What is in force is not what the caller has read.
+    #[error("what is in force has changed since it was read; read it again and repeat the change")]
+    PreconditionFailed,
     /// The change could not be stored, or the history of a rule could not be read.
     #[error("the change could not be stored; try again")]
     Unavailable,
@@ -314,9 +321,9 @@ impl Intake {
             turns.check_rate()?;
             let turn = turns.save.lock().await;
             let reserved = match content {
-                NewContent::Script(script) => pipeline.take_script(script, change).await?,
+                NewContent::Script(script) => pipeline.take_script(script, &change).await?,
                 NewContent::Module(module, manifest) => {
-                    pipeline.take_module(module, manifest.map(|manifest| *manifest), change).await?
+                    pipeline.take_module(module, manifest.map(|manifest| *manifest), &change).await?
                 }
             };
             drop(turn);
@@ -326,16 +333,6 @@ impl Intake {
             }
         })
         .await
-    }
-
-    /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
-    /// file is there.
-    ///
-    /// # Errors
-    /// [`IntakeError::NotFound`] and [`IntakeError::Unavailable`].
-    pub async fn remove(&self, id: InstructionId) -> Result<(), IntakeError> {
-        let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move { pipeline.remove(id).await }).await
     }
 
     /// Compares a tree with the rules in force from the same source. All differences take effect in one new version of
@@ -404,7 +401,7 @@ impl RulePipeline {
     async fn take_script(
         self: &Arc<Self>,
         script: String,
-        change: InstructionChange,
+        change: &InstructionChange,
     ) -> Result<ReservedInstruction, IntakeError> {
         // Compiling holds the lock too, so only one script compiles at a time.
         let state = self.state.lock().await;
@@ -427,15 +424,15 @@ impl RulePipeline {
         self: &Arc<Self>,
         module: Vec<u8>,
         manifest: Option<Manifest>,
-        change: InstructionChange,
+        change: &InstructionChange,
     ) -> Result<ReservedInstruction, IntakeError> {
         let draft = {
             let _one_at_a_time = self.admitting.lock().await;
-            let pipeline = Arc::clone(self);
+            let (pipeline, change) = (Arc::clone(self), change.clone());
             off_the_executor(move || {
                 let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
-                pipeline.precheck(&module, change)?;
+                pipeline.precheck(&module, &change)?;
                 admitting::check_zones(&module, pipeline.deps.history.zones())?;
                 pipeline.deps.artifacts.forget_refusal(&module);
                 Draft::upload(&pipeline.deps.artifacts, module, grant)
@@ -448,12 +445,12 @@ impl RulePipeline {
     }
 
     /// Checks a module before it is compiled. All checks are repeated on the compiled module.
-    fn precheck(&self, module: &[u8], change: InstructionChange) -> Result<(), IntakeError> {
+    fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
         let current = self.deps.registry.current();
         let replaced = match change {
             InstructionChange::Add => None,
-            InstructionChange::Replace(id) => {
-                Some(self.replaceable(&current, id, &InstructionSource::Upload)?.record.id)
+            InstructionChange::Replace(id, condition) => {
+                Some(self.replaceable(&current, *id, &InstructionSource::Upload, condition)?.record.id)
             }
         };
         let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
@@ -462,35 +459,5 @@ impl RulePipeline {
         // The cost that a module claims does not count.
         manifest.cost = Cost::default();
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
-    }
-
-    async fn remove(self: Arc<Self>, id: InstructionId) -> Result<(), IntakeError> {
-        if let Some(instruction) = self.activating.cancel(id) {
-            tracing::info!(
-                instruction.id = id.0,
-                rule.name = instruction.entry.name,
-                "instruction removed before it was in force"
-            );
-            let current = self.deps.registry.current();
-            if current.rules.iter().all(|in_force| in_force.rule.instruction.record.id != id) {
-                return Ok(());
-            }
-        }
-        let mut state = self.state.lock().await;
-        let current = self.deps.registry.current();
-        let mut contents = VersionContents::of(&current);
-        let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
-        let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
-        change::bring_into_force(&self.deps, current.version, contents).await?;
-        let record = &removed.instruction.record;
-        if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {
-            let digest = ContentDigest::of(record.written());
-            state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
-        }
-        tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
-        if let Some(sink) = &self.deps.sink {
-            sink.removed(record);
-        }
-        Ok(())
     }
 }

@@ -176,7 +176,7 @@ fn a_list_of_the_wrong_column_is_a_warning_with_its_line() {
         let service = Service::start(&home);
         if path.ends_with(".txt") {
             let saved = service.put("/lists/other", "text/plain", content.as_bytes()).expect(201);
-            assert_eq!(saved["warnings"][0]["line"], line, "{saved}");
+            assert_eq!(saved["warnings"][0]["position"], line, "{saved}");
             assert!(saved["warnings"][0]["message"].as_str().unwrap().contains(words), "{saved}");
         }
         let (_, lines) = service.stop();

@@ -6,6 +6,8 @@ const PREFIX = "tollgate.draft.";
 export interface Draft {
   script: string;
   at: number;
+  /** The tag of the rule that the text is an edit of. */
+  tag?: string | null;
 }
 
 export function readDraft(id: string): Draft | null {
@@ -17,8 +19,8 @@ export function readDraft(id: string): Draft | null {
   }
 }
 
-export function writeDraft(id: string, script: string): void {
-  store(PREFIX + id, JSON.stringify({ script, at: Date.now() }));
+export function writeDraft(id: string, script: string, tag: string | null): void {
+  store(PREFIX + id, JSON.stringify({ script, at: Date.now(), tag }));
 }
 
 export function removeDraft(id: string): void {

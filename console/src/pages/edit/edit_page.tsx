@@ -14,11 +14,13 @@ const NEW_SCRIPT = `rule NewRule {
 }
 `;
 
+const nothing = async () => {};
+
 /** The editor of one rule; without an id, of a new one. */
 export function EditPage({ id }: { id: string }): JSX.Element {
   // It comes while the rule is asked for.
   useEffect(() => void loadEditor(), []);
-  return id === "" ? <Workbench rule={null} inForce="" start={NEW_SCRIPT} /> : <EditExisting id={id} />;
+  return id === "" ? <Workbench rule={null} inForce="" start={NEW_SCRIPT} reload={nothing} /> : <EditExisting id={id} />;
 }
 
 function EditExisting({ id }: { id: string }): JSX.Element {
@@ -44,5 +46,5 @@ function EditExisting({ id }: { id: string }): JSX.Element {
       </div>
     );
   }
-  return <Workbench rule={loaded} inForce={loaded.script} start={loaded.script} />;
+  return <Workbench rule={loaded} inForce={loaded.script} start={loaded.script} reload={rule.reload} />;
 }

@@ -19,15 +19,18 @@ interface WorkbenchProps {
   /** The script in force; empty for a new rule. */
   inForce: string;
   start: string;
+  /** Loads the rule in force again. */
+  reload: () => Promise<void>;
 }
 
 const NOTHING: Diagnostic[] = [];
 
-export function Workbench({ rule, inForce, start }: WorkbenchProps): JSX.Element {
+export function Workbench({ rule, inForce, start, reload }: WorkbenchProps): JSX.Element {
   const draftKey = rule?.id ?? "new";
   const [draft, setDraft] = useState<Draft | null>(() => readDraft(draftKey));
   const [script, setScript] = useState(draft?.script ?? start);
-  const [openedAt] = useState(rule?.updated_at);
+  // The rule that the text is an edit of; an edit begins with the one in force.
+  const [base, setBase] = useState(draft?.tag ?? rule?.tag ?? null);
   const editor = useRef<Editor | null>(null);
   const canSave = rule === null || rule.source.kind === "api";
   const checking = useChecking(script, rule?.id ?? null);
@@ -36,20 +39,25 @@ export function Workbench({ rule, inForce, start }: WorkbenchProps): JSX.Element
   const showFindings = () => editor.current?.show(diagnostics);
   useEffect(showFindings, [diagnostics]);
   const isChanged = rule === null ? script !== start : script !== inForce;
-  useUnsaved(draftKey, script, isChanged && canSave);
+  useUnsaved(draftKey, script, base, isChanged && canSave);
   const discard = () => {
     editor.current?.setText(start);
     removeDraft(draftKey);
     setDraft(null);
+    setBase(rule?.tag ?? null);
   };
   const save = async () => {
     if (!canSave || saving.isBusy) return;
-    const saved = await saving.save(script);
+    // The change of somebody else has been shown: this save replaces it.
+    const tag = saving.error?.isStale ? (rule?.tag ?? null) : base;
+    const saved = await saving.save(script, tag);
     if (saved !== null) {
       setDraft(null);
       leave(link("rules", saved.id));
     }
   };
+  const isStale = saving.error?.isStale ?? false;
+  useEffect(() => void (isStale && reload()), [isStale]);
   useKeys("Editor", [
     { keys: "Ctrl+S", title: "Save", run: () => void save() },
     { keys: "Ctrl+.", title: "Apply the correction at the cursor", run: () => editor.current?.fix() },
@@ -75,7 +83,7 @@ export function Workbench({ rule, inForce, start }: WorkbenchProps): JSX.Element
         )}
       </div>
       {!canSave && <ReadOnlyNote rule={rule} />}
-      {rule !== null && rule.updated_at !== openedAt && <ChangedNote />}
+      {rule !== null && (isStale || rule.tag !== base) && <ChangedNote isStale={isStale} />}
       {draft !== null && canSave && <DraftNote draft={draft} discard={discard} />}
       <div class="workbench">
         <EditorHost editor={editor} text={script} isReadOnly={!canSave} onChange={onChange} onReady={showFindings} />
@@ -90,11 +98,11 @@ export function Workbench({ rule, inForce, start }: WorkbenchProps): JSX.Element
   );
 }
 
-function ChangedNote(): JSX.Element {
+function ChangedNote({ isStale }: { isStale: boolean }): JSX.Element {
   return (
     <p class="notice warn" role="status">
-      The rule in force has changed since this page was opened. The comparison below is against the new one; a save
-      replaces it.
+      The rule in force has changed since this edit began. The comparison below is against the new one.{" "}
+      {isStale ? "Another save replaces it." : "A save is refused once, so that nobody's change is lost unseen."}
     </p>
   );
 }
@@ -128,17 +136,17 @@ function leave(target: string): void {
 }
 
 /** Keeps unsaved text in the browser, so that leaving loses nothing. */
-function useUnsaved(key: string, script: string, isUnsaved: boolean): void {
+function useUnsaved(key: string, script: string, base: string | null, isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
-    const timer = setTimeout(() => writeDraft(key, script), 250);
+    const timer = setTimeout(() => writeDraft(key, script, base), 250);
     return () => clearTimeout(timer);
-  }, [key, script, isUnsaved]);
+  }, [key, script, base, isUnsaved]);
   useEffect(() => {
     isLeaving = false;
     return guardLeaving(() => {
-      if (isUnsaved && !isLeaving) writeDraft(key, script);
+      if (isUnsaved && !isLeaving) writeDraft(key, script, base);
       return true;
     });
-  }, [key, script, isUnsaved]);
+  }, [key, script, base, isUnsaved]);
 }

@@ -26,7 +26,7 @@ export function ListView({ name }: { name: string }): JSX.Element {
       {isNew ? (
         <>
           <p>No list with this name is in force. The first entries make it.</p>
-          <EditEntries name={name} entries={[]} isNew reload={list.reload} />
+          <EditEntries name={name} entries={[]} sha256={null} reload={list.reload} />
         </>
       ) : (
         <Loaded resource={list} what="the list">
@@ -51,7 +51,7 @@ function Entries({ list, reload }: { list: ListWithEntries; reload: () => Promis
     <>
       <ListHead list={list} />
       {list.source.kind === "api" ? (
-        <EditEntries name={list.name} entries={list.entries} isNew={false} reload={reload} />
+        <EditEntries name={list.name} entries={list.entries} sha256={list.sha256} reload={reload} />
       ) : (
         <p class="quiet">It comes from a file: change it there. The service follows within a second, or at the next poll.</p>
       )}
@@ -94,7 +94,7 @@ function entryColumns(): Column<Entry>[] {
 
 function ListHead({ list }: { list: ListWithEntries }): JSX.Element {
   const key = `delete list ${list.name}`;
-  const remove = () => actLater(key, `Delete list ${list.name}`, () => deleteList(list.name));
+  const remove = () => actLater(key, `Delete list ${list.name}`, () => deleteList(list.name, list.sha256));
   return (
     <>
       <p class="summary-line">

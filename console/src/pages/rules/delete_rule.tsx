@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { deleteRule } from "../../api/rules";
+import { deleteRule, getRule } from "../../api/rules";
 import { go, link, route } from "../../app/router";
 import { actLater, isPending } from "../../app/undo";
 
@@ -10,8 +10,11 @@ interface DeletableRule {
 
 /** Sends the deletion after five seconds. Until then nothing has happened, so an undo keeps the rule and its id. */
 export function deleteLater({ id, name }: DeletableRule): void {
+  // The rule as it is at the click: one that changes until the deletion stays.
+  const atClick = getRule(id);
+  atClick.catch(() => {});
   actLater(`delete rule ${id}`, `Delete ${name}`, async () => {
-    await deleteRule(id);
+    await deleteRule(id, (await atClick).tag ?? null);
     // Its page would show a rule that is gone.
     if (route.value.segments.join("/") === `rules/${id}`) go(link("rules"));
   });

@@ -28,6 +28,12 @@ pub fn of_text(list: &str) -> Vec<ListWarning> {
     of_entries(entries.iter().map(|(line, entry)| (*line, &**entry)), EntrySource::Lines)
 }
 
+/// Returns the warnings about entries that are taken as they are; the lines are their positions, from 1.
+#[must_use]
+pub fn of_array<'e>(entries: impl Iterator<Item = &'e str>) -> Vec<ListWarning> {
+    of_entries((1..).zip(entries), EntrySource::Lines)
+}
+
 /// Returns the warnings about the characters and separators of a list with one entry per line.
 #[must_use]
 pub fn of_characters(list: &str) -> Vec<ListWarning> {

@@ -11,10 +11,14 @@
 //! Under the first [`Semantics`], every `#` begins a comment, and quotation marks have no special meaning.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use tollgate_guest_abi::Semantics;
 
 use super::format::{self, numbered};
+
+/// Separators between the columns of a table.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// Returns the entries of a text, in order.
 pub fn entries(text: &str, semantics: Semantics) -> impl Iterator<Item = Cow<'_, str>> {
@@ -29,6 +33,26 @@ pub fn text_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A line of a list and what it is read as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadLine<'t> {
+    /// Number of the line, from 1.
+    pub number: usize,
+    /// The line as written.
+    pub text: &'t str,
+    /// The entry; `None` for a comment or an empty line.
+    pub entry: Option<Cow<'t, str>>,
+}
+
+/// Returns every line with the entry that it is read as.
+pub fn read_lines(text: &str) -> impl Iterator<Item = ReadLine<'_>> {
+    numbered(without_mark(text)).map(|(number, text)| ReadLine {
+        number,
+        text,
+        entry: entry_of(text, Semantics::CURRENT),
+    })
 }
 
 /// Returns the numbers, from 1, of the lines that the first and the current [`Semantics`] read differently.
@@ -53,12 +77,17 @@ pub fn is_shorter_on_purpose(text: &str) -> bool {
 pub fn invisible_characters(text: &str) -> impl Iterator<Item = (usize, char)> {
     numbered(without_mark(text)).filter_map(|(number, line)| {
         let entry = entry_of(line, Semantics::CURRENT)?;
-        let invisible = entry.char_indices().find(|(place, character)| {
-            let is_inside = *place > 0 && place + character.len_utf8() < entry.len();
-            is_invisible(*character) && !(is_inside && is_joiner(*character))
-        });
-        invisible.map(|(_, character)| (number, character))
+        invisible_character(&entry).map(|character| (number, character))
     })
+}
+
+/// Returns the first character of an entry that is not seen.
+fn invisible_character(entry: &str) -> Option<char> {
+    let invisible = entry.char_indices().find(|(place, character)| {
+        let is_inside = *place > 0 && place + character.len_utf8() < entry.len();
+        is_invisible(*character) && !(is_inside && is_joiner(*character))
+    });
+    invisible.map(|(_, character)| character)
 }
 
 /// Returns whether a character is a control, or default ignorable in Unicode.
@@ -79,12 +108,94 @@ const fn is_joiner(character: char) -> bool {
 /// Returns the column separator if the lines resemble a table: several lines with the same number of separators.
 #[must_use]
 pub fn separator_of_columns(text: &str) -> Option<char> {
-    [',', ';', '\t'].into_iter().find(|separator| {
+    SEPARATORS.into_iter().find(|separator| {
         let mut counts = entries(text, Semantics::CURRENT).map(|entry| entry.matches(*separator).count());
         let first = counts.next().unwrap_or(0);
         let mut others = counts.peekable();
         first > 0 && others.peek().is_some() && others.all(|count| count == first)
     })
+}
+
+/// A reason why an entry may not be what its author meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Oddity {
+    /// A list file would read the entry otherwise.
+    ReadAs(Option<String>),
+    /// The whole entry is in quotation marks, which belong to it.
+    Quoted,
+    /// It looks like a row of a table, with this separator.
+    Row(char),
+    /// It has a character that is not seen.
+    Invisible(char),
+}
+
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadAs(Some(entry)) => write!(
+                f,
+                "it is one entry as it stands; as a line of a list file it would be the entry `{}`: send the list as \
+                 `text/plain`, or send that entry",
+                entry.escape_debug()
+            ),
+            Self::ReadAs(None) => f.write_str(
+                "it is one entry as it stands; as a line of a list file it would be a comment or empty: send the list \
+                 as `text/plain`, or leave it out",
+            ),
+            Self::Quoted => f.write_str("the quotation marks are part of the entry; leave them out if they are not meant"),
+            Self::Row(separator) => write!(
+                f,
+                "it looks like a row of a table with `{}` between columns; send the column that is meant",
+                separator.escape_debug()
+            ),
+            Self::Invisible(character) => {
+                write!(f, "it has the invisible character U+{:04X}; remove it if it is not meant", u32::from(*character))
+            }
+        }
+    }
+}
+
+/// Returns what is odd about an entry that is taken as it is; `is_table` is the answer of [`is_table`] for its list.
+#[must_use]
+pub fn oddity_of_entry(entry: &str, is_table: bool) -> Option<Oddity> {
+    let as_line = entry_of(entry, Semantics::CURRENT);
+    if let Some(character) = invisible_character(entry) {
+        return Some(Oddity::Invisible(character));
+    }
+    if as_line.as_deref() != Some(entry) {
+        return Some(Oddity::ReadAs(as_line.map(Cow::into_owned)));
+    }
+    oddity_of_line(entry, is_table)
+}
+
+/// Returns what is odd about an entry that was read from a line.
+#[must_use]
+pub fn oddity_of_line(entry: &str, is_table: bool) -> Option<Oddity> {
+    if let Some(character) = invisible_character(entry) {
+        return Some(Oddity::Invisible(character));
+    }
+    if entry.len() > 1 && entry.starts_with('"') && entry.ends_with('"') {
+        return Some(Oddity::Quoted);
+    }
+    let separator = SEPARATORS.into_iter().find(|separator| entry.contains(*separator));
+    // A comma with a blank after it stands in names of people and companies.
+    let is_row = |separator: &char| is_table || *separator != ',' || has_bare_comma(entry);
+    separator.filter(is_row).map(Oddity::Row)
+}
+
+/// Returns whether entries resemble the rows of a table: each has the same number of separators.
+pub fn is_table<'e>(entries: impl Iterator<Item = &'e str> + Clone) -> bool {
+    SEPARATORS.into_iter().any(|separator| has_columns(entries.clone(), separator))
+}
+
+fn has_columns<T: AsRef<str>>(entries: impl Iterator<Item = T>, separator: char) -> bool {
+    let mut counts = entries.map(|entry| entry.as_ref().matches(separator).count());
+    let first = counts.next().unwrap_or(0);
+    first > 0 && counts.all(|count| count == first)
+}
+
+fn has_bare_comma(entry: &str) -> bool {
+    entry.split(',').skip(1).any(|behind| !behind.is_empty() && !behind.starts_with(char::is_whitespace))
 }
 
 fn says(text: &str, words: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Named lists over HTTP.
 
 pub(super) mod body;
+pub(super) mod check;
 pub(super) mod get;
 pub(super) mod list;
 pub(super) mod put;

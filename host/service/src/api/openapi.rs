@@ -54,6 +54,7 @@ use super::{
         lists::get::get_list,
         lists::put::put_list,
         lists::remove::remove_list,
+        lists::check::check_list,
         git::clone::clone_repository,
         git::sync::sync,
         git::pull::pull,

@@ -13,7 +13,9 @@ use super::instructions::{
     check, compile_and_save, get as get_instruction, hits, list, module, release, remove, replace, summaries,
     upload,
 };
-use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
+use super::lists::{
+    check as check_list, get as get_list, list as list_lists, put as put_list, remove as remove_list,
+};
 use super::transactions::{get as get_transaction, inject, replay as replay_transaction, status_updates};
 use super::{
     ApiState, alerts, body, console, docs, events, git, guard, health, ledger, openapi, stats, system,
@@ -77,6 +79,7 @@ fn of_rules() -> Vec<Route> {
         Route::get("/lists/{name}", get_list::get_list, get_list::ERRORS),
         Route::put("/lists/{name}", put_list::put_list, put_list::ERRORS),
         Route::delete("/lists/{name}", remove_list::remove_list, remove_list::ERRORS),
+        Route::post("/lists/{name}/check", check_list::check_list, check_list::ERRORS),
         // Git.
         Route::post("/git/clone", git::clone::clone_repository, git::clone::ERRORS).with_remote(),
         Route::post("/git/sync", git::sync::sync, git::sync::ERRORS).with_remote(),

@@ -17,7 +17,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_store::Store;
 
 use super::*;
-use crate::intake::{self, RulesDirectory};
+use crate::intake::{self, Precondition, RulesDirectory};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -209,7 +209,7 @@ async fn a_refused_file_has_its_turn_when_another_rule_leaves_its_name() {
     let saved = fixture.intake.save(&rule("a", "amount > 1")).await.unwrap();
     commit(&fixture.upstream, &[("a.ws", &rule("a", "amount > 2")), ("b.ws", &other)]);
     fixture.until("it is refused", async |status: &GitStatus| status.failed.len() == 1).await;
-    fixture.intake.remove(saved.instruction.record.id).await.unwrap();
+    fixture.intake.remove(saved.instruction.record.id, Precondition::None).await.unwrap();
     fixture.until("a poll takes it", async |status: &GitStatus| status.failed.is_empty()).await;
     assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
 }
@@ -246,10 +246,10 @@ async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
             is_to_go_on.recv_timeout(PATIENCE).unwrap();
         });
         is_held.recv_timeout(PATIENCE).unwrap();
-        intake.remove(id).await.unwrap();
+        intake.remove(id, Precondition::None).await.unwrap();
         intake.save(&rule("a", "amount > 3")).await.unwrap();
         let id = fixture.id("a");
-        intake.remove(id).await.unwrap();
+        intake.remove(id, Precondition::None).await.unwrap();
         intake.save(&script).await.unwrap();
         go_on.send(()).unwrap();
         holding.join().unwrap();

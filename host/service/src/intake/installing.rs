@@ -13,6 +13,7 @@ use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource,
 
 use crate::intake::activating::{Activating, ActivationGuard};
 use crate::intake::change::{self, VersionContents};
+use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::{
     Draft, Identity, IntakeError, IntakeState, ListedInstruction, NamedDraft, RulePipeline, granting,
     off_the_executor,
@@ -20,12 +21,12 @@ use crate::intake::{
 use crate::telemetry::request_ids::RequestIds;
 
 /// A change of the instructions in force.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstructionChange {
     /// An instruction is added.
     Add,
-    /// The instruction with this id gets other content, and keeps its id.
-    Replace(InstructionId),
+    /// The instruction with this id gets other content under a condition, and keeps its id.
+    Replace(InstructionId, Precondition),
 }
 
 /// Interval at which the progress of a fill is logged.
@@ -51,7 +52,7 @@ impl RulePipeline {
         mut state: MutexGuard<'_, IntakeState>,
         draft: Draft,
         source: InstructionSource,
-        change: InstructionChange,
+        change: &InstructionChange,
     ) -> Result<ReservedInstruction, IntakeError> {
         granting::check(&self.deps, &source, draft.manifest())?;
         let current = self.deps.registry.current();
@@ -62,11 +63,11 @@ impl RulePipeline {
                 state.last_id = InstructionId(state.last_id.0 + 1);
                 Identity::new(state.last_id, source, self.deps.clock.now())
             }
-            InstructionChange::Replace(id) => {
-                let replaced = self.replaceable(&current, id, &source)?;
-                check_name(&current, draft.name(), &self.activating, Some(id))?;
+            InstructionChange::Replace(id, condition) => {
+                let replaced = self.replaceable(&current, *id, &source, condition)?;
+                check_name(&current, draft.name(), &self.activating, Some(*id))?;
                 let created_at = replaced.record.created_at;
-                Identity { created_at, ..Identity::new(id, source, self.deps.clock.now()) }
+                Identity { created_at, ..Identity::new(*id, source, self.deps.clock.now()) }
             }
         };
         let id = identity.id;
@@ -74,7 +75,7 @@ impl RulePipeline {
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
         let shown = self.activating.reserve(&draft, &self.deps.metrics);
-        Ok(ReservedInstruction { instruction, draft, change, shown })
+        Ok(ReservedInstruction { instruction, draft, change: change.clone(), shown })
     }
 
     fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
@@ -96,6 +97,7 @@ impl RulePipeline {
         current: &RuleSet,
         id: InstructionId,
         source: &InstructionSource,
+        condition: &Precondition,
     ) -> Result<Arc<Instruction>, IntakeError> {
         if self.activating.has(id) {
             return Err(IntakeError::Changing(id));
@@ -103,6 +105,7 @@ impl RulePipeline {
         let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
         let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
         check_source(id, &known.record.source, source)?;
+        condition.check(Some(&tags_of_instruction(known)))?;
         Ok(Arc::clone(known))
     }
 
@@ -158,7 +161,7 @@ impl RulePipeline {
                 contents.rules.push(rule);
                 None
             }
-            InstructionChange::Replace(id) => {
+            InstructionChange::Replace(id, _) => {
                 check_name_in_force(&current, &instruction.entry.name, Some(id))?;
                 let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == id);
                 let known = known.ok_or(IntakeError::Removed(id))?;

@@ -7,11 +7,13 @@ use tollgate_engine::registry::{ListInForce, RuleSet};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::named_list::LIST_BYTES_MAX;
 use tollgate_model::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
-use tollgate_model::named_list::oddities::{self, ListWarning};
+use tollgate_model::named_list::oddities;
 use tollgate_model::named_list::text;
 
 use crate::intake::change::{self, VersionContents, list_record};
 use crate::intake::list_texts::warn_of_oddities;
+use crate::intake::list_warnings::EntryWarnings;
+use crate::intake::precondition::{Precondition, tag_of_list};
 use crate::intake::warnings::anew;
 use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, off_the_executor};
 
@@ -27,8 +29,8 @@ pub struct SavedList {
     pub list: ListInForce,
     /// Whether the name had no list before.
     pub is_new: bool,
-    /// Warnings about its content, with the lines of the text.
-    pub warnings: Vec<ListWarning>,
+    /// Entries that may not be what their author meant.
+    pub warnings: EntryWarnings,
 }
 
 impl Intake {
@@ -41,51 +43,63 @@ impl Intake {
         &self,
         name: &str,
         entries: Vec<Box<str>>,
+        condition: Precondition,
     ) -> Result<SavedList, IntakeError> {
-        let text = off_the_executor(move || text_of(&entries)).await?;
-        self.set_list(name, text).await
+        let (text, warnings) =
+            off_the_executor(move || Ok((text_of(&entries)?, EntryWarnings::of_entries(&entries)))).await?;
+        Ok(SavedList { warnings, ..self.set_list(name, text, condition).await? })
     }
 
     /// Sets a list to a text in the format of a list file.
     ///
     /// # Errors
     /// Those of [`Intake::set_list_entries`].
-    pub async fn set_list(&self, name: &str, text: String) -> Result<SavedList, IntakeError> {
+    pub async fn set_list(
+        &self,
+        name: &str,
+        text: String,
+        condition: Precondition,
+    ) -> Result<SavedList, IntakeError> {
         if !is_name(name) {
             return Err(IntakeError::InvalidList(format!(
                 "a list's name consists of letters, digits and `_`, begins with a letter or `_`, may have parts separated by `.`, \
                  and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is not allowed"
             )));
         }
-        let no_list = |why: NotAList| {
-            let line = why.line().map(|line| format!(", line {line}")).unwrap_or_default();
-            IntakeError::InvalidList(format!("the body is not a list (`{}`{line}): {why}", why.code()))
-        };
-        let text = off_the_executor(move || format::check(&text).map(|()| text).map_err(no_list)).await?;
+        let text =
+            off_the_executor(move || format::check(&text).map(|()| text).map_err(|why| not_a_list(&why)))
+                .await?;
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
-        carry_through(async move { pipeline.set_list(name, text).await }).await
+        carry_through(async move { pipeline.set_list(name, text, &condition).await }).await
     }
 
     /// Removes a list that was set over the API. Rules that name it fail afterwards.
     ///
     /// # Errors
     /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] if it comes from a file, [`IntakeError::Unavailable`].
-    pub async fn remove_list(&self, name: &str) -> Result<(), IntakeError> {
+    pub async fn remove_list(&self, name: &str, condition: Precondition) -> Result<(), IntakeError> {
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
-        carry_through(async move { pipeline.remove_list(&name).await }).await
+        carry_through(async move { pipeline.remove_list(&name, &condition).await }).await
     }
 }
 
 impl RulePipeline {
-    async fn set_list(self: Arc<Self>, name: String, text: String) -> Result<SavedList, IntakeError> {
+    async fn set_list(
+        self: Arc<Self>,
+        name: String,
+        text: String,
+        condition: &Precondition,
+    ) -> Result<SavedList, IntakeError> {
         let (list, warnings) = off_the_executor(move || {
-            let warnings = [oddities::of_text(&text), oddities::of_characters(&text)].concat();
-            Ok((list_of(&text)?, warnings))
+            let list = list_of(&text)?;
+            let warnings = EntryWarnings::of_text(&list.text);
+            Ok((list, warnings))
         })
         .await?;
         let _one_at_a_time = self.state.lock().await;
         let current = self.deps.registry.current();
         let before = own_list(&current, &name)?;
+        condition.check(before.map(|before| [tag_of_list(before)]).as_ref().map(|tags| tags.as_slice()))?;
         if before.is_some_and(|before| before.is_same(&list)) {
             return Ok(SavedList { list, is_new: false, warnings });
         }
@@ -104,12 +118,13 @@ impl RulePipeline {
         Ok(SavedList { list, is_new, warnings })
     }
 
-    async fn remove_list(self: Arc<Self>, name: &str) -> Result<(), IntakeError> {
+    async fn remove_list(self: Arc<Self>, name: &str, condition: &Precondition) -> Result<(), IntakeError> {
         let _one_at_a_time = self.state.lock().await;
         let current = self.deps.registry.current();
-        if own_list(&current, name)?.is_none() {
+        let Some(list) = own_list(&current, name)? else {
             return Err(IntakeError::ListNotFound(name.to_owned()));
-        }
+        };
+        condition.check(Some(&[tag_of_list(list)]))?;
         let mut contents = VersionContents::of(&current);
         contents.lists.remove(name);
         self.bring(&current, contents, Some(name.to_owned())).await?;
@@ -161,7 +176,12 @@ fn list_of(text: &str) -> Result<ListInForce, IntakeError> {
     Ok(list)
 }
 
-fn check_count(n_entries: usize) -> Result<(), IntakeError> {
+pub(super) fn not_a_list(why: &NotAList) -> IntakeError {
+    let line = why.line().map(|line| format!(", line {line}")).unwrap_or_default();
+    IntakeError::InvalidList(format!("the body is not a list (`{}`{line}): {why}", why.code()))
+}
+
+pub(super) fn check_count(n_entries: usize) -> Result<(), IntakeError> {
     if n_entries > LIST_ENTRIES_MAX {
         let message = format!("a list has at most {LIST_ENTRIES_MAX} entries, this one has {n_entries}");
         return Err(IntakeError::InvalidList(message));

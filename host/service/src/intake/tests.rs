@@ -11,7 +11,9 @@ use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_history::Past;
 use tollgate_model::clock::SystemClock;
-use tollgate_model::instruction::{Instruction, InstructionRecord, QuarantineCause, RuleContent};
+use tollgate_model::instruction::{
+    ContentDigest, Instruction, InstructionRecord, QuarantineCause, RuleContent,
+};
 use tollgate_store::{ListRecord, StoredPast};
 
 use super::*;

@@ -10,6 +10,8 @@ use super::{id_of, not_found};
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::preconditions::entity_tag;
+use crate::intake::tag_of_instruction;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound];
 
@@ -17,7 +19,10 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound
 #[utoipa::path(
     get, path = "/instructions/{id}", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
-    responses((status = 200, description = "The instruction.", body = InstructionView))
+    responses((
+        status = 200, description = "The instruction.", body = InstructionView,
+        headers(("ETag" = String, description = "Names the script or module, for `If-Match`."))
+    ))
 )]
 pub(in crate::api) async fn get_instruction(
     State(api): State<ApiState>,
@@ -25,5 +30,6 @@ pub(in crate::api) async fn get_instruction(
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let listed = api.intake.instruction(id).ok_or_else(|| not_found(&id.to_string()))?;
-    Ok(Json(InstructionView::from(&listed)).into_response())
+    let tag = entity_tag(&tag_of_instruction(&listed.instruction));
+    Ok((tag, Json(InstructionView::from(&listed))).into_response())
 }

@@ -8,8 +8,10 @@ use super::id_of;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::preconditions::Conditional;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound, ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::InstructionNotFound, ErrorCode::PreconditionFailed, ErrorCode::Unavailable];
 
 /// Removes an instruction from force.
 ///
@@ -17,13 +19,17 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound
 /// unchanged.
 #[utoipa::path(
     delete, path = "/instructions/{id}", tag = "Instructions",
-    params(("id" = i64, Path, description = "The instruction's id")),
+    params(
+        ("id" = i64, Path, description = "The instruction's id"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is removed; another one in force is 412.")
+    ),
     responses((status = 204, description = "The instruction is removed."))
 )]
 pub(in crate::api) async fn remove_instruction(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
+    Conditional(condition): Conditional,
 ) -> Result<StatusCode, ApiError> {
-    api.intake.remove(id_of(id)?).await?;
+    api.intake.remove(id_of(id)?, condition).await?;
     Ok(StatusCode::NO_CONTENT)
 }

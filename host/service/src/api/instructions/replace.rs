@@ -17,10 +17,11 @@ use crate::api::body::{JsonBody, WasmBody};
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::openapi::schema;
+use crate::api::preconditions::Conditional;
 use crate::intake::InstructionChange;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::InstructionChanging, ErrorCode::InstructionTaken];
+    &[ErrorCode::InstructionChanging, ErrorCode::InstructionTaken, ErrorCode::PreconditionFailed];
 
 /// Replaces the script of an instruction, which keeps its id.
 ///
@@ -29,18 +30,22 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 /// replaced.
 #[utoipa::path(
     put, path = "/instructions/{id}", tag = "Instructions", request_body = InstructionScript,
-    params(("id" = i64, Path, description = "The instruction's id")),
+    params(
+        ("id" = i64, Path, description = "The instruction's id"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is replaced; another one in force is 412.")
+    ),
     responses((status = 200, description = "The script is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
 pub(in crate::api) async fn replace_script(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
     RespondAsync(until): RespondAsync,
+    Conditional(condition): Conditional,
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let content = InstructionScript::read(&body.0)?.into();
-    let saved = api.intake.put(content, InstructionChange::Replace(id), until).await?;
+    let saved = api.intake.put(content, InstructionChange::Replace(id, condition), until).await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }
 
@@ -49,7 +54,11 @@ pub(in crate::api) async fn replace_script(
 /// As for a script; the query parameters are those of an upload. Only an uploaded instruction can be replaced.
 #[utoipa::path(
     put, path = "/instructions/{id}/module", tag = "Instructions",
-    params(("id" = i64, Path, description = "The instruction's id"), ModuleParameters),
+    params(
+        ("id" = i64, Path, description = "The instruction's id"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is replaced; another one in force is 412."),
+        ModuleParameters
+    ),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),
     responses((status = 200, description = "The module is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
@@ -58,10 +67,11 @@ pub(in crate::api) async fn replace_module(
     id: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
     RespondAsync(until): RespondAsync,
+    Conditional(condition): Conditional,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let content = upload::content_of(module, query.as_deref())?;
-    let saved = api.intake.put(content, InstructionChange::Replace(id), until).await?;
+    let saved = api.intake.put(content, InstructionChange::Replace(id, condition), until).await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }

@@ -9,7 +9,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::view::InstructionView;
-use crate::intake::{ListedInstruction, PutUntil};
+use crate::api::preconditions::entity_tag;
+use crate::intake::{ListedInstruction, PutUntil, tag_of_instruction};
 
 const PREFER: &str = "prefer";
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -34,11 +35,13 @@ impl<S: Sync> FromRequestParts<S> for RespondAsync {
 
 /// Returns the answer to a change of an instruction.
 pub(super) fn answer(status: StatusCode, instruction: &ListedInstruction, until: PutUntil) -> Response {
+    let tag = entity_tag(&tag_of_instruction(&instruction.instruction));
     let body = Json(InstructionView::from(instruction));
     match until {
-        PutUntil::InForce => (status, body).into_response(),
+        PutUntil::InForce => (status, tag, body).into_response(),
         PutUntil::Reserved => {
-            (status, [(PREFERENCE_APPLIED, HeaderValue::from_static(RESPOND_ASYNC))], body).into_response()
+            let applied = [(PREFERENCE_APPLIED, HeaderValue::from_static(RESPOND_ASYNC))];
+            (status, tag, applied, body).into_response()
         }
     }
 }

@@ -8,10 +8,11 @@ use super::{name_of, not_found};
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::preconditions::Conditional;
 use crate::intake::IntakeError;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::ListNotFound, ErrorCode::ListTaken, ErrorCode::Unavailable];
+    &[ErrorCode::ListNotFound, ErrorCode::ListTaken, ErrorCode::PreconditionFailed, ErrorCode::Unavailable];
 
 /// Removes a named list that was set over the API.
 ///
@@ -19,15 +20,19 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 /// comes from a file, remove the file.
 #[utoipa::path(
     delete, path = "/lists/{name}", tag = "Lists",
-    params(("name" = String, Path, description = "The list's name, without the `$`")),
+    params(
+        ("name" = String, Path, description = "The list's name, without the `$`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is removed; another one in force is 412.")
+    ),
     responses((status = 204, description = "The list is removed."))
 )]
 pub(in crate::api) async fn remove_list(
     State(api): State<ApiState>,
     name: Result<Path<String>, PathRejection>,
+    Conditional(condition): Conditional,
 ) -> Result<StatusCode, ApiError> {
     let name = name_of(name);
-    match api.intake.remove_list(&name).await {
+    match api.intake.remove_list(&name, condition).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(IntakeError::ListNotFound(_)) => Err(not_found(&name)),
         Err(error) => Err(error.into()),

@@ -7,7 +7,7 @@ use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
 use utoipa::ToSchema;
 
-use crate::intake::{Intake, SavedList};
+use crate::intake::{Intake, ListLine, ListReading, EntryWarning, EntryWarnings};
 
 /// A named list without its entries.
 #[derive(Serialize, ToSchema)]
@@ -46,35 +46,84 @@ pub(in crate::api) struct EntriesView<'a> {
     entries: Vec<Cow<'a, str>>,
 }
 
-/// A named list that was set, without its entries.
+/// A named list as a save brought it into force.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedList)]
 pub(in crate::api) struct SavedListView<'a> {
     #[serde(flatten)]
     list: ListView<'a>,
-    /// Warnings about entries that may not be what was meant; the list is in force all the same. Absent if there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    /// Entries that may not be what was meant, the first 100.
     warnings: Vec<ListWarningView>,
+    /// How many more warnings there are.
+    n_more_warnings: usize,
 }
 
-/// A warning about an entry of a list.
+/// An entry of a list that may not be what was meant.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListWarning)]
 pub(in crate::api) struct ListWarningView {
-    /// Line of the text, from 1; for a JSON array, the number of the entry without repeated ones.
-    line: usize,
-    /// What may be wrong, and what to do.
+    /// Its number, from 1: the position in an array, the line of a text.
+    position: usize,
+    /// The entry as it is in force.
+    entry: String,
+    /// Message for people.
     message: String,
 }
 
+/// How a text is read as a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListReading)]
+pub(in crate::api) struct ListReadingView {
+    /// Number of entries.
+    count: usize,
+    /// The first 100,000 lines that are not empty.
+    lines: Vec<ListLineView>,
+    /// How many more lines there are.
+    n_more_lines: usize,
+    /// Entries that may not be what was meant, the first 100.
+    warnings: Vec<ListWarningView>,
+    /// How many more warnings there are.
+    n_more_warnings: usize,
+}
+
+/// A line of a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListLine)]
+pub(in crate::api) struct ListLineView {
+    /// Number of the line, from 1.
+    line: usize,
+    /// The line as it was sent.
+    #[schema(example = "acc-1 # since May")]
+    text: String,
+    /// The entry that it is read as; null for a comment.
+    #[schema(required = true, example = "acc-1")]
+    entry: Option<String>,
+}
+
 impl<'a> SavedListView<'a> {
-    pub(in crate::api) fn new(name: &'a str, saved: &'a SavedList, intake: &Intake) -> Self {
-        let warnings = saved.warnings.iter();
-        let warnings =
-            warnings.map(|warning| ListWarningView { line: warning.line, message: warning.message.clone() });
-        Self { list: ListView::new(name, &saved.list, intake), warnings: warnings.collect() }
+    pub(in crate::api) fn new(list: ListView<'a>, warnings: EntryWarnings) -> Self {
+        let EntryWarnings { listed, n_more } = warnings;
+        Self { list, warnings: views_of(listed), n_more_warnings: n_more }
     }
+}
+
+impl From<ListReading> for ListReadingView {
+    fn from(reading: ListReading) -> Self {
+        let ListReading { count, lines, n_more, warnings } = reading;
+        let line = |ListLine { line, text, entry }| ListLineView { line, text, entry };
+        Self {
+            count,
+            lines: lines.into_iter().map(line).collect(),
+            n_more_lines: n_more,
+            warnings: views_of(warnings.listed),
+            n_more_warnings: warnings.n_more,
+        }
+    }
+}
+
+fn views_of(warnings: Vec<EntryWarning>) -> Vec<ListWarningView> {
+    let view = |EntryWarning { position, entry, message }| ListWarningView { position, entry, message };
+    warnings.into_iter().map(view).collect()
 }
 
 impl<'a> ListView<'a> {

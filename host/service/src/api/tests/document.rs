@@ -220,8 +220,12 @@ fn the_shapes_of_lists_are_those_that_are_answered() {
     let path = "/lists/watched";
     let set = fixture.send("PUT", path, &[("content-type", "application/json")], r#"["a", "b"]"#);
     assert_eq!(set.status, StatusCode::CREATED);
-    check_shape("List", &set.json());
-    assert_eq!(fixture.get("/lists").json(), serde_json::json!([set.json()]));
+    let mut saved = set.json();
+    check_shape("SavedList", &saved);
+    let warnings = ["warnings", "n_more_warnings"].map(|name| saved.as_object_mut().unwrap().remove(name));
+    assert_eq!(warnings, [Some(serde_json::json!([])), Some(serde_json::json!(0))]);
+    check_shape("List", &saved);
+    assert_eq!(fixture.get("/lists").json(), serde_json::json!([saved]));
     let whole = fixture.get(path).json();
     check_shape("ListWithEntries", &whole);
     assert_eq!(whole["entries"], serde_json::json!(["a", "b"]));

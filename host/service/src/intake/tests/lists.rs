@@ -8,16 +8,17 @@ use super::*;
 async fn a_list_is_set_replaced_and_removed_in_one_version_each() {
     let fixture = Fixture::new().await;
     let entries = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
-    let first = fixture.intake.set_list_entries("l", entries(&["b", "a", "b"])).await.unwrap();
+    let first =
+        fixture.intake.set_list_entries("l", entries(&["b", "a", "b"]), Precondition::None).await.unwrap();
     assert!(first.is_new);
     assert_eq!((first.list.members.len(), fixture.n_versions()), (2, 1));
-    assert!(!fixture.intake.set_list("l", "b\na\n".to_owned()).await.unwrap().is_new);
+    assert!(!fixture.intake.set_list("l", "b\na\n".to_owned(), Precondition::None).await.unwrap().is_new);
     assert_eq!(fixture.n_versions(), 1, "the same list again is no change");
-    assert!(!fixture.intake.set_list("l", "c # why\n".to_owned()).await.unwrap().is_new);
+    assert!(!fixture.intake.set_list("l", "c # why\n".to_owned(), Precondition::None).await.unwrap().is_new);
     assert_eq!(fixture.intake.lists().get("l").unwrap().entries().collect::<Vec<_>>(), ["c"]);
-    fixture.intake.remove_list("l").await.unwrap();
+    fixture.intake.remove_list("l", Precondition::None).await.unwrap();
     assert_eq!(fixture.n_versions(), 3);
-    let gone = fixture.intake.remove_list("l").await;
+    let gone = fixture.intake.remove_list("l", Precondition::None).await;
     assert!(matches!(gone, Err(IntakeError::ListNotFound(_))), "{gone:?}");
 }
 
@@ -25,10 +26,10 @@ async fn a_list_is_set_replaced_and_removed_in_one_version_each() {
 async fn the_first_keeps_a_lists_name() {
     let fixture = Fixture::new().await;
     fixture.take_directory(&[("lists/file.txt", "1")]).await;
-    fixture.intake.set_list("api", "1".to_owned()).await.unwrap();
+    fixture.intake.set_list("api", "1".to_owned(), Precondition::None).await.unwrap();
     for refused in [
-        fixture.intake.set_list("file", "2".to_owned()).await.map(drop),
-        fixture.intake.remove_list("file").await,
+        fixture.intake.set_list("file", "2".to_owned(), Precondition::None).await.map(drop),
+        fixture.intake.remove_list("file", Precondition::None).await,
     ] {
         assert!(matches!(refused, Err(IntakeError::ListTaken { .. })), "{refused:?}");
     }
@@ -45,9 +46,9 @@ async fn warnings_follow_the_lists_there_are() {
     let n_warnings = || fixture.rule("a").instruction.warnings.len();
     assert_eq!(n_warnings(), 1);
     let digest = fixture.rule("a").instruction.digest;
-    fixture.intake.set_list("later", "EUR".to_owned()).await.unwrap();
+    fixture.intake.set_list("later", "EUR".to_owned(), Precondition::None).await.unwrap();
     assert_eq!(n_warnings(), 0);
-    fixture.intake.remove_list("later").await.unwrap();
+    fixture.intake.remove_list("later", Precondition::None).await.unwrap();
     assert_eq!(n_warnings(), 1);
     fixture.take_directory(&[("lists/later.txt", "EUR")]).await;
     assert_eq!(n_warnings(), 0);
@@ -58,7 +59,7 @@ async fn warnings_follow_the_lists_there_are() {
 async fn lists_have_room_up_to_a_limit() {
     let fixture = Fixture::new().await;
     let too_long = "x".repeat(usize::try_from(tollgate_model::named_list::LIST_BYTES_MAX).unwrap() + 1);
-    let refused = fixture.intake.set_list("l", too_long).await;
+    let refused = fixture.intake.set_list("l", too_long, Precondition::None).await;
     assert!(matches!(refused, Err(IntakeError::InvalidList(_))), "{refused:?}");
     let mut lists = Lists::default();
     for number in 0..LISTS_MAX {

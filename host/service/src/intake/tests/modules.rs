@@ -102,7 +102,7 @@ async fn scripts_and_modules_share_their_names() {
     let taken = fixture.intake.save(&rule("module", "amount > 1")).await;
     assert!(matches!(taken, Err(IntakeError::NameTaken { .. })), "{taken:?}");
     let id = InstructionId(fixture.id("module"));
-    fixture.intake.remove(id).await.unwrap();
+    fixture.intake.remove(id, Precondition::None).await.unwrap();
     fixture.intake.save(&rule("module", "amount > 1")).await.unwrap();
 }
 
@@ -131,7 +131,7 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
     assert!(report.failed.iter().all(|file| is_told(&file.message)), "{:?}", report.failed);
     assert_eq!(fixture.rule("a").instruction.record.module, other);
     // A removed rule stays away until its file changes.
-    fixture.intake.remove(InstructionId(id)).await.unwrap();
+    fixture.intake.remove(InstructionId(id), Precondition::None).await.unwrap();
     take(&[("moved.wasm", &other), ("b.wasm", &module("b", 1))]).await;
     assert_eq!(fixture.names(), ["b"]);
     take(&[("moved.wasm", &one), ("b.wasm", &module("b", 1))]).await;

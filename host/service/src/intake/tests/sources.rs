@@ -41,7 +41,7 @@ async fn a_version_names_the_commit_and_an_instruction_the_one_that_changed_it()
 async fn the_last_good_set_of_every_place_serves_after_a_restart() {
     let fixture = Fixture::new().await;
     fixture.intake.save(&rule("api", "amount > 1")).await.unwrap();
-    fixture.intake.set_list("of_api", "1".to_owned()).await.unwrap();
+    fixture.intake.set_list("of_api", "1".to_owned(), Precondition::None).await.unwrap();
     fixture.take(git("c1"), &[("g.ws", &rule("git", "amount > 1")), ("lists/of_git.txt", "1")]).await;
     let (before, version) = (fixture.in_force(), fixture.n_versions());
     let fixture = fixture.again().await;
@@ -79,7 +79,7 @@ async fn what_was_saved_and_pushed_becomes_the_repositorys() {
     let fixture = Fixture::new().await;
     let script = rule("shared", "amount > 1");
     let saved = fixture.intake.save(&script).await.unwrap();
-    fixture.intake.set_list("l", "1\n".to_owned()).await.unwrap();
+    fixture.intake.set_list("l", "1\n".to_owned(), Precondition::None).await.unwrap();
     // A trailing line break does not make another script.
     let in_tree = format!("{script}\n");
     let report = fixture.take(git("c1"), &[("shared.ws", &in_tree), ("lists/l.txt", "1")]).await;
@@ -122,9 +122,9 @@ async fn the_sink_hears_what_is_changed_over_the_api_and_that_alone() {
     let fixture = Fixture::with_sink(Arc::clone(&ears) as Arc<dyn ScriptSink>).await;
     let saved = fixture.intake.save(&rule("a", "amount > 1")).await.unwrap();
     assert!(fixture.intake.save("rule").await.is_err());
-    fixture.intake.set_list("l", "1".to_owned()).await.unwrap();
+    fixture.intake.set_list("l", "1".to_owned(), Precondition::None).await.unwrap();
     fixture.take_directory(&[("f.ws", &rule("file", "amount > 1"))]).await;
-    fixture.intake.remove_list("l").await.unwrap();
-    fixture.intake.remove(saved.instruction.record.id).await.unwrap();
+    fixture.intake.remove_list("l", Precondition::None).await.unwrap();
+    fixture.intake.remove(saved.instruction.record.id, Precondition::None).await.unwrap();
     assert_eq!(*ears.0.lock(), ["saved a", "list l = 1", "list l removed", "removed a"]);
 }

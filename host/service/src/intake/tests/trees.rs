@@ -102,7 +102,7 @@ async fn a_file_that_lies_there_as_it_was_taken_need_not_be_read() {
     let fixture = Fixture::new().await;
     let (a, b, c) = (rule("a", "amount > 1"), rule("b", "amount > 1"), rule("c", "amount > 1"));
     fixture.take_directory(&[("a.ws", &a), ("b.ws", &b), ("c.ws", &c), ("lists/l.txt", "1")]).await;
-    fixture.intake.remove(InstructionId(3)).await.unwrap();
+    fixture.intake.remove(InstructionId(3), Precondition::None).await.unwrap();
     let was = fixture.rule("a");
     let b = rule("b", "amount > 2");
     let files = [("a.ws", "="), ("b.ws", &b), ("c.ws", "="), ("d.ws", "="), ("lists/l.txt", "=")];
@@ -166,7 +166,7 @@ async fn what_was_removed_over_the_api_stays_away_until_its_file_changes() {
     let fixture = Fixture::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
     fixture.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;
-    fixture.intake.remove(InstructionId(1)).await.unwrap();
+    fixture.intake.remove(InstructionId(1), Precondition::None).await.unwrap();
     fixture.take_directory(&[("a.ws", &a), ("b.ws", &rule("b", "amount > 2"))]).await;
     assert_eq!(fixture.names(), ["b"]);
     fixture.take_directory(&[("a.ws", &rule("a", "amount > 3")), ("b.ws", &b)]).await;

@@ -179,7 +179,7 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
     tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
     // Another save, a removal and a refusal do not wait.
     fixture.intake.save(&rule("quick", "amount > 2")).await.unwrap();
-    fixture.intake.remove(plain.instruction.record.id).await.unwrap();
+    fixture.intake.remove(plain.instruction.record.id, Precondition::None).await.unwrap();
     let taken = fixture.intake.save(&rule("asking", "amount > 3")).await;
     let holder = begun.instruction.record.id;
     assert!(
@@ -193,7 +193,7 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_rule_asks() {
     let begun = intake.begin_save(&script).await.unwrap();
     let other = begun.instruction;
     assert_eq!(fixture.intake.instruction(other.record.id).unwrap().status, InstructionStatus::Activating);
-    fixture.intake.remove(other.record.id).await.unwrap();
+    fixture.intake.remove(other.record.id, Precondition::None).await.unwrap();
     assert!(fixture.intake.instruction(other.record.id).is_none());
     go_on.send(()).unwrap();
     let is_in_force = || fixture.names() == ["asking", "quick"];
@@ -213,7 +213,7 @@ async fn other_changes_go_on_while_the_history_gathers_what_a_tree_asks() {
     let taking = tokio::spawn(async move { intake.take_tree(files).await });
     tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
     let quick = fixture.intake.save(&rule("quick", "amount > 2")).await.unwrap();
-    fixture.intake.remove(quick.instruction.record.id).await.unwrap();
+    fixture.intake.remove(quick.instruction.record.id, Precondition::None).await.unwrap();
     assert!(fixture.names().is_empty());
     go_on.send(()).unwrap();
     assert_eq!(taking.await.unwrap().unwrap().loaded, ["a.ws"]);

@@ -1,0 +1,64 @@
+//! Removal of instructions over the API.
+
+use std::sync::Arc;
+
+use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId};
+
+use crate::intake::change::{self, VersionContents};
+use crate::intake::precondition::{Precondition, tags_of_instruction};
+use crate::intake::tree::TreeKind;
+use crate::intake::{Intake, IntakeError, RulePipeline, carry_through};
+
+impl Intake {
+    /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
+    /// file is there.
+    ///
+    /// # Errors
+    /// [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
+    pub async fn remove(&self, id: InstructionId, condition: Precondition) -> Result<(), IntakeError> {
+        let pipeline = Arc::clone(&self.pipeline);
+        carry_through(async move { pipeline.remove(id, &condition).await }).await
+    }
+}
+
+impl RulePipeline {
+    async fn remove(self: Arc<Self>, id: InstructionId, condition: &Precondition) -> Result<(), IntakeError> {
+        if let Some(in_force) = self.in_force(id) {
+            condition.check(Some(&tags_of_instruction(&in_force)))?;
+        }
+        if let Some(instruction) = self.activating.cancel(id) {
+            tracing::info!(
+                instruction.id = id.0,
+                rule.name = instruction.entry.name,
+                "instruction removed before it was in force"
+            );
+            let current = self.deps.registry.current();
+            if current.rules.iter().all(|in_force| in_force.rule.instruction.record.id != id) {
+                return Ok(());
+            }
+        }
+        let mut state = self.state.lock().await;
+        let current = self.deps.registry.current();
+        let mut contents = VersionContents::of(&current);
+        let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
+        let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
+        condition.check(Some(&tags_of_instruction(&removed.instruction)))?;
+        change::bring_into_force(&self.deps, current.version, contents).await?;
+        let record = &removed.instruction.record;
+        if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {
+            let digest = ContentDigest::of(record.written());
+            state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
+        }
+        tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
+        if let Some(sink) = &self.deps.sink {
+            sink.removed(record);
+        }
+        Ok(())
+    }
+
+    fn in_force(&self, id: InstructionId) -> Option<Arc<Instruction>> {
+        let current = self.deps.registry.current();
+        let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+        instructions.find(|instruction| instruction.record.id == id).cloned()
+    }
+}
