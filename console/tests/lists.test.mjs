@@ -109,3 +109,24 @@ test("a stale save of a rule is refused once, beside the rule in force", async (
   assert.match((await (await api(`instructions/${id}`)).json()).script, /amount > 3/);
   await opened.close();
 });
+
+test("a rule that would stop most payments is saved after a question only", async () => {
+  for (let number = 0; number < 120; number += 1) {
+    await post(`${running.service.url}/inject`, { transaction_id: `b-${number}`, amount: 5, currency: "EUR", reference: "r" });
+  }
+  const opened = await openPage(running, "#/rules/new");
+  const { page } = opened;
+  const editorText = () => document.querySelector(".editor-host")?.shadowRoot?.querySelector(".cm-content")?.innerText ?? "";
+  await shown(page, editorText);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText("rule everything {\n  when amount > 0\n  then block score 1\n}\n");
+  await shown(page, hasText, "It compiles");
+  await page.keyboard.press("Control+s");
+  await shown(page, hasText, "This rule would have matched 120 of 120 of the latest transactions");
+  const names = async () => (await (await api("instructions")).json()).map(({ name }) => name);
+  assert.ok(!(await names()).includes("everything"));
+  await page.getByRole("button", { name: "Save it all the same" }).press("Enter");
+  await shown(page, hasText, "Recent hits");
+  assert.ok((await names()).includes("everything"));
+  await opened.close();
+});

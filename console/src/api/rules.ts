@@ -36,14 +36,19 @@ export function checkScript(
 /** Has the answer arrive before the history is read for the rule, which may take minutes. */
 const WITHOUT_WAITING = { Prefer: "respond-async" };
 
-export function saveNewRule(script: string): Promise<Rule> {
-  return request("compile-and-save-instruction", { method: "POST", body: { script }, headers: WITHOUT_WAITING });
+/** What a save confirms: that a rule is meant to stop most transactions. */
+function query(isConfirmed: boolean): string {
+  return isConfirmed ? "?confirm=true" : "";
+}
+
+export function saveNewRule(script: string, isConfirmed: boolean): Promise<Rule> {
+  return request(`compile-and-save-instruction${query(isConfirmed)}`, { method: "POST", body: { script }, headers: WITHOUT_WAITING });
 }
 
 /** Replaces a rule, if it is still the one with this tag. */
-export function replaceRule(id: string, script: string, tag: string | null): Promise<Rule> {
+export function replaceRule(id: string, script: string, tag: string | null, isConfirmed: boolean): Promise<Rule> {
   const headers = { ...WITHOUT_WAITING, ...ifMatch(tag) };
-  return request(path`instructions/${id}`, { method: "PUT", body: { script }, headers });
+  return request(path`instructions/${id}` + query(isConfirmed), { method: "PUT", body: { script }, headers });
 }
 
 /** Deletes a rule, if it is still the one with this tag. */

@@ -124,6 +124,8 @@ export interface CheckResult {
   rule: CompiledScript | null;
   /** Why a save would be refused although it compiles. */
   refusal: { code: string; error: string } | null;
+  /** How many of the latest transactions it would have stopped, if these are most; null without an estimate. */
+  would_have_matched: string | null;
 }
 
 /** One judged transaction in a feed or a list of hits. */

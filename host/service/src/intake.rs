@@ -36,6 +36,7 @@ mod start;
 mod suspending;
 mod taking;
 mod tree;
+mod trial;
 mod turns;
 mod warnings;
 
@@ -70,6 +71,7 @@ use installing::{FILLS_MAX, ReservedInstruction, check_name};
 
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
+use trial::TRIALS_MAX;
 use turns::OwnerTurns;
 
 pub use admitting::MANIFEST_CHECK;
@@ -89,6 +91,7 @@ pub use start::{RulesDirectory, StartError};
 pub use tree::{
     FailedScript, ListFile, RuleFile, RuleTree, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
+pub use trial::{BroadMatch, Confirmation};
 
 /// Brings scripts and modules into force and removes them, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -127,6 +130,8 @@ pub struct IntakeDeps {
     pub required: RequiredRules,
     /// State of lists that are missing or held back.
     pub lists: ListGuard,
+    /// Whether a rule of the API that would stop most transactions has to be confirmed.
+    pub confirms_broad_rules: bool,
     /// Receiver of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
@@ -139,6 +144,8 @@ struct RulePipeline {
     fills: tokio::sync::Semaphore,
     /// Held while a script is checked without being saved.
     checks: tokio::sync::Semaphore,
+    /// Held while a rule is tried on the latest transactions.
+    trials: tokio::sync::Semaphore,
     /// Turns of the owners of such instructions.
     turns: OwnerTurns,
     /// Held during a change.
@@ -283,6 +290,11 @@ pub enum IntakeError {
     /// The data is not a list, or its name is invalid.
     #[error("{0}")]
     InvalidList(String),
+    /// The rule would stop most transactions, and nobody has confirmed that it should.
+    #[error(
+        "the rule would have matched {0} of the latest transactions; if that is meant, send it again with `?confirm=true`"
+    )]
+    Unconfirmed(BroadMatch),
     /// What is in force is not what the caller has read.
     #[error("what is in force has changed since it was read; read it again and repeat the change")]
     PreconditionFailed,
@@ -313,6 +325,7 @@ impl Intake {
         content: NewContent,
         change: InstructionChange,
         until: PutUntil,
+        confirmation: Confirmation,
     ) -> Result<ListedInstruction, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
         // A separate task: a change completes even if its caller is cancelled.
@@ -321,16 +334,20 @@ impl Intake {
             turns.check_rate()?;
             let turn = turns.save.lock().await;
             let reserved = match content {
-                NewContent::Script(script) => pipeline.take_script(script, &change).await?,
+                NewContent::Script(script) => pipeline.take_script(script, &change, confirmation).await?,
                 NewContent::Module(module, manifest) => {
-                    pipeline.take_module(module, manifest.map(|manifest| *manifest), &change).await?
+                    let manifest = manifest.map(|manifest| *manifest);
+                    pipeline.take_module(module, manifest, &change, confirmation).await?
                 }
             };
             drop(turn);
-            match until {
-                PutUntil::InForce => pipeline.activate(reserved).await,
-                PutUntil::Reserved => Ok(pipeline.activate_later(reserved)),
-            }
+            let listed = match until {
+                PutUntil::InForce => Arc::clone(&pipeline).activate(reserved).await?,
+                PutUntil::Reserved => pipeline.activate_later(reserved),
+            };
+            // The rule is in force before it is tried, so the trial makes no transaction wait for it.
+            let would_have_matched = pipeline.breadth_of(&listed.instruction).await;
+            Ok(ListedInstruction { would_have_matched, ..listed })
         })
         .await
     }
@@ -390,6 +407,7 @@ impl RulePipeline {
             activating: Arc::default(),
             fills: tokio::sync::Semaphore::new(FILLS_MAX),
             checks: tokio::sync::Semaphore::new(CHECKS_MAX),
+            trials: tokio::sync::Semaphore::new(TRIALS_MAX),
             turns: OwnerTurns::new(saves_per_minute),
             state: tokio::sync::Mutex::new(state),
             admitting: tokio::sync::Mutex::default(),
@@ -402,6 +420,7 @@ impl RulePipeline {
         self: &Arc<Self>,
         script: String,
         change: &InstructionChange,
+        confirmation: Confirmation,
     ) -> Result<ReservedInstruction, IntakeError> {
         // Compiling holds the lock too, so only one script compiles at a time.
         let state = self.state.lock().await;
@@ -411,11 +430,13 @@ impl RulePipeline {
             Draft::compile(&deps.artifacts, KnownNames::of(deps, &current.lists), script)
         })
         .await?;
-        if !draft.asks_the_history() {
+        let is_held = self.deps.confirms_broad_rules && confirmation == Confirmation::Missing;
+        if !draft.asks_the_history() && !is_held {
             return self.reserve(state, draft, InstructionSource::Api, change);
         }
         drop(state);
         let draft = self.estimated(draft, InstructionSource::Api).await?;
+        self.hold_if_broad(&draft, &InstructionSource::Api, confirmation).await?;
         self.reserve(self.state.lock().await, draft, InstructionSource::Api, change)
     }
 
@@ -425,6 +446,7 @@ impl RulePipeline {
         module: Vec<u8>,
         manifest: Option<Manifest>,
         change: &InstructionChange,
+        confirmation: Confirmation,
     ) -> Result<ReservedInstruction, IntakeError> {
         let draft = {
             let _one_at_a_time = self.admitting.lock().await;
@@ -440,6 +462,7 @@ impl RulePipeline {
             .await?
         };
         let draft = self.estimated(draft, InstructionSource::Upload).await?;
+        self.hold_if_broad(&draft, &InstructionSource::Upload, confirmation).await?;
         let state = self.state.lock().await;
         self.reserve(state, draft, InstructionSource::Upload, change)
     }

@@ -76,3 +76,30 @@ export function SaveRefused({ error }: { error: ApiError }): JSX.Element {
     </div>
   );
 }
+
+interface ConfirmProps {
+  /** Such as `480 of 500`. */
+  broad: string;
+  confirm: () => void;
+  cancel: () => void;
+}
+
+/** Asks before a rule is saved that would have stopped most of the latest transactions. */
+export function ConfirmBroad({ broad, confirm, cancel }: ConfirmProps): JSX.Element {
+  return (
+    <div class="notice warn" role="alertdialog" aria-label="The rule would stop most transactions">
+      <p>
+        <strong>Not saved yet.</strong> This rule would have matched {broad} of the latest transactions, and would hold or
+        stop each of them.
+      </p>
+      <p>
+        <button type="button" class="primary" onClick={confirm}>
+          Save it all the same
+        </button>{" "}
+        <button type="button" onClick={cancel}>
+          Back to the rule
+        </button>
+      </p>
+    </div>
+  );
+}

@@ -11,7 +11,7 @@ import { DiffPanel } from "./diff_panel";
 import { readDraft, removeDraft, writeDraft, type Draft } from "./drafts";
 import { EditorHost } from "./editor_host";
 import { FindingsPanel } from "./findings";
-import { CostPanel, SaveRefused } from "./panels";
+import { ConfirmBroad, CostPanel, SaveRefused } from "./panels";
 import { useSaving } from "./saving";
 
 interface WorkbenchProps {
@@ -46,11 +46,11 @@ export function Workbench({ rule, inForce, start, reload }: WorkbenchProps): JSX
     setDraft(null);
     setBase(rule?.tag ?? null);
   };
-  const save = async () => {
+  const save = async (isConfirmed = false) => {
     if (!canSave || saving.isBusy) return;
     // The change of somebody else has been shown: this save replaces it.
     const tag = saving.error?.isStale ? (rule?.tag ?? null) : base;
-    const saved = await saving.save(script, tag);
+    const saved = await saving.save(script, tag, isConfirmed);
     if (saved !== null) {
       setDraft(null);
       leave(link("rules", saved.id));
@@ -89,6 +89,7 @@ export function Workbench({ rule, inForce, start, reload }: WorkbenchProps): JSX
         <EditorHost editor={editor} text={script} isReadOnly={!canSave} onChange={onChange} onReady={showFindings} />
         <aside class="findings" aria-label="Results of the check">
           {saving.error !== null && <SaveRefused error={saving.error} />}
+          {saving.broad !== null && <ConfirmBroad broad={saving.broad} confirm={() => void save(true)} cancel={saving.clear} />}
           <FindingsPanel checking={checking} diagnostics={diagnostics} editor={editor} />
           <CostPanel checking={checking} canSave={canSave} />
         </aside>

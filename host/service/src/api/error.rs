@@ -358,6 +358,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),
             IntakeError::TooManyLists => Self::new(ErrorCode::TooManyLists, message),
             IntakeError::InvalidList(_) => Self::new(ErrorCode::InvalidList, message),
+            IntakeError::Unconfirmed(_) => Self::new(ErrorCode::ConfirmationRequired, message),
             IntakeError::PreconditionFailed => Self::new(ErrorCode::PreconditionFailed, message),
             IntakeError::Refused(_) => Self::internal(&message),
             IntakeError::Unavailable => Self::new(ErrorCode::Unavailable, message),

@@ -165,6 +165,9 @@ catalogue! {
     /// The commit would leave fewer rules in force than the operator requires; nothing is changed.
     TooFewRules: CONFLICT, "too_few_rules",
         "Check repository and branch; `SERVICE_RULES_REQUIRED` sets the number.";
+    /// The rule would have matched most of the latest transactions; nothing is saved.
+    ConfirmationRequired: CONFLICT, "confirmation_required",
+        "Check the condition of the rule; if it is meant so, send the request again with `?confirm=true`.";
     /// The list comes from a file; nothing is saved or removed.
     ListTaken: CONFLICT, "list_taken",
         "Change or remove the file that the message names, or choose another name.";

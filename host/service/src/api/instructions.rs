@@ -2,6 +2,7 @@
 
 pub(super) mod check;
 pub(super) mod compile_and_save;
+mod confirmation;
 pub(super) mod get;
 pub(super) mod hits;
 mod last_day;

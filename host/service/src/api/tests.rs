@@ -139,6 +139,7 @@ async fn state(directory: &Path) -> ApiState {
         sandbox: sandbox.clone(),
         lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
         currencies: std::collections::BTreeSet::new(),
+        confirms_broad_rules: false,
         saves_per_minute: std::num::NonZeroU32::MAX,
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),

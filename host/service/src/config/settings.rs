@@ -93,6 +93,8 @@ pub struct Settings {
     pub log_filter: String,
     /// Handling of a list file that loses more than half of its entries.
     pub lists_shrink: ListsShrink,
+    /// Whether a rule of the API that would stop most transactions has to be confirmed.
+    pub confirms_broad_rules: bool,
 }
 
 /// Handling of a list file that loses more than half of its entries.
@@ -133,6 +135,7 @@ const SOURCES_OPTIONAL: Variable = variable(
 )
 .explained_in("fail-closed.md");
 const RULES_REQUIRED: Variable = variable("SERVICE_RULES_REQUIRED", "a whole number from 0 to 10000", "0", "Number of rules that must be in force. With fewer the service is not ready, and a change of files that would leave fewer is held back.").explained_in("fail-closed.md");
+const CONFIRM_BROAD: Variable = variable("SERVICE_CONFIRM_BROAD_RULES", "`true` or `false`", "false", "Whether a rule of the API that would have matched most of the latest transactions is refused until it is sent with `?confirm=true`.").explained_in("rules.md");
 const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
@@ -216,6 +219,7 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             SOURCES_OPTIONAL,
             RULES_REQUIRED,
             LISTS_SHRINK,
+            CONFIRM_BROAD,
             POLICY,
             owners::FUEL,
             owners::SAVES,
@@ -347,6 +351,7 @@ impl Settings {
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
             lists_shrink: read.lists_shrink()?,
+            confirms_broad_rules: read.parsed(CONFIRM_BROAD)?.unwrap_or(false),
         })
     }
 }

@@ -82,6 +82,7 @@ impl Fixture {
             saves_per_minute: std::num::NonZeroU32::MAX,
             required: intake::RequiredRules::new(&checks, 0),
             lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
+            confirms_broad_rules: false,
             checks: checks.clone(),
             sink: Some(Arc::<PendingEdits>::clone(&edits)),
         };

@@ -11,7 +11,11 @@ use tollgate_history::QueryEstimate;
 use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionSource};
 
 use crate::intake::installing::check_name;
-use crate::intake::{Intake, IntakeError, KnownNames, RulePipeline, estimating, granting, off_the_executor};
+use crate::intake::precondition::Precondition;
+use crate::intake::trial::Trial;
+use crate::intake::{
+    BroadMatch, Draft, Intake, IntakeError, KnownNames, RulePipeline, estimating, granting, off_the_executor,
+};
 
 /// Scripts that are checked at a time; others wait.
 pub(super) const CHECKS_MAX: usize = 2;
@@ -34,6 +38,8 @@ pub struct ScriptCheck {
     pub compiled: Option<CompiledScript>,
     /// Another reason why a save would be refused now.
     pub refusal: Option<IntakeError>,
+    /// How many of the latest transactions it would have matched, if these are most; only with an estimate.
+    pub would_have_matched: Option<BroadMatch>,
 }
 
 /// A rule that was compiled and is not saved.
@@ -71,7 +77,20 @@ impl Intake {
     ) -> Result<ScriptCheck, IntakeError> {
         let pipeline = self.pipeline.clone();
         let _permit = self.pipeline.checks.acquire().await.map_err(|_| IntakeError::Unavailable)?;
-        off_the_executor(move || pipeline.check(&script, replaces, scope)).await
+        let (checked, trial) = off_the_executor(move || {
+            let checked = pipeline.check(&script, replaces, scope)?;
+            let trial = match (&checked.compiled, scope) {
+                (Some(_), CheckScope::Estimate) => pipeline.trial_of_script(script)?,
+                _ => None,
+            };
+            Ok((checked, trial))
+        })
+        .await?;
+        let would_have_matched = match trial {
+            Some(trial) => self.pipeline.run_trial(trial).await?,
+            None => None,
+        };
+        Ok(ScriptCheck { would_have_matched, ..checked })
     }
 }
 
@@ -84,12 +103,18 @@ impl RulePipeline {
     ) -> Result<ScriptCheck, IntakeError> {
         let current = self.deps.registry.current();
         let Compilation { rule, diagnostics } = KnownNames::of(&self.deps, &current.lists).compile(script);
-        let Some(rule) = rule else { return Ok(ScriptCheck { diagnostics, compiled: None, refusal: None }) };
+        let refused = |diagnostics, refusal| ScriptCheck {
+            diagnostics,
+            compiled: None,
+            refusal,
+            would_have_matched: None,
+        };
+        let Some(rule) = rule else { return Ok(refused(diagnostics, None)) };
         let bytes = match emit(std::slice::from_ref(&rule)) {
             Ok(emitted) => emitted.bytes,
             Err(error) => {
                 let refusal = Some(IntakeError::OverLimit(error.to_string()));
-                return Ok(ScriptCheck { diagnostics, compiled: None, refusal });
+                return Ok(refused(diagnostics, refusal));
             }
         };
         let manifest = manifest_of(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
@@ -105,7 +130,14 @@ impl RulePipeline {
         let refusal = self.would_save(&rule.entry.name, &manifest, estimate, replaces).err();
         let (entry, digest) = (rule.entry, ContentDigest::of(&bytes));
         let compiled = Some(CompiledScript { entry, manifest, digest, estimate });
-        Ok(ScriptCheck { diagnostics, compiled, refusal })
+        Ok(ScriptCheck { diagnostics, compiled, refusal, would_have_matched: None })
+    }
+
+    fn trial_of_script(&self, script: String) -> Result<Option<Trial>, IntakeError> {
+        let current = self.deps.registry.current();
+        let zones = self.deps.history.zones();
+        let draft = Draft::compile(&self.deps.artifacts, &current.lists, zones, script)?;
+        self.trial_of(&draft, &InstructionSource::Api)
     }
 
     /// Checks what a save checks of a compiled script.
@@ -119,7 +151,7 @@ impl RulePipeline {
         let (deps, source) = (&self.deps, InstructionSource::Api);
         let current = deps.registry.current();
         if let Some(id) = replaces {
-            self.replaceable(&current, id, &source)?;
+            self.replaceable(&current, id, &source, &Precondition::None)?;
         }
         check_name(&current, name, &self.activating, replaces)?;
         granting::check(deps, &source, manifest)?;

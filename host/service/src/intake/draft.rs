@@ -210,6 +210,32 @@ impl Draft {
         &self.entry.name
     }
 
+    /// Returns the verdict of the rule.
+    pub(super) const fn verdict(&self) -> Verdict {
+        self.entry.verdict
+    }
+
+    /// Admits the same module once more, for a rule that is run on its own.
+    ///
+    /// # Errors
+    /// Those of [`Draft::stored`] and [`Draft::upload`].
+    pub(super) fn admitted_again(
+        &self,
+        deps: &IntakeDeps,
+        source: &InstructionSource,
+    ) -> Result<Self, IntakeError> {
+        let module = match self.script {
+            Some(_) => deps
+                .artifacts
+                .admit_known(&self.bytes)
+                .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?,
+            None => admitting::admit(&deps.artifacts, &self.bytes, granting::budget(deps, source)?)?,
+        };
+        let (script, entry, checked) = (self.script.clone(), self.entry.clone(), None);
+        let (bytes, cost, warnings) = (self.bytes.clone(), self.cost, Vec::new());
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings, estimate: None })
+    }
+
     /// Returns the manifest of the module.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {

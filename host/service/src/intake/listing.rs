@@ -9,7 +9,7 @@ use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus}
 use tollgate_model::sequence::Sequence;
 
 use crate::intake::tree::TreeKind;
-use crate::intake::{FailedScript, Intake};
+use crate::intake::{BroadMatch, FailedScript, Intake};
 
 /// An instruction with its state.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct ListedInstruction {
     pub mismatches: Vec<CountedMismatch>,
     /// Estimated cost of what it asks the history; only when it was just saved.
     pub estimate: Option<QueryEstimate>,
+    /// How many of the latest transactions it would have matched, if these are most; only when it was just saved.
+    pub would_have_matched: Option<BroadMatch>,
     /// Share of what it asks that the history has gathered, from 0 to 1; only while it is activating.
     pub progress: Option<f64>,
 }
@@ -37,6 +39,7 @@ impl ListedInstruction {
             refused_change: None,
             mismatches: Vec::new(),
             estimate: None,
+            would_have_matched: None,
             progress: None,
         }
     }
@@ -63,6 +66,7 @@ impl Intake {
                 instruction: Arc::clone(&in_force.rule.instruction),
                 mismatches: in_force.rule.counted_mismatches(),
                 estimate: None,
+                would_have_matched: None,
                 progress: None,
             })
             .collect();

@@ -20,11 +20,23 @@ use super::*;
 
 impl Intake {
     pub(crate) async fn save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
-        self.put(NewContent::Script(script.to_owned()), InstructionChange::Add, PutUntil::InForce).await
+        self.put(
+            NewContent::Script(script.to_owned()),
+            InstructionChange::Add,
+            PutUntil::InForce,
+            Confirmation::Missing,
+        )
+        .await
     }
 
     async fn begin_save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
-        self.put(NewContent::Script(script.to_owned()), InstructionChange::Add, PutUntil::Reserved).await
+        self.put(
+            NewContent::Script(script.to_owned()),
+            InstructionChange::Add,
+            PutUntil::Reserved,
+            Confirmation::Missing,
+        )
+        .await
     }
 
     async fn upload(
@@ -36,6 +48,7 @@ impl Intake {
             NewContent::Module(module, manifest.map(Box::new)),
             InstructionChange::Add,
             PutUntil::InForce,
+            Confirmation::Missing,
         )
         .await
     }
@@ -88,6 +101,7 @@ impl Fixture {
             saves_per_minute: NonZeroU32::MAX,
             required: RequiredRules::new(&checks, 0),
             lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),
+            confirms_broad_rules: false,
             checks,
             sink,
         };

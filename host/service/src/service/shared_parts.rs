@@ -126,6 +126,7 @@ impl SharedParts {
             saves_per_minute: settings.saves_per_minute,
             required: RequiredRules::new(&self.checks, settings.rules_required),
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
+            confirms_broad_rules: settings.confirms_broad_rules,
             checks: self.checks.clone(),
             sink: None,
         })

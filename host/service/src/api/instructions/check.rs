@@ -48,6 +48,10 @@ pub(in crate::api) struct ScriptCheckView {
     /// Another reason why a save would be refused now; null if there is none, or if the script has an error.
     #[schema(required = true)]
     refusal: Option<RefusalView>,
+    /// How many of the latest transactions it would have matched, such as `480 of 500`; null unless an estimate was asked
+    /// for, its verdict is `review` or severer, and these are more than half of at least 100.
+    #[schema(required = true, example = "480 of 500")]
+    would_have_matched: Option<String>,
 }
 
 /// A rule that was compiled and is not saved.
@@ -137,13 +141,15 @@ pub(in crate::api) async fn check_script(
 ) -> Result<Json<ScriptCheckView>, ApiError> {
     let ScriptToCheck { script, instruction_id, estimate } = ScriptToCheck::read(&body.0)?;
     let scope = if estimate { CheckScope::Estimate } else { CheckScope::Script };
-    let ScriptCheck { diagnostics, compiled, refusal } =
+    let ScriptCheck { diagnostics, compiled, refusal, would_have_matched } =
         api.intake.check(script.into(), instruction_id, scope).await?;
     let refusal = refusal.map(|refusal| {
         let error = refusal.to_string();
         RefusalView { code: ApiError::from(refusal).code().as_str(), error }
     });
-    Ok(Json(ScriptCheckView { diagnostics, rule: compiled.map(CompiledScriptView::from), refusal }))
+    let rule = compiled.map(CompiledScriptView::from);
+    let would_have_matched = would_have_matched.map(|broad| broad.to_string());
+    Ok(Json(ScriptCheckView { diagnostics, rule, refusal, would_have_matched }))
 }
 
 impl From<CompiledScript> for CompiledScriptView {

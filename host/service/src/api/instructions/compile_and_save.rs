@@ -6,6 +6,7 @@ use axum::response::Response;
 use tollgate_model::transaction::{Json as Value, JsonLimits};
 use utoipa::ToSchema;
 
+use super::confirmation::Confirmed;
 use super::respond_async::{RespondAsync, answer};
 use super::view::InstructionView;
 use crate::api::ApiState;
@@ -24,6 +25,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::TooManySaves,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
+    ErrorCode::ConfirmationRequired,
     ErrorCode::InstructionNotFound,
     ErrorCode::Unavailable,
 ];
@@ -64,16 +66,20 @@ impl InstructionScript {
 ///
 /// When the response arrives, the rule is in force. With `Prefer: respond-async`, the response does not wait for the
 /// history of the rule: the status is then `activating`, and `GET /instructions/{id}` shows when it is `active`.
+///
+/// `would_have_matched` warns of a rule that would have held or stopped most of the latest transactions.
 #[utoipa::path(
     post, path = "/compile-and-save-instruction", tag = "Instructions", request_body = InstructionScript,
+    params(("confirm" = Option<bool>, Query, description = "Whether a rule that would have matched most of the latest transactions is meant so.")),
     responses((status = 201, description = "The rule is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
 pub(in crate::api) async fn compile_and_save_instruction(
     State(api): State<ApiState>,
     RespondAsync(until): RespondAsync,
+    confirmed: Confirmed,
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let content = InstructionScript::read(&body.0)?.into();
-    let saved = api.intake.put(content, InstructionChange::Add, until).await?;
+    let saved = api.intake.put(content, InstructionChange::Add, until, confirmed.confirmation).await?;
     Ok(answer(StatusCode::CREATED, &saved, until))
 }

@@ -1,12 +1,13 @@
 //! `PUT /instructions/{id}` and `PUT /instructions/{id}/module`
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
 use super::compile_and_save::{InstructionScript, SCRIPT_BODY_BYTES_MAX};
+use super::confirmation::Confirmed;
 use super::id_of;
 use super::parameters::ModuleParameters;
 use super::respond_async::{RespondAsync, answer};
@@ -32,7 +33,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
     put, path = "/instructions/{id}", tag = "Instructions", request_body = InstructionScript,
     params(
         ("id" = i64, Path, description = "The instruction's id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is replaced; another one in force is 412.")
+        ("If-Match" = Option<String>, Header, description = "The `ETag` of what is replaced; another one in force is 412."),
+        ("confirm" = Option<bool>, Query, description = "Whether a rule that would have matched most of the latest transactions is meant so.")
     ),
     responses((status = 200, description = "The script is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
@@ -40,12 +42,16 @@ pub(in crate::api) async fn replace_script(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
     RespondAsync(until): RespondAsync,
+    confirmed: Confirmed,
     Conditional(condition): Conditional,
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let content = InstructionScript::read(&body.0)?.into();
-    let saved = api.intake.put(content, InstructionChange::Replace(id, condition), until).await?;
+    let saved = api
+        .intake
+        .put(content, InstructionChange::Replace(id, condition), until, confirmed.confirmation)
+        .await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }
 
@@ -57,6 +63,7 @@ pub(in crate::api) async fn replace_script(
     params(
         ("id" = i64, Path, description = "The instruction's id"),
         ("If-Match" = Option<String>, Header, description = "The `ETag` of what is replaced; another one in force is 412."),
+        ("confirm" = Option<bool>, Query, description = "Whether a rule that would have matched most of the latest transactions is meant so."),
         ModuleParameters
     ),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),
@@ -65,13 +72,16 @@ pub(in crate::api) async fn replace_script(
 pub(in crate::api) async fn replace_module(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
-    RawQuery(query): RawQuery,
     RespondAsync(until): RespondAsync,
+    confirmed: Confirmed,
     Conditional(condition): Conditional,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
-    let content = upload::content_of(module, query.as_deref())?;
-    let saved = api.intake.put(content, InstructionChange::Replace(id, condition), until).await?;
+    let content = upload::content_of(module, confirmed.query.as_deref())?;
+    let saved = api
+        .intake
+        .put(content, InstructionChange::Replace(id, condition), until, confirmed.confirmation)
+        .await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }

@@ -1,11 +1,12 @@
 //! `POST /instructions/wasm`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tollgate_engine::sandbox::AdmissionRefusal;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
+use super::confirmation::Confirmed;
 use super::parameters::{self, ModuleParameters};
 use super::respond_async::{RespondAsync, answer};
 use super::view::InstructionView;
@@ -23,6 +24,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::TooManySaves,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
+    ErrorCode::ConfirmationRequired,
     ErrorCode::CompileError,
     ErrorCode::CompilerUnavailable,
     ErrorCode::InstructionNotFound,
@@ -35,18 +37,21 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// manifest, the query parameters supply it, all of them or none. The module is then stored with that manifest. When
 /// the response arrives, the rule is in force; `Prefer: respond-async` works as for a script.
 #[utoipa::path(
-    post, path = "/instructions/wasm", tag = "Instructions", params(ModuleParameters),
+    post, path = "/instructions/wasm", tag = "Instructions", params(
+        ModuleParameters,
+        ("confirm" = Option<bool>, Query, description = "Whether a rule that would have matched most of the latest transactions is meant so.")
+    ),
     request_body(content = schema::WasmModule, content_type = "application/wasm"),
     responses((status = 201, description = "The rule is in force, or activating with `Prefer: respond-async`.", body = InstructionView))
 )]
 pub(in crate::api) async fn upload_module(
     State(api): State<ApiState>,
-    RawQuery(query): RawQuery,
+    confirmed: Confirmed,
     RespondAsync(until): RespondAsync,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let content = content_of(module, query.as_deref())?;
-    let saved = api.intake.put(content, InstructionChange::Add, until).await?;
+    let content = content_of(module, confirmed.query.as_deref())?;
+    let saved = api.intake.put(content, InstructionChange::Add, until, confirmed.confirmation).await?;
     Ok(answer(StatusCode::CREATED, &saved, until))
 }
 

@@ -58,6 +58,10 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Estimated cost of its questions about the history; null except in the answer to a save, and if it asks none.
     #[schema(required = true)]
     estimate: Option<EstimateView>,
+    /// How many of the latest transactions it would have matched, such as `480 of 500`. Null except in the answer to a save of
+    /// a rule whose verdict is `review` or severer, if these are more than half of at least 100.
+    #[schema(required = true, example = "480 of 500")]
+    would_have_matched: Option<String>,
     /// Share of what it asks that the history has gathered, from 0 to 1; null unless the status is `activating`.
     #[schema(required = true, example = 0.42)]
     progress: Option<f64>,
@@ -188,6 +192,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             refused_change: None,
             incomparable: Vec::new(),
             estimate: None,
+            would_have_matched: None,
             progress: None,
             warnings,
             created_at: written(record.created_at),
@@ -203,6 +208,7 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
             incomparable: listed.mismatches.iter().map(IncomparableView::from).collect(),
             estimate: listed.estimate.map(EstimateView::from),
+            would_have_matched: listed.would_have_matched.map(|broad| broad.to_string()),
             progress: listed.progress.map(|share| (share * 100.0).floor() / 100.0),
             ..Self::from(&*listed.instruction)
         }
