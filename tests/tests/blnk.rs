@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Blnk as a ledger: recorded requests and rows, and generated histories, in any order.
 
+#[path = "blnk/forged.rs"]
+mod forged;
 #[path = "blnk/histories.rs"]
 mod histories;
 #[path = "blnk/identity.rs"]

@@ -7,6 +7,7 @@
 //! Events and rows of a ledger share one mapping, so they cannot disagree. To add a kind, add a variant here and a
 //! module next to `blnk` that creates a [`ReportedEntry`].
 
+mod accounts;
 mod amount;
 mod blnk;
 
@@ -15,6 +16,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json, StatusWords, TransactionReport};
+
+pub use accounts::{AccountComparison, can_shadow};
 
 /// The kind of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -123,22 +126,28 @@ pub enum Progress {
 pub enum PaymentEvent {
     /// A separate payment reached the state of its status: posted, held, rejected or awaited.
     Payment(Progress),
-    /// All or part of a held amount was posted or released.
+    /// All or part of a held amount was posted or released, if the accounts are those of the hold. With swapped accounts,
+    /// a payment was refunded.
     Settled {
         /// Entry of the hold.
         hold: Arc<str>,
         /// Whether the amount was released.
         is_released: bool,
     },
-    /// A separate payment refunded another one.
+    /// A separate payment refunded another one, if it moved the same amount back.
     Reversed {
         /// An entry of the refunded payment.
         original: Arc<str>,
     },
-    /// An internal bookkeeping entry of the ledger; nothing happened.
-    Nothing {
+    /// An internal bookkeeping entry of the ledger, if [`can_shadow`] holds for the payment that it names; then nothing
+    /// happened.
+    Shadow {
         /// Entry that it concerns.
         about: Arc<str>,
+        /// The account of that entry for which the ledger keeps the record.
+        main: Arc<str>,
+        /// What happened if it is no bookkeeping entry.
+        otherwise: Box<PaymentEvent>,
     },
 }
 

@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub use tollgate_compiler::StatedTime;
 
 pub use access::FieldAccess;
-pub use agreement::AmountAgreement;
+pub use agreement::{AmountAgreement, can_be_same_account};
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;

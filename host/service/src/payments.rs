@@ -16,6 +16,8 @@
 mod events;
 mod joining;
 mod rows;
+mod shadows;
+mod waiting;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -39,7 +41,7 @@ use crate::telemetry::metrics::Metrics;
 
 pub(crate) use events::LedgerEvents;
 pub(crate) use joining::envelope;
-use joining::text_of;
+use joining::{ChildEntry, text_of};
 pub(crate) use rows::RowEntry;
 
 /// Maximum number of entries that wait for their parent; beyond it, senders must retry.
@@ -346,25 +348,30 @@ impl PaymentsInner {
         told: &Json,
         event: Arc<str>,
     ) -> Result<EntryOutcome, PaymentError> {
-        let payment = Arc::clone(&entry.report.transaction().transaction_id);
         let _turn = self.turn.read().await;
-        match entry.happened.clone() {
-            PaymentEvent::Nothing { .. } => {
-                self.commit(&self.known_by(&entry).await?).await?;
-                Ok(EntryOutcome::Nothing)
-            }
+        let told = match &entry.happened {
+            PaymentEvent::Payment(_) => String::new(),
+            _ => text_of(telling, told),
+        };
+        self.apply(&ChildEntry { entry: &entry, telling, event: &event, told: &told, waiting: None }).await
+    }
+
+    /// Applies an entry that does not wait.
+    async fn apply(&self, child: &ChildEntry<'_>) -> Result<EntryOutcome, PaymentError> {
+        let ChildEntry { entry, .. } = child;
+        let payment = || EntryOutcome::Payment(Arc::clone(&entry.report.transaction().transaction_id));
+        match &entry.happened {
             PaymentEvent::Payment(_) => {
-                self.take_own(&entry, &event).await?;
-                Ok(EntryOutcome::Payment(payment))
+                self.take_own(child).await?;
+                Ok(payment())
             }
             PaymentEvent::Reversed { original } => {
-                self.take_own(&entry, &event).await?;
-                self.join_or_wait(&entry, &original, telling, &text_of(telling, told), &event).await?;
-                Ok(EntryOutcome::Payment(payment))
+                self.take_own(child).await?;
+                self.join_or_wait(child, original).await?;
+                Ok(payment())
             }
-            PaymentEvent::Settled { hold, .. } => {
-                self.join_or_wait(&entry, &hold, telling, &text_of(telling, told), &event).await
-            }
+            PaymentEvent::Settled { hold, .. } => self.join_or_wait(child, hold).await,
+            PaymentEvent::Shadow { .. } => self.take_shadow(child).await,
         }
     }
 

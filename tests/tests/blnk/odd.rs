@@ -9,11 +9,11 @@ use tollgate_tests::{Client, Service, proof, sample};
 use crate::truth::{Payment, check, number};
 use crate::{home, ok, tell, tell_entry};
 
-fn id(number: u32) -> String {
+pub(crate) fn id(number: u32) -> String {
     format!("txn_00000000-0000-4000-8000-{number:012}")
 }
 
-fn entry(number: u32, status: &str, amount: u32, fields: &Value) -> Value {
+pub(crate) fn entry(number: u32, status: &str, amount: u32, fields: &Value) -> Value {
     let entry = json!({
         "transaction_id": id(number), "parent_transaction": "", "reference": format!("order-{number}"), "currency": "EUR",
         "amount": amount, "precise_amount": amount * 100, "precision": 100, "source": "bln_1", "destination": "bln_2",
@@ -30,10 +30,13 @@ fn settling(number: u32, status: &str, amount: u32, hold: u32) -> Value {
 
 fn refund(number: u32, amount: u32, original: u32) -> Value {
     let reference = format!("{}_refund", id(original));
-    entry(number, "APPLIED", amount, &json!({"parent_transaction": id(original), "reference": reference}))
+    let back = json!({
+        "parent_transaction": id(original), "reference": reference, "source": "bln_2", "destination": "bln_1",
+    });
+    entry(number, "APPLIED", amount, &back)
 }
 
-fn expected<'e>(
+pub(crate) fn expected<'e>(
     payments: impl IntoIterator<Item = &'e (u32, &'e str, u32)>,
 ) -> std::collections::BTreeMap<String, Payment> {
     payments
@@ -45,7 +48,7 @@ fn expected<'e>(
 }
 
 /// Returns the reasons of the dead letters, latest last.
-fn dead(client: &Client) -> Vec<String> {
+pub(crate) fn dead(client: &Client) -> Vec<String> {
     let letters = client.get("/ledger/dead-letters").expect(200)["dead_letters"].clone();
     letters
         .as_array()
@@ -58,7 +61,7 @@ fn dead(client: &Client) -> Vec<String> {
 
 /// Sends each entry twice and checks the payments and the dead letters.
 #[track_caller]
-fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
+pub(crate) fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
     let service = Service::start(&home());
     for entry in told.iter().chain(told) {
         ok(&tell_entry(&service, entry));

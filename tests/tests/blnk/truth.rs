@@ -20,7 +20,9 @@ struct Entries<'e>(HashMap<&'e str, &'e Value>);
 
 /// Returns the payments of these entries by the id of each root.
 pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMap<String, Payment> {
-    let is_own_book_keeping = |entry: &&Value| entry["meta_data"].get("_shadow_for").is_some();
+    let is_own_book_keeping = |entry: &&Value| {
+        ["_shadow_for", "_provider"].iter().all(|name| entry["meta_data"].get(name).is_some())
+    };
     let told: Vec<&Value> = told.into_iter().filter(|entry| !is_own_book_keeping(entry)).collect();
     let entries = Entries(told.iter().map(|entry| (text(entry, "transaction_id"), *entry)).collect());
     let mut stages: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!  QUEUED ──▶ its copy, `reference` + `_q`: INFLIGHT ──▶ APPLIED or VOID, in full or in part        one payment
-//!  APPLIED ──▶ `<entry>_refund`: a separate payment that refunds the other one
-//!  `_shadow_for`: bookkeeping
+//!  APPLIED ──▶ `<entry>_refund`, or `ref_<uuid>` before Blnk 0.15.0: a separate payment that refunds the other one
+//!  `_shadow_for`, `_provider`, `_main_balance`: bookkeeping of the lineage of funds
 //! ```
 //!
-//! The reference and metadata of an entry identify its role, so the order of arrival does not matter. Whether a
-//! settlement is full or partial depends on the hold; see `Payments` in the service.
+//! The reference and metadata of an entry suggest its role, so the order of arrival does not matter. Clients choose
+//! references and metadata too, so a role holds only if accounts and amount of the parent agree; see `Payments` in the
+//! service. Whether a settlement is full or partial depends on the hold.
 
 use std::sync::Arc;
 
@@ -27,6 +28,9 @@ const OF_REFUND: &str = "_refund";
 const MADE_UP: &str = "ref_";
 const SETTLING: [&str; 2] = ["_commit_", "_void_"];
 const UUID_CHARACTERS: usize = 36;
+/// First character of a balance that is named by its indicator, and the end of the indicators of lineage balances.
+const INDICATOR: char = '@';
+const LINEAGE: &str = "_lineage";
 
 pub(super) fn read(
     told: EntryReport<'_>,
@@ -43,6 +47,12 @@ pub(super) fn read(
         None => reference.to_owned(),
     });
     let happened = words.happened(copied, reference.as_deref().unwrap_or_default());
+    let happened = match words.shadow() {
+        Some((about, main)) => {
+            PaymentEvent::Shadow { about: about.into(), main: main.into(), otherwise: Box::new(happened) }
+        }
+        None => happened,
+    };
     let payment = match identity {
         LedgerIdentity::Id => copied.unwrap_or(&id).to_owned(),
         LedgerIdentity::Reference => match reference.as_deref().filter(|reference| !reference.is_empty()) {
@@ -72,7 +82,10 @@ struct EntryFields<'a> {
     parent: &'a str,
     reference: Option<&'a str>,
     status: &'a str,
+    accounts: [Option<&'a str>; 2],
     shadow_for: Option<&'a str>,
+    provider: Option<&'a str>,
+    main_balance: Option<&'a str>,
     /// Whether the entry passed through a queue.
     is_queued: bool,
 }
@@ -90,7 +103,10 @@ impl<'a> EntryFields<'a> {
                 .unwrap_or_default(),
             reference: text(&["reference"]),
             status: text(&["status"]).unwrap_or_default(),
+            accounts: [text(&["source"]), text(&["destination"])],
             shadow_for: text(&["meta_data", "_shadow_for"]),
+            provider: text(&["meta_data", "_provider"]),
+            main_balance: text(&["meta_data", "_main_balance"]),
             is_queued: ["QUEUED_PARENT_TRANSACTION", "queue_lane"]
                 .iter()
                 .any(|name| data.at(&["meta_data", name]).is_some()),
@@ -107,13 +123,26 @@ impl<'a> EntryFields<'a> {
         self.status.eq_ignore_ascii_case(word)
     }
 
+    /// Returns the entry and the balance that this entry would shadow. Blnk moves shadows between lineage balances only,
+    /// and names the provider of the funds.
+    fn shadow(&self) -> Option<(&'a str, &'a str)> {
+        let (about, main) = (self.shadow_for?, self.main_balance?);
+        let can_be_lineage = |account: &Option<&str>| {
+            account.is_some_and(|account| {
+                account != main && (!account.starts_with(INDICATOR) || account.ends_with(LINEAGE))
+            })
+        };
+        let is_shadow =
+            about.starts_with(ENTRY) && self.provider.is_some() && self.accounts.iter().all(can_be_lineage);
+        is_shadow.then_some((about, main))
+    }
+
     /// Returns the event. `reference` is the reference of the payment.
     fn happened(&self, copied: Option<&str>, reference: &str) -> PaymentEvent {
-        if let Some(about) = self.shadow_for {
-            return PaymentEvent::Nothing { about: about.into() };
-        }
         let (is_posted, is_released) = (self.has_status("APPLIED"), self.has_status("VOID"));
-        if let Some(original) = refunded(reference).filter(|_| is_posted) {
+        // The parent of a copy is the queued refund, whose parent is not reported.
+        let is_child_of = |original: &str| copied.is_some() || self.parent == original;
+        if let Some(original) = refunded(reference).filter(|original| is_posted && is_child_of(original)) {
             return PaymentEvent::Reversed { original: original.into() };
         }
         if copied.is_none() && (is_posted || is_released) && settles(self.parent, reference) {

@@ -81,6 +81,16 @@ impl Transaction {
     }
 }
 
+/// Returns whether two reports can name the same account: one names none, or one names a balance by its indicator, such
+/// as `@world`, and the other by its id.
+#[must_use]
+pub fn can_be_same_account(one: &Option<Arc<str>>, other: &Option<Arc<str>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other || one.starts_with('@') != other.starts_with('@'),
+        _ => true,
+    }
+}
+
 /// Returns the first key whose values differ between two objects.
 fn difference_of(one: &[(Box<str>, Json)], other: &[(Box<str>, Json)]) -> Option<String> {
     let of = |entries: &[(Box<str>, Json)], key: &str| {

@@ -135,8 +135,8 @@ impl RulePipeline {
 
     fn trial_of_script(&self, script: String) -> Result<Option<Trial>, IntakeError> {
         let current = self.deps.registry.current();
-        let zones = self.deps.history.zones();
-        let draft = Draft::compile(&self.deps.artifacts, &current.lists, zones, script)?;
+        let names = KnownNames::of(&self.deps, &current.lists);
+        let draft = Draft::compile(&self.deps.artifacts, names, script)?;
         self.trial_of(&draft, &InstructionSource::Api)
     }
 

@@ -1,21 +1,22 @@
 //! Joins entries that settle or reverse another one with their parent.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use chrono::DateTime;
 use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::JsonLimits;
+use tollgate_model::ledger_kind::AccountComparison;
+use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 
+use super::waiting::RereadEntry;
 use super::{
-    Contradiction, DeadLetter, EVENTS, EntryChange, EntryOutcome, EntryReport, Hold, JOINED_AT_ONCE, Json,
-    LedgerEntry, MonitorError, PaymentError, PaymentEvent, PaymentState, PaymentsInner, Progress, ROWS,
-    ReportChannel, ReportedEntry, WAITING_MAX, WaitingEntry, known,
+    Contradiction, DeadLetter, EVENTS, EntryChange, EntryOutcome, Hold, JOINED_AT_ONCE, Json, LedgerEntry,
+    MonitorError, PaymentError, PaymentEvent, PaymentState, PaymentsInner, Progress, ROWS, ReportChannel,
+    ReportedEntry, WAITING_MAX, WaitingEntry, known,
 };
 
 const REVERSED: &str = "REVERSED";
@@ -26,9 +27,9 @@ const VOID: &str = "VOID";
 const SIDE_BY_SIDE: usize = 64;
 /// First line of a stored report: the channel, followed by the event name for `EVENT`. The report follows on the next
 /// line.
-const EVENT: &str = "event ";
-const HOOK: &str = "hook";
-const ROW: &str = "row";
+pub(super) const EVENT: &str = "event ";
+pub(super) const HOOK: &str = "hook";
+pub(super) const ROW: &str = "row";
 
 pub(super) type Result<T> = std::result::Result<T, PaymentError>;
 
@@ -45,7 +46,9 @@ pub(super) struct ChildEntry<'a> {
 
 /// The effect of an entry on its parent.
 enum ParentAction {
-    /// Reverses the parent.
+    /// None: the entry is a separate payment that only names the parent.
+    Nothing,
+    /// Reverses the parent, as a separate payment.
     Reverse,
     /// Settles a part of the parent, as a separate payment, or ends the hold.
     Settle { is_part: bool },
@@ -62,8 +65,9 @@ impl ChildEntry<'_> {
 
 impl PaymentsInner {
     /// Takes a separate payment, and joins the entries that wait for it.
-    pub(super) async fn take_own(&self, entry: &ReportedEntry, event: &Arc<str>) -> Result<()> {
-        self.deps.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
+    pub(super) async fn take_own(&self, child: &ChildEntry<'_>) -> Result<()> {
+        let entry = child.entry;
+        self.take_alone(child).await?;
         self.commit(&self.known_by(entry).await?).await?;
         let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
         self.join_those_that_wait(told).await
@@ -72,14 +76,13 @@ impl PaymentsInner {
     /// Returns the changes that make an entry known, without those already stored.
     pub(super) async fn known_by(&self, entry: &ReportedEntry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
-        let (of, standing) = match &entry.happened {
-            PaymentEvent::Nothing { about } => (about, PaymentState::Awaited),
-            PaymentEvent::Payment(Progress::Awaited) => (&transaction.transaction_id, PaymentState::Awaited),
+        let of = &transaction.transaction_id;
+        let standing = match &entry.happened {
+            PaymentEvent::Payment(Progress::Awaited) => PaymentState::Awaited,
             PaymentEvent::Payment(Progress::Held) => {
-                let hold = Hold { held: transaction.amount.value(), settled: Decimal::ZERO };
-                (&transaction.transaction_id, PaymentState::Held(hold))
+                PaymentState::Held(Hold { held: transaction.amount.value(), settled: Decimal::ZERO })
             }
-            _ => (&transaction.transaction_id, PaymentState::Moved),
+            _ => PaymentState::Moved,
         };
         let (mut changes, mut before) = (Vec::new(), PaymentState::Awaited);
         for id in std::iter::once(&entry.id).chain(&entry.also) {
@@ -100,19 +103,13 @@ impl PaymentsInner {
     }
 
     /// Applies an entry to its parent, or stores it as waiting if the parent is unknown.
-    pub(super) async fn join_or_wait(
-        &self,
-        entry: &ReportedEntry,
-        parent: &str,
-        telling: ReportChannel<'_>,
-        told: &str,
-        event: &Arc<str>,
-    ) -> Result<EntryOutcome> {
+    pub(super) async fn join_or_wait(&self, child: &ChildEntry<'_>, parent: &str) -> Result<EntryOutcome> {
+        let entry = child.entry;
         let locked = self.lock(&self.entries, parent).await;
         let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&entry.id), 1).await?.pop();
         let Some(known_parent) = self.moved(parent).await? else {
             if waiting.is_none() {
-                self.wait(entry, parent, told, event).await?;
+                self.wait(child, parent).await?;
             }
             return Ok(EntryOutcome::Waits(parent.into()));
         };
@@ -123,7 +120,7 @@ impl PaymentsInner {
         {
             return Ok(EntryOutcome::Payment((*before.transaction_id).into()));
         }
-        let joining = ChildEntry { entry, telling, event, told, waiting: waiting.as_ref() };
+        let joining = ChildEntry { waiting: waiting.as_ref(), ..*child };
         let taken = self.join(&[joining], known_parent).await?.pop();
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
@@ -131,20 +128,20 @@ impl PaymentsInner {
     }
 
     /// Returns an entry if its payment is known and has moved.
-    async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
+    pub(super) async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
         let known = self.deps.store.ledger_entry(entry).await?;
         Ok(known.filter(|known| known.standing != PaymentState::Awaited))
     }
 
-    async fn wait(&self, entry: &ReportedEntry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
+    pub(super) async fn wait(&self, child: &ChildEntry<'_>, parent: &str) -> Result<()> {
         if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
             return Err(PaymentError::TooManyWait);
         }
         let waiting = WaitingEntry {
-            entry: (*entry.id).into(),
+            entry: (*child.entry.id).into(),
             parent: parent.into(),
-            event: (**event).into(),
-            told: told.into(),
+            event: (**child.event).into(),
+            told: child.told.into(),
             heard_micros: self.deps.clock.now().timestamp_micros(),
             is_taken: false,
         };
@@ -153,13 +150,13 @@ impl PaymentsInner {
         Ok(())
     }
 
-    fn waits_no_longer(&self) {
+    pub(super) fn waits_no_longer(&self) {
         self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
     }
 
     /// Joins the entries that wait for these, and in turn those that wait for the joined ones. Work beyond the limit of
     /// one call is left to [`PaymentsInner::join_what_can_be`].
-    async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
+    pub(super) async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
             let locked = self.lock(&self.entries, &parent).await;
@@ -169,33 +166,35 @@ impl PaymentsInner {
             }
             let Some(known_parent) = self.moved(&parent).await? else { continue };
             n_left -= waiting.len();
-            self.join_waiting(&waiting, known_parent).await?;
+            let shadows = self.join_waiting(&waiting, known_parent).await?;
             drop(locked);
+            // Each may turn out to be a child of another entry, which has another lock.
+            self.take_waiting_shadows(shadows).await?;
             told.extend(waiting.into_iter().map(|waiting| waiting.entry));
         }
         Ok(())
     }
 
-    /// The caller holds the lock of the parent.
-    async fn join_waiting(&self, waiting: &[WaitingEntry], parent: LedgerEntry) -> Result<()> {
-        let mut read = Vec::with_capacity(waiting.len());
+    /// Joins all but the shadows, and returns these. The caller holds the lock of the parent.
+    async fn join_waiting<'w>(
+        &self,
+        waiting: &'w [WaitingEntry],
+        parent: LedgerEntry,
+    ) -> Result<Vec<RereadEntry<'w>>> {
+        let (mut read, mut shadows): (Vec<RereadEntry<'_>>, Vec<_>) = (Vec::new(), Vec::new());
         for waiting in waiting {
             match self.reread(waiting) {
-                Some(entry) => read.push((entry, Arc::from(&*waiting.event), waiting)),
+                Some((entry, telling)) => {
+                    let is_shadow = matches!(entry.happened, PaymentEvent::Shadow { .. });
+                    let one = RereadEntry { entry, telling, event: Arc::from(&*waiting.event), waiting };
+                    if is_shadow { shadows.push(one) } else { read.push(one) }
+                }
                 None => self.give_up(waiting).await?,
             }
         }
-        let joinings: Vec<_> = read
-            .iter()
-            .map(|((entry, telling), event, waiting)| ChildEntry {
-                entry,
-                telling: *telling,
-                event,
-                told: &waiting.told,
-                waiting: Some(waiting),
-            })
-            .collect();
-        self.join(&joinings, parent).await.map(drop)
+        let joinings: Vec<_> = read.iter().map(RereadEntry::child).collect();
+        self.join(&joinings, parent).await?;
+        Ok(shadows)
     }
 
     /// Applies entries to their parent concurrently, and stores the result in one commit. The caller holds the parent's
@@ -204,7 +203,8 @@ impl PaymentsInner {
         let _locked = self.lock(&self.payments, &known.transaction_id).await;
         // Another entry of the same payment may have been settled before the lock was acquired.
         let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
-        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent)).collect();
+        let paid = self.payment_of(&parent).await?;
+        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent, &paid)).collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
         let steps = joinings.iter().zip(plans);
         let mut steps: Vec<_> =
@@ -227,12 +227,28 @@ impl PaymentsInner {
         Ok(taken)
     }
 
-    /// Determines the effect of an entry, and adds its amount to the settled part of the hold.
-    fn plan(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry) -> ParentAction {
-        let PaymentEvent::Settled { is_released, .. } = joining.entry.happened else {
-            return ParentAction::Reverse;
+    /// Returns the payment that contains an entry.
+    pub(super) async fn payment_of(&self, entry: &LedgerEntry) -> Result<Transaction> {
+        let found = self.deps.monitor.find(&entry.transaction_id).await?;
+        Ok(found.ok_or(MonitorError::Unavailable)?.transaction)
+    }
+
+    /// Determines the effect of an entry on the payment `paid`, and adds its amount to the settled part of the hold.
+    fn plan(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry, paid: &Transaction) -> ParentAction {
+        let transaction = joining.entry.report.transaction();
+        let amount = transaction.amount.value();
+        let accounts = AccountComparison::of(transaction, paid);
+        let refund = match self.deps.kind.amounts().holds(amount, paid.amount.value()) {
+            true if accounts.is_swapped => ParentAction::Reverse,
+            _ => ParentAction::Nothing,
         };
-        let amount = joining.entry.report.transaction().amount.value();
+        let is_released = match joining.entry.happened {
+            PaymentEvent::Settled { is_released, .. } => is_released,
+            _ => return refund,
+        };
+        if !accounts.is_same {
+            return refund;
+        }
         match self.settled(parent, amount) {
             Ok(hold) => {
                 parent.standing = PaymentState::Held(hold);
@@ -255,9 +271,12 @@ impl PaymentsInner {
         let own = joining.entry.report.transaction();
         let is_part = match plan {
             ParentAction::Settle { is_part } => is_part,
-            ParentAction::Reverse => {
-                monitor.advance(payment, REVERSED, event()).await?;
-                return Ok((EntryOutcome::Payment(Arc::clone(payment)), Vec::new()));
+            ParentAction::Nothing | ParentAction::Reverse => {
+                let taken = self.take_refund(joining).await?;
+                if matches!(plan, ParentAction::Reverse) {
+                    monitor.advance(payment, REVERSED, event()).await?;
+                }
+                return Ok(taken);
             }
             ParentAction::Refuse(contradiction) => {
                 let feed = if joining.telling == ReportChannel::Row { ROWS } else { EVENTS };
@@ -287,8 +306,23 @@ impl PaymentsInner {
         Ok((EntryOutcome::Payment(Arc::clone(of)), changes))
     }
 
+    /// Takes an entry that settles no hold as a separate payment, unless that was done when it arrived.
+    async fn take_refund(&self, joining: &ChildEntry<'_>) -> Result<(EntryOutcome, Vec<EntryChange>)> {
+        let own = &joining.entry.report.transaction().transaction_id;
+        if matches!(joining.entry.happened, PaymentEvent::Settled { .. }) && !joining.is_taken() {
+            match self.take_alone(joining).await {
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
+                    return self.bury_conflict(joining, &field).await;
+                }
+                taken => taken?,
+            }
+        }
+        let changes = vec![known(&joining.entry.id, own), EntryChange::Moved((**own).into(), None)];
+        Ok((EntryOutcome::Payment(Arc::clone(own)), changes))
+    }
+
     /// Keeps a waiting entry whose id belongs to another payment as a dead letter.
-    async fn bury_conflict(
+    pub(super) async fn bury_conflict(
         &self,
         joining: &ChildEntry<'_>,
         field: &str,
@@ -299,7 +333,7 @@ impl PaymentsInner {
         Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()))
     }
 
-    async fn take_alone(&self, joining: &ChildEntry<'_>) -> Result<()> {
+    pub(super) async fn take_alone(&self, joining: &ChildEntry<'_>) -> Result<()> {
         if joining.telling == ReportChannel::Row {
             return self.take_part_of_row(joining).await;
         }
@@ -327,118 +361,6 @@ impl PaymentsInner {
                 Err(Contradiction { reason: "exceeds_hold", detail })
             }
         }
-    }
-
-    pub(super) async fn join_what_can_be(&self) -> Result<()> {
-        loop {
-            let joinable = self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
-            if joinable.is_empty() {
-                return Ok(());
-            }
-            let _turn = self.turn.write().await;
-            let parents: BTreeSet<_> = joinable.iter().map(|waiting| waiting.parent.clone()).collect();
-            for parent in parents {
-                self.join_those_that_wait(VecDeque::from([parent])).await?;
-            }
-            if joinable.len() < JOINED_AT_ONCE {
-                return Ok(());
-            }
-        }
-    }
-
-    pub(super) async fn take_what_waited(&self) -> Result<()> {
-        let wait = i64::try_from(self.deps.parent_wait.as_micros()).unwrap_or(i64::MAX);
-        let before = self.deps.clock.now().timestamp_micros().saturating_sub(wait);
-        loop {
-            let overdue =
-                self.deps.store.waiting_entries(WaitingQuery::Since(before), JOINED_AT_ONCE).await?;
-            if overdue.is_empty() {
-                return Ok(());
-            }
-            let _turn = self.turn.write().await;
-            for waiting in &overdue {
-                self.take_overdue(waiting).await?;
-            }
-            if overdue.len() < JOINED_AT_ONCE {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Takes an overdue entry as a separate payment. It stays stored as waiting, so that it can still be joined.
-    async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
-        let locked = self.lock(&self.entries, &waiting.parent).await;
-        // The parent may have arrived before the lock was acquired.
-        if self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.is_empty() {
-            return Ok(());
-        }
-        let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
-        let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
-        if matches!(entry.happened, PaymentEvent::Settled { .. }) {
-            let id = &entry.report.transaction().transaction_id;
-            tracing::warn!(
-                transaction.id = %id,
-                parent = %waiting.parent,
-                "the parent of a ledger entry did not arrive; the entry is recorded as a separate payment"
-            );
-            let event = Arc::from(&*waiting.event);
-            let joining = ChildEntry {
-                entry: &entry,
-                telling,
-                event: &event,
-                told: &waiting.told,
-                waiting: Some(waiting),
-            };
-            match self.take_alone(&joining).await {
-                Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
-                    self.bury_conflict(&joining, &field).await?;
-                    changes = vec![EntryChange::Arrived(waiting.entry.clone())];
-                }
-                taken => {
-                    taken?;
-                    changes.extend([known(&entry.id, id), EntryChange::Moved((**id).into(), None)]);
-                }
-            }
-        }
-        self.commit(&changes).await?;
-        self.waits_no_longer();
-        drop(locked);
-        self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
-    }
-
-    /// Parses a waiting entry from its stored report. Returns `None` if this version does not accept what another one
-    /// stored.
-    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(ReportedEntry, ReportChannel<'w>)> {
-        let (telling, text) = waiting.told.split_once('\n')?;
-        let telling = match telling {
-            HOOK => ReportChannel::Hook,
-            ROW => ReportChannel::Row,
-            event => ReportChannel::Event(event.strip_prefix(EVENT)?),
-        };
-        let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
-        let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
-        let told = EntryReport { telling, data, message: None, arrival };
-        Some((self.deps.kind.read(told, self.deps.identity, self.deps.monitor.status_words()).ok()?, telling))
-    }
-
-    /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.
-    async fn give_up(&self, waiting: &WaitingEntry) -> Result<()> {
-        let told = waiting.told.split_once('\n').unwrap_or_default().1;
-        let letter = DeadLetter {
-            digest: Sha256::digest(&*waiting.told).into(),
-            transaction_id: waiting.entry.to_string(),
-            created_at: String::new(),
-            reason: "unreadable",
-            detail: format!("it waited for {} and cannot be read any more", waiting.parent),
-            row: Json::Text(told.into()).to_string(),
-            found_micros: self.deps.clock.now().timestamp_micros(),
-        };
-        self.bury(letter, ROWS).await?;
-        self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;
-        if !waiting.is_taken {
-            self.waits_no_longer();
-        }
-        Ok(())
     }
 
     pub(super) fn dead_letter(&self, joining: &ChildEntry<'_>, contradiction: &Contradiction) -> DeadLetter {

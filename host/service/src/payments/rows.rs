@@ -37,21 +37,23 @@ impl Payments {
         let (mut own, mut settling) = (Vec::new(), Vec::new());
         for row in rows {
             match row.entry.happened {
-                PaymentEvent::Settled { .. } => settling.push(row),
+                PaymentEvent::Settled { .. } | PaymentEvent::Shadow { .. } => settling.push(row),
                 _ => own.push(row),
             }
         }
         let report = inner.take_own_rows(&own).await?;
         let event = Arc::from(EVENT);
         for RowEntry { entry, told, .. } in own.iter().chain(&settling) {
-            let (PaymentEvent::Settled { hold: parent, .. } | PaymentEvent::Reversed { original: parent }) =
-                &entry.happened
-            else {
+            if matches!(entry.happened, PaymentEvent::Payment(_)) {
                 continue;
-            };
-            inner
-                .join_or_wait(entry, parent, ReportChannel::Row, &text_of(ReportChannel::Row, told), &event)
-                .await?;
+            }
+            let told = text_of(ReportChannel::Row, told);
+            let child =
+                ChildEntry { entry, telling: ReportChannel::Row, event: &event, told: &told, waiting: None };
+            match &entry.happened {
+                PaymentEvent::Reversed { original } => drop(inner.join_or_wait(&child, original).await?),
+                _ => drop(inner.apply(&child).await?),
+            }
         }
         inner.join_what_can_be().await?;
         inner.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;
@@ -60,11 +62,9 @@ impl Payments {
 }
 
 impl PaymentsInner {
-    /// Takes all rows that do not settle a hold.
+    /// Takes all rows that are separate payments.
     async fn take_own_rows(&self, rows: &[RowEntry]) -> Result<FeedReport> {
-        let is_payment = |row: &&RowEntry| !matches!(row.entry.happened, PaymentEvent::Nothing { .. });
-        let fed =
-            rows.iter().filter(is_payment).map(|row| fed(&row.entry, row.if_it_differs.clone())).collect();
+        let fed = rows.iter().map(|row| fed(&row.entry, row.if_it_differs.clone())).collect();
         let report = self.deps.monitor.feed(fed, self.manner(), nothing_yet()).await?;
         let mut changes = Vec::new();
         for row in rows {

@@ -1,0 +1,104 @@
+//! Comparison of a ledger entry with the payment that it names, by what they move.
+//!
+//! Anybody who may write a reference or metadata can name a payment. Accounts and amounts come from the ledger.
+
+use std::sync::Arc;
+
+use crate::transaction::{AmountAgreement, Transaction, can_be_same_account};
+
+/// How the accounts of an entry agree with those of a payment. An account that one of the two does not name agrees with
+/// every account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountComparison {
+    /// The entry moves money in the direction of the payment.
+    pub is_same: bool,
+    /// The entry moves money back.
+    pub is_swapped: bool,
+}
+
+impl AccountComparison {
+    /// Compares an entry with a payment. Two currencies never agree.
+    #[must_use]
+    pub fn of(entry: &Transaction, payment: &Transaction) -> Self {
+        let has_same_currency = entry.currency.eq_ignore_ascii_case(&payment.currency);
+        let agree = |source: &Option<Arc<str>>, destination: &Option<Arc<str>>| {
+            has_same_currency
+                && can_be_same_account(source, &payment.source)
+                && can_be_same_account(destination, &payment.destination)
+        };
+        Self {
+            is_same: agree(&entry.source, &entry.destination),
+            is_swapped: agree(&entry.destination, &entry.source),
+        }
+    }
+}
+
+/// Returns whether an entry can be bookkeeping about a payment of the account `main`: it moves no more than the payment,
+/// between other accounts.
+#[must_use]
+pub fn can_shadow(
+    entry: &Transaction,
+    main: &Arc<str>,
+    payment: &Transaction,
+    amounts: AmountAgreement,
+) -> bool {
+    let accounts = [&payment.source, &payment.destination];
+    let main = Some(Arc::clone(main));
+    let is_of_main = accounts.iter().any(|account| can_be_same_account(account, &main));
+    let is_named = |account: &Option<Arc<str>>| account.is_some() && accounts.contains(&account);
+    let (moved, paid) = (entry.amount.value(), payment.amount.value());
+    is_of_main
+        && !is_named(&entry.source)
+        && !is_named(&entry.destination)
+        && entry.currency.eq_ignore_ascii_case(&payment.currency)
+        && (moved <= paid || amounts.holds(moved, paid))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    fn moved(source: &str, destination: &str, amount: u32) -> Transaction {
+        let body = format!(
+            r#"{{"amount": {amount}, "currency": "EUR", "reference": "r", "source": "{source}", "destination": "{destination}"}}"#
+        );
+        Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap().0
+    }
+
+    #[track_caller]
+    fn check(entry: [&str; 2], payment: [&str; 2], is_same: bool, is_swapped: bool) {
+        let [entry, payment] = [entry, payment].map(|[from, to]| moved(from, to, 1));
+        assert_eq!(AccountComparison::of(&entry, &payment), AccountComparison { is_same, is_swapped });
+    }
+
+    #[test]
+    fn the_direction_of_an_entry_is_that_of_its_accounts() {
+        check(["a", "b"], ["a", "b"], true, false);
+        check(["b", "a"], ["a", "b"], false, true);
+        check(["a", "c"], ["a", "b"], false, false);
+        check(["a", "a"], ["a", "a"], true, true);
+        check(["", "b"], ["a", "b"], true, false);
+        // An indicator stands for a balance with an id.
+        check(["bln_1", "b"], ["@world", "b"], true, false);
+        check(["@other", "@b"], ["@world", "@b"], false, false);
+    }
+
+    #[test]
+    fn bookkeeping_moves_no_more_than_its_payment_between_other_accounts() {
+        let payment = moved("a", "b", 10);
+        for (source, destination, amount, main, expected) in [
+            ("x", "y", 10, "a", true),
+            ("x", "y", 3, "b", true),
+            ("x", "y", 11, "a", false),
+            ("x", "y", 10, "c", false),
+            ("a", "y", 10, "b", false),
+            ("x", "b", 10, "a", false),
+        ] {
+            let entry = moved(source, destination, amount);
+            let can = can_shadow(&entry, &Arc::from(main), &payment, AmountAgreement::Exact);
+            assert_eq!(can, expected, "{source} {destination} {amount} {main}");
+        }
+    }
+}
