@@ -19,6 +19,8 @@ mod recordings;
 mod tables;
 #[path = "blnk/truth.rs"]
 mod truth;
+#[path = "blnk/unjudged.rs"]
+mod unjudged;
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, Home};

@@ -13,4 +13,5 @@ export const FAILURE_WORDS: Record<string, string> = {
   list: "It names a list that is not set.",
   internal: "The host failed while it ran.",
   quarantined: "It is in quarantine and was not run.",
+  left_out: "No rule failed, but this part of the transaction was too large and was left out.",
 };

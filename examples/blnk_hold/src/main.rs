@@ -1,12 +1,18 @@
-//! Example: voids a hold in Blnk when the service returns `block`. See docs/blnk.md.
+//! Example: settles a hold in Blnk by its verdict. See docs/blnk.md.
 //!
-//! Post payments to Blnk as holds with an `inflight_commit_date` a few seconds ahead, and set the service's
-//! `ALERT_WEBHOOK_URL` to this program. Holds that are not voided before that time commit automatically.
+//! Closed form, with `HOLD_COMMIT=approve`: post payments to Blnk as holds with an `inflight_expiry_date` and without an
+//! `inflight_commit_date`, and set the service's `ALERT_WEBHOOK_URL` to this program and `ALERT_RISK_THRESHOLD` to `0`, so
+//! that every verdict is an alert. The program commits a hold with the verdict `approve` and voids one with `block`. Any
+//! other hold expires, also if the service, this program or the network fails.
+//!
+//! Open form, without `HOLD_COMMIT`: post holds with an `inflight_commit_date` a few seconds ahead. The program voids those
+//! with the verdict `block`. Any other hold commits automatically, also if something fails.
 //!
 //! | variable | |
 //! |---|---|
 //! | `HOLD_LISTEN` | listen address; default `127.0.0.1:8090` |
 //! | `HOLD_ALERT_SECRET_FILE` | file with the service's `ALERT_WEBHOOK_SECRET` |
+//! | `HOLD_COMMIT` | verdicts whose holds are committed, such as `approve` or `approve,alert`; default none |
 //! | `BLNK_URL` | URL of the Blnk API; default `http://127.0.0.1:5001` |
 //! | `BLNK_KEY_FILE` | file with an API key that may write transactions |
 #![expect(clippy::print_stderr, reason = "it has no other log")]
@@ -36,6 +42,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Hold {
     secret: Vec<u8>,
+    /// Verdicts whose holds are committed.
+    committed: Vec<String>,
     blnk: String,
     key: String,
     agent: Agent,
@@ -47,6 +55,7 @@ async fn main() -> anyhow::Result<()> {
     let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
     let hold = Arc::new(Hold {
         secret: key_of(&file("HOLD_ALERT_SECRET_FILE")?)?,
+        committed: committed(&env::var("HOLD_COMMIT").unwrap_or_default())?,
         blnk: env::var("BLNK_URL").unwrap_or_else(|_| "http://127.0.0.1:5001".to_owned()),
         key: file("BLNK_KEY_FILE")?,
         agent: agent.build().new_agent(),
@@ -61,6 +70,15 @@ async fn main() -> anyhow::Result<()> {
 fn file(variable: &str) -> anyhow::Result<String> {
     let path = env::var(variable).with_context(|| format!("{variable} names no file"))?;
     Ok(fs::read_to_string(&path).with_context(|| format!("{variable}: {path}"))?.trim().to_owned())
+}
+
+/// Reads the verdicts whose holds are committed. A hold with `review` or `block` never is.
+fn committed(list: &str) -> anyhow::Result<Vec<String>> {
+    let verdicts: Vec<_> = list.split(',').map(str::trim).filter(|verdict| !verdict.is_empty()).collect();
+    match verdicts.iter().find(|verdict| !["approve", "alert"].contains(verdict)) {
+        Some(other) => anyhow::bail!("HOLD_COMMIT: `{other}` is neither `approve` nor `alert`"),
+        None => Ok(verdicts.into_iter().map(str::to_owned).collect()),
+    }
 }
 
 /// Decodes a secret: base64 after `whsec_`; any other text is the key itself.
@@ -78,12 +96,19 @@ async fn alert(State(hold): State<Arc<Hold>>, headers: HeaderMap, body: Bytes) -
     }
     let Ok(alert) = serde_json::from_slice::<Value>(&body) else { return StatusCode::BAD_REQUEST };
     let text = |name: &str| alert.get(name).and_then(Value::as_str);
-    let (Some("block"), Some(id)) = (text("verdict"), text("transaction_id")) else {
-        return StatusCode::OK;
+    let (Some(verdict), Some(id)) = (text("verdict"), text("transaction_id")) else {
+        return StatusCode::BAD_REQUEST;
+    };
+    // An entry that the service could not read has no amount. Nobody judged it.
+    let is_judged = alert.get("amount").is_some_and(Value::is_number);
+    let status = match verdict {
+        "block" => "void",
+        verdict if is_judged && hold.committed.iter().any(|one| one == verdict) => "commit",
+        _ => return StatusCode::OK,
     };
     let id = id.to_owned();
-    let voided = tokio::task::spawn_blocking(move || hold.void(&id));
-    match voided.await {
+    let settled = tokio::task::spawn_blocking(move || hold.settle(&id, status));
+    match settled.await {
         Ok(Ok(())) => StatusCode::OK,
         Ok(Err(error)) => {
             eprintln!("{error:#}");
@@ -94,18 +119,18 @@ async fn alert(State(hold): State<Arc<Hold>>, headers: HeaderMap, body: Bytes) -
 }
 
 impl Hold {
-    fn void(&self, id: &str) -> anyhow::Result<()> {
+    /// Commits or voids a hold.
+    fn settle(&self, id: &str, status: &str) -> anyhow::Result<()> {
         let url = format!("{}/transactions/inflight/{id}", self.blnk);
         let request =
             self.agent.put(&url).header("X-Blnk-Key", &self.key).header("Content-Type", "application/json");
         let mut answer =
-            request.send(json!({"status": "void"}).to_string()).context("Blnk does not answer")?;
-        let status = answer.status();
-        match status.as_u16() {
-            200..300 => eprintln!("{id} is void"),
-            // The transaction is not, or no longer, a hold: nothing to void.
-            400 | 404 | 409 => eprintln!("{id} cannot be void: {}", answer.body_mut().read_to_string()?),
-            _ => anyhow::bail!("Blnk answered {status}"),
+            request.send(json!({"status": status}).to_string()).context("Blnk does not answer")?;
+        match answer.status().as_u16() {
+            200..300 => eprintln!("{id}: {status}"),
+            // The transaction is not, or no longer, a hold: nothing to settle.
+            400 | 404 | 409 => eprintln!("{id}: no {status}: {}", answer.body_mut().read_to_string()?),
+            other => anyhow::bail!("Blnk answered {other}"),
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tollgate_tests::{Client, Home, Service, sample};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,7 +26,7 @@ struct Program {
 }
 
 impl Program {
-    fn start(home: &Home, blnk: &str) -> Self {
+    fn start(home: &Home, blnk: &str, committed: &str) -> Self {
         fs::write(home.at("alert-secret"), SECRET).unwrap();
         fs::write(home.at("blnk-key"), format!("{KEY}\n")).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_blnk-hold"))
@@ -34,6 +35,7 @@ impl Program {
             .env("HOLD_ALERT_SECRET_FILE", home.at("alert-secret"))
             .env("BLNK_KEY_FILE", home.at("blnk-key"))
             .env("BLNK_URL", blnk)
+            .env("HOLD_COMMIT", committed)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -77,20 +79,20 @@ fn request(stream: &TcpStream) -> (String, String) {
 fn recorded() -> (String, String) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/recordings/blnk/events.jsonl");
     let events = fs::read_to_string(path).unwrap();
-    let events = events.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let hold = events
         .into_iter()
         .find(|event| event["kind"] == HOLD && event["event"] == "transaction.inflight")
         .unwrap();
     let body = hold["body"].as_str().unwrap().to_owned();
-    let event: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let event: Value = serde_json::from_str(&body).unwrap();
     (body, event["data"]["transaction_id"].as_str().unwrap().to_owned())
 }
 
-#[test]
-fn a_hold_that_is_blocked_is_void() {
+/// A socket in place of Blnk, and the requests that it received.
+fn blnk() -> (String, mpsc::Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let blnk = format!("http://{}", listener.local_addr().unwrap());
+    let address = format!("http://{}", listener.local_addr().unwrap());
     let (told, requests) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -102,15 +104,32 @@ fn a_hold_that_is_blocked_is_void() {
             }
         }
     });
-    let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount >= 100"))]);
-    let program = Program::start(&home, &blnk);
+    (address, requests)
+}
+
+/// A service that blocks amounts from 100 on, and alerts the program.
+fn service(home: &mut Home, program: &Program, threshold: &str) -> Service {
     home.set("LEDGER_KIND", "blnk");
     home.set("ALERT_WEBHOOK_URL", &format!("http://{}/", program.address));
     home.set("ALERT_WEBHOOK_SECRET", SECRET);
-    let service = Service::start(&home);
-    let (body, id) = recorded();
+    home.set("ALERT_RISK_THRESHOLD", threshold);
+    Service::start(home)
+}
+
+#[track_caller]
+fn tell(service: &Service, body: &str) {
     let answer = service.try_post("/blnkwebhook", body.as_bytes()).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[test]
+fn a_hold_that_is_blocked_is_void() {
+    let (blnk, requests) = blnk();
+    let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount >= 100"))]);
+    let program = Program::start(&home, &blnk, "");
+    let service = service(&mut home, &program, "0.5");
+    let (body, id) = recorded();
+    tell(&service, &body);
     let (head, body) = requests.recv_timeout(PATIENCE).unwrap();
     assert!(head.starts_with(&format!("put /transactions/inflight/{id} http/1.1")), "{head}");
     assert!(head.contains(&format!("x-blnk-key: {KEY}")), "{head}");
@@ -118,9 +137,37 @@ fn a_hold_that_is_blocked_is_void() {
 }
 
 #[test]
+fn in_the_closed_form_only_an_approved_hold_is_committed() {
+    let (blnk, requests) = blnk();
+    let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount >= 101"))]);
+    let program = Program::start(&home, &blnk, "approve");
+    let service = service(&mut home, &program, "0");
+    let (body, id) = recorded();
+    let told = |id: &str, field: &str, value: Value| {
+        let mut event: Value = serde_json::from_str(&body).unwrap();
+        event["data"]["transaction_id"] = id.into();
+        event["data"][field] = value;
+        tell(&service, &event.to_string());
+    };
+    // One cannot be read at all, and a part of the other was left out: nobody approved either.
+    told("txn_1", "precision", json!(-100));
+    told("txn_2", "description", "x".repeat(4_097).into());
+    let left_out = service.transaction("txn_2").expect(200);
+    assert_eq!((&left_out["verdict"], &left_out["left_out"]), (&json!("review"), &json!(["description"])));
+    tell(&service, &body);
+    let (head, body) = requests.recv_timeout(PATIENCE).unwrap();
+    assert!(head.starts_with(&format!("put /transactions/inflight/{id} http/1.1")), "{head}");
+    assert_eq!(body, r#"{"status":"commit"}"#);
+    service.until("every alert is delivered", || {
+        service.get("/metrics").text().lines().any(|line| line == "tollgate_alerts_pending 0")
+    });
+    assert!(requests.try_recv().is_err(), "no other hold is settled");
+}
+
+#[test]
 fn an_alert_that_is_not_signed_voids_nothing() {
     let home = Home::new();
-    let program = Program::start(&home, "http://127.0.0.1:1");
+    let program = Program::start(&home, "http://127.0.0.1:1", "");
     let alert = br#"{"verdict": "block", "transaction_id": "txn_1"}"#;
     let client = Client::new(&program.address);
     assert_eq!(client.try_post("/", alert).unwrap().status, 401);

@@ -58,6 +58,7 @@ impl Sample {
                 self.metadata.into_iter().map(|(key, value)| (key.into(), value)).collect(),
             )),
             unnamed: Vec::new(),
+            left_out: None,
             longest_reads: LongestReads::default(),
         };
         Transaction { longest_reads: built.measured(), ..built }

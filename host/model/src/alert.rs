@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_guest_abi::{Verdict, VerdictSeverity};
@@ -60,13 +61,13 @@ struct Payload<'a> {
     reason: &'a str,
     triggered_rules: &'a [Triggered],
     amount: Box<RawValue>,
-    currency: &'a str,
+    currency: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     destination: Option<&'a str>,
-    reference: &'a str,
-    created_at: &'a str,
+    reference: Option<&'a str>,
+    created_at: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     meta_data: Option<&'a Json>,
     timestamp: &'a str,
@@ -95,11 +96,11 @@ impl Alert {
             triggered_rules: &assessment.triggered,
             // Keeps the digits as received.
             amount: RawValue::from_string(Json::Number(transaction.amount.clone()).to_string())?,
-            currency: &transaction.currency,
+            currency: Some(&transaction.currency),
             source: transaction.source.as_deref(),
             destination: transaction.destination.as_deref(),
-            reference: &transaction.reference,
-            created_at: transaction.timestamp.as_str(),
+            reference: Some(&transaction.reference),
+            created_at: Some(transaction.timestamp.as_str()),
             meta_data: transaction.metadata.as_ref(),
             timestamp: &assessment.evaluated_at,
         };
@@ -110,6 +111,53 @@ impl Alert {
             score: assessment.score,
             payload: serde_json::to_string(&payload)?.into(),
         }))
+    }
+}
+
+/// An entry of a ledger that cannot be read as a payment.
+#[derive(Debug, Clone, Copy)]
+pub struct UnreadableEntry<'a> {
+    /// Id of the entry, as far as it can be read.
+    pub transaction_id: &'a str,
+    /// Its time, as far as it can be read.
+    pub created_at: &'a str,
+    /// Why it cannot be read, for people.
+    pub reason: &'a str,
+    /// When it arrived.
+    pub timestamp: DateTime<Utc>,
+}
+
+impl Alert {
+    /// Creates the alert about an entry that got no verdict.
+    ///
+    /// # Errors
+    /// If it cannot be serialized as JSON, which would be a bug.
+    pub fn of_unreadable(entry: UnreadableEntry<'_>, verdict: Verdict) -> Result<Self, serde_json::Error> {
+        let UnreadableEntry { transaction_id, created_at, reason, timestamp } = entry;
+        let payload = Payload {
+            r#type: "anomaly",
+            transaction_id,
+            verdict,
+            score: 0.0,
+            risk_level: RiskLevel::of(0.0),
+            reason,
+            triggered_rules: &[],
+            amount: RawValue::from_string("null".to_owned())?,
+            currency: None,
+            source: None,
+            destination: None,
+            reference: None,
+            created_at: Some(created_at).filter(|time| !time.is_empty()),
+            meta_data: None,
+            timestamp: &timestamp.to_rfc3339_opts(SecondsFormat::Micros, true),
+        };
+        Ok(Self {
+            id: AlertId::new(),
+            transaction_id: transaction_id.into(),
+            verdict,
+            score: 0.0,
+            payload: serde_json::to_string(&payload)?.into(),
+        })
     }
 }
 

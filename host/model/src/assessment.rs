@@ -8,6 +8,7 @@ use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
 use utoipa::ToSchema;
 
 use crate::instruction::InstructionId;
+use crate::transaction::LeftOutFields;
 
 /// The result for one transaction, returned and stored by the service. It never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -107,11 +108,15 @@ pub enum RuleFailure {
     /// The rule was not run: it failed too often, or its module is no longer permitted or admitted.
     #[error("the rule is in quarantine")]
     Quarantined,
+    /// Every rule ran, but on a transaction of which a part was left out. `name` has the names of that part, and
+    /// `instruction_id` is 0.
+    #[error("a part of the transaction was left out")]
+    LeftOut,
 }
 
 impl RuleFailure {
     /// All failures.
-    pub const ALL: [RuleFailure; 13] = [
+    pub const ALL: [RuleFailure; 14] = [
         RuleFailure::Trap,
         RuleFailure::Fuel,
         RuleFailure::Budget,
@@ -125,6 +130,7 @@ impl RuleFailure {
         RuleFailure::List,
         RuleFailure::Internal,
         RuleFailure::Quarantined,
+        RuleFailure::LeftOut,
     ];
 
     /// Returns whether the rule alone caused the failure, not the machine or the host.
@@ -143,7 +149,8 @@ impl RuleFailure {
             | RuleFailure::Lookup
             | RuleFailure::List
             | RuleFailure::Internal
-            | RuleFailure::Quarantined => false,
+            | RuleFailure::Quarantined
+            | RuleFailure::LeftOut => false,
         }
     }
 
@@ -164,6 +171,7 @@ impl RuleFailure {
             RuleFailure::List => "list",
             RuleFailure::Internal => "internal",
             RuleFailure::Quarantined => "quarantined",
+            RuleFailure::LeftOut => "left_out",
         }
     }
 }
@@ -235,6 +243,28 @@ impl Assessment {
             rule_set_version,
             evaluated_at: evaluated_at.to_rfc3339_opts(SecondsFormat::Micros, true),
         }
+    }
+}
+
+impl Assessment {
+    /// Adds a failure, and so at least `review`, if a part of the transaction was left out and the operator does not have
+    /// such transactions judged like others.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: Option<&LeftOutFields>) -> Self {
+        let Some(left_out) = left_out.filter(|left_out| left_out.is_reviewed()) else { return self };
+        let note = format!("Left out of the transaction: {}", left_out.names().join(", "));
+        if self.triggered.is_empty() && self.failures.is_empty() {
+            self.reason = note;
+        } else {
+            self.reason = format!("{}; {note}", self.reason);
+        }
+        self.failures.push(FailedRule {
+            instruction_id: InstructionId(0),
+            name: left_out.names().join(", "),
+            failure: RuleFailure::LeftOut,
+        });
+        self.verdict = severest(&self.triggered, &self.failures).verdict();
+        self
     }
 }
 

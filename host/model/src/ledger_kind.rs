@@ -10,6 +10,7 @@
 mod accounts;
 mod amount;
 mod blnk;
+mod treatment;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use chrono::{DateTime, Utc};
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json, StatusWords, TransactionReport};
 
 pub use accounts::{AccountComparison, can_shadow};
+pub use treatment::{LeftOutTreatment, UnreadableVerdict};
 
 /// The kind of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -14,6 +14,7 @@ mod fingerprint;
 mod identifier;
 mod json;
 mod left_out;
+mod left_out_fields;
 mod limits;
 mod parse;
 mod relation;
@@ -35,9 +36,12 @@ pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;
 pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, JsonNumber};
+pub(crate) use left_out_fields::take_left_out;
+pub use left_out_fields::{LeftOutFields, METADATA, mark_left_out, metadata_paths};
 pub use limits::{
     BeyondTolerance, Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings, TimeTolerance, WindowClock,
 };
+pub(crate) use parse::DESCRIPTION_BYTES_MAX;
 pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
 pub use relation::{RelationSet, relate};
 pub use report::TransactionReport;
@@ -87,6 +91,8 @@ pub struct Transaction {
     pub metadata: Option<Json>,
     /// Fields that are not part of the interface: stored, never read by rules.
     pub unnamed: Vec<(Box<str>, Json)>,
+    /// What a ledger reported beyond the limits of a transaction, and is missing here.
+    pub left_out: Option<Box<LeftOutFields>>,
     /// The most that rules can read at once.
     pub longest_reads: LongestReads,
 }

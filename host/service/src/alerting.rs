@@ -17,16 +17,17 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tollgate_guest_abi::Verdict;
 use tollgate_links::outbound::{
     PeerAddress, PeerAddressError, Post, Protocol, TrustError, TrustStore, Tunnel, TunnelOptions,
 };
 use tollgate_links::signature::SigningKeys;
-use tollgate_model::alert::{Alert, RiskThreshold};
+use tollgate_model::alert::{Alert, RiskThreshold, UnreadableEntry};
 use tollgate_model::assessment::Assessment;
 use tollgate_model::clock::Clock;
 use tollgate_model::secret::Secret;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{AlertCounts, DeadAlert, Store, StoreError};
+use tollgate_store::{AlertCounts, DeadAlert, DeadLetter, Store, StoreError};
 
 use crate::config::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 use crate::telemetry::logs::ErrorChain;
@@ -165,6 +166,31 @@ impl Alerting {
         }
         match Alert::of(transaction, assessment, self.inner.threshold) {
             Ok(alert) => alert.map(Arc::new),
+            Err(error) => {
+                tracing::error!(error = %error, "an alert cannot be serialized");
+                None
+            }
+        }
+    }
+
+    /// Returns the alert about a dead letter of a ledger, or `None` if no link is configured.
+    #[must_use]
+    pub(crate) fn alert_about(&self, letter: &DeadLetter, verdict: Verdict) -> Option<Arc<Alert>> {
+        if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
+            return None;
+        }
+        let reason = format!(
+            "The ledger's entry cannot be read, and has no verdict ({}): {}",
+            letter.reason, letter.detail
+        );
+        let entry = UnreadableEntry {
+            transaction_id: &letter.transaction_id,
+            created_at: &letter.created_at,
+            reason: &reason,
+            timestamp: self.inner.clock.now(),
+        };
+        match Alert::of_unreadable(entry, verdict) {
+            Ok(alert) => Some(Arc::new(alert)),
             Err(error) => {
                 tracing::error!(error = %error, "an alert cannot be serialized");
                 None

@@ -443,6 +443,7 @@ impl TransactionPipeline {
         });
         let now = self.deps.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
+            .with_left_out(transaction.left_out.as_deref())
     }
 }
 

@@ -13,6 +13,7 @@
 //! effect. The result does not depend on the order of entries: whether a settlement is whole or partial depends on the
 //! amount of the hold alone.
 
+mod dead_letters;
 mod events;
 mod joining;
 mod rows;
@@ -27,14 +28,15 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, RwLock};
 use tollgate_model::clock::Clock;
 use tollgate_model::ledger_kind::LedgerIdentity;
-use tollgate_model::ledger_kind::LedgerKind;
 use tollgate_model::ledger_kind::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
+use tollgate_model::ledger_kind::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState,
     StatusWithoutEffect, Store, StoreError, WaitingEntry,
 };
 
+use crate::alerting::Alerting;
 use crate::monitor::{Judged, Monitor, MonitorError};
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
@@ -67,6 +69,12 @@ pub(crate) struct PaymentsDeps {
     pub parent_wait: Duration,
     /// Whether rows of the ledger get a verdict.
     pub evaluates_rows: bool,
+    /// Treatment of payments of which a part was left out.
+    pub left_out: LeftOutTreatment,
+    /// Verdict in the alert about an entry that cannot be read.
+    pub unreadable: UnreadableVerdict,
+    /// Sends alerts about such entries.
+    pub alerting: Alerting,
     /// The monitor that receives the payments.
     pub monitor: Monitor,
     /// The store of entries and their payments.
@@ -165,8 +173,10 @@ impl Payments {
         check_kind(&deps).await?;
         let n_waiting = deps.store.n_waiting_entries().await?;
         deps.metrics.ledger_waiting(n_waiting);
+        let events = LedgerEvents::of(deps.kind);
+        dead_letters::count(&events, &deps.store).await?;
         let inner = PaymentsInner {
-            news: LedgerEvents::of(deps.kind),
+            news: events,
             deps,
             entries: locks(),
             payments: locks(),
@@ -215,7 +225,7 @@ impl Payments {
     /// # Errors
     /// When it is not a valid entry; the error names the field.
     pub(crate) fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
-        self.inner.deps.kind.read(told, self.inner.deps.identity, self.status_words())
+        self.inner.read(told)
     }
 
     /// Takes an entry, and returns when that is durable. Repeating an entry has no effect. `told` is the original
@@ -310,7 +320,8 @@ impl Payments {
     /// # Errors
     /// When the store cannot be written.
     pub(crate) async fn forget(&self, number: i64) -> Result<(), StoreError> {
-        self.inner.deps.store.remove_dead_letter(number).await
+        self.inner.deps.store.remove_dead_letter(number).await?;
+        dead_letters::count(&self.inner.news, &self.inner.deps.store).await
     }
 
     /// Runs until dropped: joins entries whose parent has arrived, takes overdue ones, and logs refused events.
@@ -334,6 +345,17 @@ impl Payments {
 }
 
 impl PaymentsInner {
+    fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+        let PaymentsDeps { kind, identity, left_out, .. } = &self.deps;
+        let entry = kind.read(told, *identity, self.deps.monitor.status_words())?;
+        Ok(match left_out {
+            LeftOutTreatment::Review => entry,
+            LeftOutTreatment::Judge => {
+                ReportedEntry { report: entry.report.judged_without_what_is_left_out(), ..entry }
+            }
+        })
+    }
+
     async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
         let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
@@ -387,22 +409,6 @@ impl PaymentsInner {
 
     async fn commit(&self, entries: &[EntryChange]) -> Result<(), StoreError> {
         self.deps.store.commit(&CommitRecord { entries, ..CommitRecord::default() }).await
-    }
-
-    async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
-        tracing::warn!(
-            transaction.id = %letter.transaction_id.escape_debug(),
-            reason = letter.reason,
-            "a report of the ledger cannot be accepted; it is kept as a dead letter"
-        );
-        let digest = letter.digest;
-        let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
-        self.deps.store.commit(&CommitRecord { ledger: vec![&progress], ..CommitRecord::default() }).await?;
-        // A row stays in its table; an event that is acknowledged and not kept would be lost.
-        if feed == EVENTS && !self.deps.store.keeps_dead_letter(&digest).await? {
-            return Err(PaymentError::TooManyDead);
-        }
-        Ok(())
     }
 }
 

@@ -191,7 +191,7 @@ impl Service {
             amounts: settings.ledger.kind.amounts(),
             hashes,
         })?;
-        let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
+        let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics, &alerting).await?;
         let background = BackgroundTasks {
             retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
             rules: [intake.heed(failing), intake.guard_memory()],

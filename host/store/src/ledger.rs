@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
 
-use super::{LedgerMark, LedgerProgress, StoreError};
+use super::{LedgerMark, LedgerProgress, StoreError, alerts};
 
 /// The highest number of a dead letter.
 const DEAD_LETTERS_MAX: i64 = 100_000;
@@ -42,6 +42,9 @@ pub(super) async fn note(
         .await?;
         if inserted.rows_affected() > 0 {
             add_bytes(connection, n_bytes).await?;
+            if let Some(alert) = &letter.alert {
+                alerts::insert(connection, std::slice::from_ref(alert)).await?;
+            }
         }
     }
     if let Some(mark) = &progress.mark {

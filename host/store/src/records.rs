@@ -99,7 +99,22 @@ pub struct DeadLetter {
     pub row: String,
     /// When it was found, in microseconds since 1970 UTC.
     pub found_micros: i64,
+    /// The alert for webhooks about it, stored with it.
+    pub alert: Option<AlertRecord>,
 }
+
+impl DeadLetter {
+    /// Returns the number of an alert about it. It follows from the digest and is above every sequence number.
+    #[must_use]
+    pub fn alert_sequence(&self) -> Sequence {
+        let first =
+            self.digest.iter().take(size_of::<u64>()).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        Sequence(ALERTS_WITHOUT_VERDICT | (first & (ALERTS_WITHOUT_VERDICT - 1)))
+    }
+}
+
+/// The least number of an alert that is about no verdict.
+pub(crate) const ALERTS_WITHOUT_VERDICT: u64 = 1 << 62;
 
 /// Progress in a ledger, stored together with the rows up to the mark.
 #[derive(Debug, Clone, PartialEq, Eq)]

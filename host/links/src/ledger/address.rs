@@ -115,7 +115,7 @@ impl std::fmt::Debug for Ledger {
 mod tests {
     use super::*;
     use std::num::NonZeroUsize;
-    use tollgate_model::ledger_kind::LedgerIdentity;
+    use tollgate_model::ledger_kind::{LedgerIdentity, LeftOutTreatment, UnreadableVerdict};
 
     fn ledger(dsn: &str) -> Result<Ledger, LedgerError> {
         let settings = LedgerSettings {
@@ -131,6 +131,8 @@ mod tests {
             look_back: Duration::ZERO,
             overlap: Duration::ZERO,
             statement_timeout: Duration::ZERO,
+            left_out: LeftOutTreatment::default(),
+            unreadable: UnreadableVerdict::default(),
             evaluate: false,
             waits_for_first_reading: false,
         };

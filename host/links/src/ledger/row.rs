@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 use tollgate_model::transaction::{
-    CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, JsonLimits, Transaction,
+    CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, JsonLimits, METADATA, Transaction, mark_left_out,
+    metadata_paths,
 };
 
 use crate::ledger::table::{METADATA_CHARACTERS, NUMBER_CHARACTERS};
@@ -115,7 +116,7 @@ impl LedgerRow {
     }
 
     /// Parses the row as one object if the ledger has its own columns. `keys_max` limits the number of keys of an
-    /// object.
+    /// object. Single values of the metadata that are beyond the limits are left out, and the row is marked.
     ///
     /// # Errors
     /// If the row cannot be parsed.
@@ -124,10 +125,14 @@ impl LedgerRow {
             return Err(too_large("meta_data"));
         }
         let told = self.told.as_deref().unwrap_or_default();
-        Json::parse(told.as_bytes(), JsonLimits::transaction(keys_max)).map_err(|error| RowError {
+        let limits = JsonLimits::transaction(keys_max);
+        let read = Json::parse_leaving_out(told.as_bytes(), limits, &[METADATA]);
+        let (mut row, left_out) = read.map_err(|error| RowError {
             reason: error.code(),
             detail: error.to_string().replace("the body", "the row"),
-        })
+        })?;
+        mark_left_out(&mut row, metadata_paths(left_out));
+        Ok(row)
     }
 
     /// Returns a copy for display, as JSON with truncated values.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind};
+use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::secret::Secret;
 
 /// The settings of a ledger.
@@ -33,6 +33,10 @@ pub struct LedgerSettings {
     pub overlap: Duration,
     /// Time limit of a statement in the database.
     pub statement_timeout: Duration,
+    /// Treatment of payments of which a part was left out.
+    pub left_out: LeftOutTreatment,
+    /// Verdict in the alert about an entry that cannot be read.
+    pub unreadable: UnreadableVerdict,
     /// Whether new rows are evaluated.
     pub evaluate: bool,
     /// Whether the readiness check fails until all rows have been read once.

@@ -15,8 +15,13 @@ use std::sync::Arc;
 use super::LedgerIdentity;
 use super::amount;
 use super::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
-use crate::transaction::{InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport};
+use crate::transaction::{
+    DESCRIPTION_BYTES_MAX, InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport,
+    take_left_out,
+};
 
+/// The one field that is cut, because only people read it.
+const DESCRIPTION: &str = "description";
 /// Prefix of Blnk entry ids. `parent_transaction` may also be a batch id.
 const ENTRY: &str = "txn_";
 /// Suffix that Blnk adds to the reference of a copy of a queued entry.
@@ -37,7 +42,8 @@ pub(super) fn read(
     identity: LedgerIdentity,
     words_known: &StatusWords,
 ) -> Result<ReportedEntry, InvalidTransaction> {
-    let EntryReport { telling, data, message, arrival } = told;
+    let EntryReport { telling, mut data, message, arrival } = told;
+    let left_out = shortened(&mut data);
     let words = EntryFields::of(&data);
     let Some(id) = words.id else { return Err(InvalidTransaction::MissingField { field: "transaction_id" }) };
     let id: Arc<str> = id.into();
@@ -73,7 +79,25 @@ pub(super) fn read(
     let report =
         TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
             .at_its_schedule();
+    let report = report.with_left_out(left_out);
     Ok(ReportedEntry { id, also, happened, report })
+}
+
+/// Cuts what only people read to the limits of a transaction. Returns the names of everything that was left out, also
+/// when the report was parsed.
+fn shortened(data: &mut Json) -> Vec<Box<str>> {
+    let Json::Object(members) = data else { return Vec::new() };
+    let mut left_out: Vec<Box<str>> = take_left_out(members);
+    for (name, value) in members {
+        if let Json::Text(text) = value
+            && **name == *DESCRIPTION
+            && text.len() > DESCRIPTION_BYTES_MAX
+        {
+            *text = text.get(..text.floor_char_boundary(DESCRIPTION_BYTES_MAX)).unwrap_or_default().into();
+            left_out.push(DESCRIPTION.into());
+        }
+    }
+    left_out
 }
 
 /// The fields of an entry that identify its role.

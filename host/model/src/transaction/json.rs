@@ -109,6 +109,19 @@ impl Json {
         reader::read(bytes, limits)
     }
 
+    /// As [`Json::parse`], but leaves out single values of the object at this path that [`Json::parse`] would not accept.
+    /// Returns their names.
+    ///
+    /// # Errors
+    /// As [`Json::parse`], except for those values.
+    pub fn parse_leaving_out(
+        bytes: &[u8],
+        limits: JsonLimits,
+        path: &[&str],
+    ) -> Result<(Json, Vec<Box<str>>), JsonError> {
+        reader::read_leaving_out(bytes, limits, path)
+    }
+
     /// Parses a text that this service wrote.
     pub fn reread(text: &str) -> Option<Json> {
         let limits = JsonLimits { depth_max: usize::from(u8::MAX), ..JsonLimits::STORED };

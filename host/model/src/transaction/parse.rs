@@ -15,9 +15,10 @@ use uuid::Uuid;
 use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
 use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
-use crate::transaction::{EventTime, Fingerprint, Json, LongestReads, Transaction};
+use crate::transaction::{EventTime, Fingerprint, Json, LeftOutFields, LongestReads, Transaction};
 use fields::Fields;
 
+pub(crate) use fields::DESCRIPTION_BYTES_MAX;
 pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, why_no_code};
 pub use invalid::InvalidTransaction;
 
@@ -58,6 +59,7 @@ impl Transaction {
     /// If the text has another form.
     pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
         let mut entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
+        let mark = LeftOutFields::take(&mut entries);
         let later = entries.iter_mut().find_map(|(name, value)| match value {
             Json::Text(text) if **name == *"created_at" => {
                 let later = EventTime::from_stored(text)?;
@@ -68,8 +70,12 @@ impl Transaction {
         });
         let read =
             transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))?;
-        Ok(match later {
+        let read = match later {
             Some(later) => Transaction { timestamp: later, ..read },
+            None => read,
+        };
+        Ok(match mark {
+            Some(mark) => Transaction { left_out: Some(Box::new(mark)), ..read },
             None => read,
         })
     }
@@ -257,6 +263,7 @@ fn transaction_of(
         inflight_expiry_date: fields.time("inflight_expiry_date")?,
         metadata: fields.object("meta_data")?,
         unnamed: fields.unnamed(),
+        left_out: None,
         longest_reads: LongestReads::default(),
     };
     Ok(Transaction { longest_reads: read.measured(), ..read })

@@ -9,7 +9,9 @@ use chrono::{DateTime, Utc};
 
 use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
-use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, StatusWords, Transaction};
+use crate::transaction::{
+    CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, LeftOutFields, StatusWords, Transaction,
+};
 
 /// The expected form of an event name.
 const EVENT_EXPECTED: &str =
@@ -78,6 +80,19 @@ impl TransactionReport {
         {
             self.transaction.timestamp = self.transaction.timestamp.happening_at(&scheduled);
         }
+        self
+    }
+
+    /// Marks what was left out of the transaction.
+    #[must_use]
+    pub(crate) fn with_left_out(self, names: Vec<Box<str>>) -> Self {
+        Self { transaction: self.transaction.with_left_out(LeftOutFields::of(names)), ..self }
+    }
+
+    /// Has the transaction judged as if nothing had been left out.
+    #[must_use]
+    pub fn judged_without_what_is_left_out(mut self) -> Self {
+        self.transaction.left_out = self.transaction.left_out.map(|left_out| Box::new(left_out.judged()));
         self
     }
 

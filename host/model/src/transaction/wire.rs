@@ -19,21 +19,28 @@ const RESERVED: [&str; 8] = [
 const USUAL_BYTES: usize = 512;
 
 impl Transaction {
-    /// Returns the JSON object for callers: all present named fields including defaults, then the unnamed ones. An
-    /// unnamed field with a reserved name is omitted, because the evaluation uses that name.
+    /// Returns the JSON object for callers: what was left out, all present named fields including defaults, then the
+    /// unnamed ones. An unnamed field with a reserved name is omitted, because the evaluation uses that name.
     #[must_use]
     pub fn to_wire(&self) -> String {
-        self.written(self.timestamp.as_str(), |name| !RESERVED.contains(&name))
+        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
+        if let Some(left_out) = &self.left_out {
+            left_out.write(&mut object);
+        }
+        self.written(object, self.timestamp.as_str(), |name| !RESERVED.contains(&name))
     }
 
     /// Returns the complete form for storage. [`Transaction::from_stored`] parses it.
     #[must_use]
     pub fn to_stored(&self) -> String {
-        self.written(&self.timestamp.to_stored(), |_| true)
+        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
+        if let Some(left_out) = &self.left_out {
+            left_out.write_stored(&mut object);
+        }
+        self.written(object, &self.timestamp.to_stored(), |_| true)
     }
 
-    fn written(&self, created_at: &str, is_shown: impl Fn(&str) -> bool) -> String {
-        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
+    fn written(&self, mut object: ObjectText, created_at: &str, is_shown: impl Fn(&str) -> bool) -> String {
         self.write_named(&mut object, created_at);
         for (name, value) in self.unnamed.iter().filter(|(name, _)| is_shown(name)) {
             object.json(name, value);

@@ -30,7 +30,7 @@ use tollgate_git::git::Worker;
 use tollgate_history::History;
 use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_model::ledger_kind::LedgerIdentity;
-use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_model::ledger_kind::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::AmountAgreement;
 use tollgate_model::transaction::RequestSettings;
 use tollgate_store::{Store, StoredPast};
@@ -214,6 +214,9 @@ async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Pa
         identity: LedgerIdentity::Id,
         parent_wait: Duration::MAX,
         evaluates_rows: false,
+        left_out: LeftOutTreatment::default(),
+        unreadable: UnreadableVerdict::default(),
+        alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
         monitor: monitor.clone(),
         store: store.clone(),
         clock,

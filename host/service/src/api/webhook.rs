@@ -14,7 +14,8 @@ use tollgate_links::signature::{SignatureError, SigningKeys, StandardHeaders, Ti
 use tollgate_model::ledger_kind::LedgerKind;
 use tollgate_model::ledger_kind::{self, ReportChannel, looks_like_blnk};
 use tollgate_model::transaction::{
-    InvalidTransaction, Json as Value, JsonError, JsonLimits, TransactionReport,
+    InvalidTransaction, Json as Value, JsonError, JsonLimits, METADATA, TransactionReport, mark_left_out,
+    metadata_paths,
 };
 use tollgate_store::DeadLetter;
 
@@ -148,8 +149,12 @@ type EventAnswer = Result<(String, &'static str), ApiError>;
 
 async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> EventAnswer {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
-    let read = match Value::parse(body, limits) {
-        Ok(sent) => Envelope::read(sent)?,
+    let parsed = match api.payments.kind() {
+        LedgerKind::Generic => Value::parse(body, limits).map(|sent| (sent, Vec::new())),
+        LedgerKind::Blnk => Value::parse_leaving_out(body, limits, &["data", METADATA]),
+    };
+    let read = match parsed {
+        Ok((sent, left_out)) => Envelope::read(sent)?.without(left_out),
         Err(error) => return unreadable(api, body, error, arrival).await,
     };
     let Envelope { event, data, is_hook } = read;
@@ -278,6 +283,7 @@ fn dead_letter(
         detail,
         row: sent,
         found_micros: found.timestamp_micros(),
+        alert: None,
     }
 }
 
@@ -346,6 +352,14 @@ impl Envelope {
             }
             (Some(_), _) => Err(ApiError::new(ErrorCode::InvalidField, "`event` must be a text").at("event")),
         }
+    }
+
+    /// Marks the data with the metadata that was left out when it was parsed.
+    fn without(mut self, left_out: Vec<Box<str>>) -> Self {
+        if let Some(data) = &mut self.data {
+            mark_left_out(data, metadata_paths(left_out));
+        }
+        self
     }
 }
 

@@ -9,6 +9,7 @@ use tollgate_engine::evaluation::RuleOutcomes;
 use tollgate_engine::registry::RuleSet;
 use tollgate_model::assessment::{Assessment, RuleFailure, RuleOutcome};
 use tollgate_model::instruction::InstructionId;
+use tollgate_model::transaction::Transaction;
 
 use crate::audit::AuditRemark;
 
@@ -58,7 +59,7 @@ pub(super) const fn is_of_the_moment(failure: RuleFailure) -> bool {
 /// Compares a stored answer with the derived outcomes. Returns `None` if they agree.
 pub(super) fn compare(
     rule_set: &RuleSet,
-    transaction_id: &str,
+    transaction: &Transaction,
     outcomes: &RuleOutcomes,
     stored: &str,
 ) -> Option<AuditRemark> {
@@ -74,7 +75,7 @@ pub(super) fn compare(
     if !died.is_empty() {
         return Some(AuditRemark::NotDerived(died));
     }
-    let assessment = assessment(rule_set, transaction_id, known.evaluated_at, &derived);
+    let assessment = assessment(rule_set, transaction, known.evaluated_at, &derived);
     let text = serde_json::to_string(&assessment).unwrap_or_default();
     if text != stored {
         return Some(AuditRemark::Differs(differences(stored, &text)));
@@ -143,7 +144,7 @@ fn names(
 
 fn assessment(
     rule_set: &RuleSet,
-    transaction_id: &str,
+    transaction: &Transaction,
     evaluated_at: String,
     derived: &BTreeMap<InstructionId, RuleOutcome>,
 ) -> Assessment {
@@ -152,7 +153,9 @@ fn assessment(
         let outcome = derived.get(&instruction.record.id)?;
         Some((instruction.record.id, &instruction.entry, outcome.clone()))
     });
-    let assessment = Assessment::consolidate(transaction_id, rule_set.version, DateTime::default(), outcomes);
+    let assessment =
+        Assessment::consolidate(&transaction.transaction_id, rule_set.version, DateTime::default(), outcomes)
+            .with_left_out(transaction.left_out.as_deref());
     Assessment { evaluated_at, ..assessment }
 }
 

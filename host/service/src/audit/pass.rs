@@ -257,7 +257,7 @@ impl<'m> AuditPass<'m> {
         summary.n_by_another_service += u64::from(made.is_by_another_service);
         summary.n_on_assumed_terms += u64::from(made.has_assumed_terms);
         let outcomes = self.outcomes(&made.rule_set, transaction, as_of);
-        Ok(compare(&made.rule_set, &transaction.transaction_id, &outcomes, stored))
+        Ok(compare(&made.rule_set, transaction, &outcomes, stored))
     }
 
     /// Returns the outcomes of the rules. A busy machine may interrupt a rule; then all rules run again.

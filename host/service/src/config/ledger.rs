@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tollgate_links::ledger::{CHANGED_FIELD, LEDGER_FIELDS, LedgerSettings};
-use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind};
+use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
@@ -17,6 +17,20 @@ pub(super) const PARENT_WAIT: Variable = variable(
     "a time such as 15m, from 1s to 1d",
     "15m",
     "Time that a Blnk entry waits for its parent before it becomes a payment of its own.",
+)
+.explained_in("blnk.md");
+pub(super) const LEFT_OUT: Variable = variable(
+    "LEDGER_LEFT_OUT",
+    "`review` or `judge`",
+    "review",
+    "Treatment of a Blnk payment with a description or metadata beyond the limits: at least `review`, or judged without that part.",
+)
+.explained_in("blnk.md");
+pub(super) const UNREADABLE: Variable = variable(
+    "LEDGER_UNREADABLE",
+    "`alert`, `review` or `block`",
+    "review",
+    "Verdict in the alert about a Blnk entry that cannot be read.",
 )
 .explained_in("blnk.md");
 pub(super) const DSN: Variable = variable(
@@ -105,6 +119,8 @@ pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         kind,
         identity: read.parsed_by(IDENTITY, LedgerIdentity::named)?.unwrap_or_default(),
         parent_wait: read.time(PARENT_WAIT, PARENT_WAITS)?,
+        left_out: read.parsed_by(LEFT_OUT, LeftOutTreatment::named)?.unwrap_or_default(),
+        unreadable: read.parsed_by(UNREADABLE, UnreadableVerdict::named)?.unwrap_or_default(),
         dsn: dsn(read)?,
         schema,
         table,
@@ -223,6 +239,8 @@ mod tests {
             ("LEDGER_KIND", "Blnk"),
             ("LEDGER_IDENTITY", "hash"),
             ("LEDGER_PARENT_WAIT", "500ms"),
+            ("LEDGER_LEFT_OUT", "approve"),
+            ("LEDGER_UNREADABLE", "approve"),
         ] {
             refused(name, value);
         }

@@ -249,6 +249,8 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             ledger::KIND,
             ledger::IDENTITY,
             ledger::PARENT_WAIT,
+            ledger::LEFT_OUT,
+            ledger::UNREADABLE,
             ledger::DSN,
             ledger::TABLE,
             ledger::COLUMNS,

@@ -180,6 +180,7 @@ impl LedgerReader {
     ) -> Result<(), LedgerSyncError> {
         let mark = rows.last().map(|last| self.advanced(last, horizon));
         let (mut taken, mut digests, mut dead_letters) = (TakenRows::default(), Vec::new(), Vec::new());
+        let mut alerts = Vec::new();
         let mut newest = None;
         for row in &rows {
             let digest = row.digest();
@@ -189,7 +190,10 @@ impl LedgerReader {
             }
             newest = newest.max(micros_of(&row.created_at));
             if let Err(refusal) = self.read(row, digest, refusal, &mut taken) {
-                dead_letters.push(self.dead_letter(row, digest, &refusal));
+                let letter = self.dead_letter(row, digest, &refusal);
+                let (letter, alert) = self.deps.payments.with_row_alert(letter);
+                dead_letters.push(letter);
+                alerts.extend(alert);
             }
         }
         if let Some(newest) = newest.filter(|_| self.lacks_zone) {
@@ -203,6 +207,9 @@ impl LedgerReader {
             let feed = Arc::clone(self.deps.ledger.feed());
             let progress = LedgerProgress { feed, mark: moved.clone(), dead_letters };
             report = self.hand_over(taken, progress).await?;
+        }
+        if n_dead > 0 || report.n_differing > 0 {
+            self.deps.payments.announce(&alerts).await?;
         }
         self.mark = moved.or_else(|| self.mark.take());
         digests.iter().for_each(|digest| self.recent.remember(digest));
@@ -285,6 +292,7 @@ impl LedgerReader {
             detail: refusal.detail.clone(),
             row: row.copy(),
             found_micros: self.deps.clock.now().timestamp_micros(),
+            alert: None,
         }
     }
 }

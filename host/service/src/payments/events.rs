@@ -25,6 +25,8 @@ struct EventState {
     n_unsaid: u64,
     first_unsaid: String,
     said: Option<Instant>,
+    /// The number of dead letters, and the reason of the last.
+    dead_letters: (u64, String),
     /// Whether events of the generic kind look like those of Blnk.
     looks_like_blnk: bool,
 }
@@ -51,6 +53,11 @@ impl LedgerEvents {
         }
         state.n_unsaid += 1;
         state.say();
+    }
+
+    /// Records the number of dead letters and the reason of the last.
+    pub(crate) fn dead_letters(&self, n_letters: u64, reason: String) {
+        self.state.lock().dead_letters = (n_letters, reason);
     }
 
     /// Records that an event of the generic kind looks like one of Blnk.
@@ -83,7 +90,9 @@ impl EventState {
 impl fmt::Display for LedgerEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.lock();
-        if self.kind == LedgerKind::Generic && state.last_event.is_none() && state.last_refusal.is_none() {
+        let (n_dead, reason) = &state.dead_letters;
+        let is_silent = state.last_event.is_none() && state.last_refusal.is_none() && *n_dead == 0;
+        if self.kind == LedgerKind::Generic && is_silent {
             return Ok(());
         }
         let written = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Millis, true);
@@ -94,6 +103,11 @@ impl fmt::Display for LedgerEvents {
         }
         if let Some((time, why)) = &state.last_refusal {
             write!(f, "; last refusal {}: {why}", written(time))?;
+        }
+        match n_dead {
+            0 => {}
+            1 => write!(f, "; 1 dead letter ({reason}), see GET /ledger/dead-letters")?,
+            n => write!(f, "; {n} dead letters, the last one {reason}, see GET /ledger/dead-letters")?,
         }
         if state.looks_like_blnk {
             f.write_str("; events look like those of Blnk: set LEDGER_KIND=blnk")?;
@@ -117,6 +131,10 @@ mod tests {
         let news = LedgerEvents::of(LedgerKind::Generic);
         news.took(DateTime::UNIX_EPOCH);
         news.refused(DateTime::UNIX_EPOCH, "missing_field: `amount` is required");
+        assert!(!news.to_string().contains("dead letter"));
+        news.dead_letters(1, "not_held".to_owned());
+        assert!(news.to_string().ends_with("; 1 dead letter (not_held), see GET /ledger/dead-letters"));
+        news.dead_letters(0, String::new());
         news.looks_like_blnk();
         assert_eq!(
             news.to_string(),

@@ -379,6 +379,7 @@ impl PaymentsInner {
             detail: detail.clone(),
             row: sent,
             found_micros: self.deps.clock.now().timestamp_micros(),
+            alert: None,
         }
     }
 }

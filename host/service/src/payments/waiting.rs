@@ -125,7 +125,7 @@ impl PaymentsInner {
         let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
         let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
         let told = EntryReport { telling, data, message: None, arrival };
-        Some((self.deps.kind.read(told, self.deps.identity, self.deps.monitor.status_words()).ok()?, telling))
+        Some((self.read(told).ok()?, telling))
     }
 
     /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.
@@ -139,6 +139,7 @@ impl PaymentsInner {
             detail: format!("it waited for {} and cannot be read any more", waiting.parent),
             row: Json::Text(told.into()).to_string(),
             found_micros: self.deps.clock.now().timestamp_micros(),
+            alert: None,
         };
         self.bury(letter, ROWS).await?;
         self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;

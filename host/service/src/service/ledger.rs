@@ -7,6 +7,7 @@ use tollgate_links::ledger::{Ledger, LedgerError};
 use tollgate_model::clock::Clock;
 use tollgate_store::Store;
 
+use crate::alerting::Alerting;
 use crate::config::Settings;
 use crate::ledger_sync::{LedgerSync, LedgerSyncDeps};
 use crate::monitor::Monitor;
@@ -25,13 +26,17 @@ pub(super) async fn payments(
     store: &Store,
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
+    alerting: &Alerting,
 ) -> Result<Payments, OpenError> {
-    let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
+    let LedgerSettings { kind, identity, parent_wait, evaluate, left_out, unreadable, .. } = settings.ledger;
     let deps = payments::PaymentsDeps {
         kind,
         identity,
         parent_wait,
         evaluates_rows: evaluate,
+        left_out,
+        unreadable,
+        alerting: alerting.clone(),
         monitor: monitor.clone(),
         store: store.clone(),
         clock: Arc::clone(clock),

@@ -33,6 +33,7 @@ fn letter(digest: u8) -> DeadLetter {
         detail: "no time".to_owned(),
         row: "{}".to_owned(),
         found_micros: 3,
+        alert: None,
     }
 }
 

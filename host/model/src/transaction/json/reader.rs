@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use super::error::PathStep;
+use super::error::{PathStep, shown};
 use super::surrogates::without_lone_halves;
 use super::{Json, JsonError, JsonErrorKind, JsonNumber, cause};
 use crate::transaction::OBJECT_KEYS_DEFAULT;
@@ -97,6 +97,23 @@ pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> 
     reader.value(whole.get(), 0, "")
 }
 
+/// As [`read`], but leaves out single values of the object at this path that are beyond the limits. Returns the names of
+/// these values.
+pub(super) fn read_leaving_out(
+    bytes: &[u8],
+    limits: JsonLimits,
+    path: &[&str],
+) -> Result<(Json, Vec<Box<str>>), JsonError> {
+    let error = match read(bytes, limits) {
+        Ok(json) => return Ok((json, Vec::new())),
+        Err(error) => error,
+    };
+    let text = std::str::from_utf8(bytes).map_err(|_| error)?;
+    let mut left_out = Vec::new();
+    let json = JsonReader { text, limits }.object_leaving_out(text, 1, path, &mut left_out)?;
+    Ok((json, left_out))
+}
+
 /// Number of keys compared without a heap allocation.
 const KEYS_IN_PLACE: usize = 32;
 
@@ -152,13 +169,7 @@ impl<'a> JsonReader<'a> {
     }
 
     fn object(&self, raw: &'a str, depth: usize) -> Result<Json, JsonError> {
-        self.check_depth(depth)?;
-        let keys_max = self.limits.keys_max;
-        let ObjectMembers(members) = self.members(raw, keys_max)?;
-        if members.len() > keys_max {
-            return Err(JsonError::new(JsonErrorKind::TooManyKeys { keys_max }));
-        }
-        check_unique(members.iter().map(|(key, _)| &**key).collect())?;
+        let ObjectMembers(members) = self.checked_members(raw, depth)?;
         let mut entries = Vec::with_capacity(members.len());
         for (key, member) in members {
             let key = without_nul(key)?;
@@ -167,6 +178,45 @@ impl<'a> JsonReader<'a> {
             entries.push((key, value));
         }
         Ok(Json::Object(entries))
+    }
+
+    /// As [`JsonReader::object`], but leaves out values of the object at this path that cannot be read.
+    fn object_leaving_out(
+        &self,
+        raw: &'a str,
+        depth: usize,
+        path: &[&str],
+        left_out: &mut Vec<Box<str>>,
+    ) -> Result<Json, JsonError> {
+        let ObjectMembers(members) = self.checked_members(raw, depth)?;
+        let mut entries = Vec::with_capacity(members.len());
+        for (key, member) in members {
+            let key = without_nul(key)?;
+            let value = match path {
+                [first, rest @ ..] if **first == *key && member.get().starts_with('{') => {
+                    self.object_leaving_out(member.get(), depth + 1, rest, left_out)
+                }
+                _ => self.value(member.get(), depth, &key),
+            };
+            match value {
+                Ok(value) => entries.push((key, value)),
+                Err(_) if path.is_empty() => left_out.push(shown(&key).into()),
+                Err(error) => return Err(error.below(PathStep::Key(&key))),
+            }
+        }
+        Ok(Json::Object(entries))
+    }
+
+    /// Splits an object into its members, within the limits.
+    fn checked_members(&self, raw: &'a str, depth: usize) -> Result<ObjectMembers<'a>, JsonError> {
+        self.check_depth(depth)?;
+        let keys_max = self.limits.keys_max;
+        let members = self.members(raw, keys_max)?;
+        if members.0.len() > keys_max {
+            return Err(JsonError::new(JsonErrorKind::TooManyKeys { keys_max }));
+        }
+        check_unique(members.0.iter().map(|(key, _)| &**key).collect())?;
+        Ok(members)
     }
 
     fn check_depth(&self, depth: usize) -> Result<(), JsonError> {

@@ -7,7 +7,7 @@ use crate::transaction::{EventTime, InvalidTransaction, Json, JsonNumber};
 
 /// Maximum length of an id, reference or code, in bytes.
 const ID_BYTES_MAX: usize = 255;
-const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
+pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Maximum length of a date-time, in bytes. One with nanoseconds and an offset has 35.
 const TIME_BYTES_MAX: usize = 64;
 /// The valid instants, in microseconds: the years 1970 to 9999 in UTC.

@@ -17,6 +17,7 @@ fn row(id: &str, fields: &str) -> LedgerFeedRow {
         detail: String::new(),
         row: "{}".to_owned(),
         found_micros: 0,
+        alert: None,
     };
     LedgerFeedRow { transaction, fingerprint, if_it_differs }
 }
