@@ -360,6 +360,7 @@ fn n_distinct(values: &[Value<'_>], of: &FieldPath) -> usize {
             Json::Null => "null".into(),
             Json::Boolean(boolean) => boolean.to_string(),
             Json::Number(number) => number.value().to_string(),
+            Json::WideNumber(text) => format!("wide {text}"),
             Json::Text(text) => format!("{text:?}"),
             Json::Array(items) => format!("{:?}", items.iter().map(spell).collect::<Vec<_>>()),
             Json::Object(entries) => {

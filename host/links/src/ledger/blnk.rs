@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 
 use crate::ledger::table::{
-    ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, StatementParts, Statements,
-    TableName, WITHOUT_ZONE, statements_of, types_of,
+    ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, REFERENCE_CHARACTERS,
+    StatementParts, Statements, TableName, WITHOUT_ZONE, statements_of, types_of,
 };
 use crate::ledger::{Ledger, LedgerError};
 
@@ -106,7 +106,7 @@ fn values() -> String {
         text("parent_transaction", ID_CHARACTERS),
         text("source", ID_CHARACTERS),
         text("destination", ID_CHARACTERS),
-        text("reference", ID_CHARACTERS),
+        text("reference", REFERENCE_CHARACTERS),
         text("description", PROSE_CHARACTERS),
         "'amount', t.amount".to_owned(),
         "'precise_amount', t.precise_amount".to_owned(),

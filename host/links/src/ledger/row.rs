@@ -125,7 +125,7 @@ impl LedgerRow {
             return Err(too_large("meta_data"));
         }
         let told = self.told.as_deref().unwrap_or_default();
-        let limits = JsonLimits::transaction(keys_max);
+        let limits = JsonLimits::transaction(keys_max).without_wide_numbers();
         let read = Json::parse_leaving_out(told.as_bytes(), limits, &[METADATA]);
         let (mut row, left_out) = read.map_err(|error| RowError {
             reason: error.code(),

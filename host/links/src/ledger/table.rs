@@ -57,6 +57,7 @@ pub(super) struct StatementParts {
 /// Maximum number of characters read of a value. A longer id or description is not valid in a transaction. The database
 /// truncates it, which bounds the size of a page.
 pub(super) const ID_CHARACTERS: usize = 256;
+pub(super) const REFERENCE_CHARACTERS: usize = 351;
 pub(super) const KEY_CHARACTERS: usize = 8_192;
 pub(super) const PROSE_CHARACTERS: usize = 4_097;
 pub(super) const NUMBER_CHARACTERS: usize = 129;
@@ -200,7 +201,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
         cut("currency", ID_CHARACTERS),
         cut("source", ID_CHARACTERS),
         cut("destination", ID_CHARACTERS),
-        cut("reference", ID_CHARACTERS),
+        cut("reference", REFERENCE_CHARACTERS),
         cut("description", PROSE_CHARACTERS),
         cut("status", ID_CHARACTERS),
         format!("CASE WHEN {is_large} THEN NULL ELSE {} END", cut("meta_data", METADATA_CHARACTERS + 1)),

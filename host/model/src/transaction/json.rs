@@ -29,6 +29,8 @@ pub enum Json {
     Boolean(bool),
     /// A number with its original digits.
     Number(JsonNumber),
+    /// A number of more digits than [`Decimal`] supports, as it was written. No rule can compare it.
+    WideNumber(Box<str>),
     /// A string.
     Text(Box<str>),
     /// An array.
@@ -152,7 +154,9 @@ impl Json {
     /// Returns the sizes of its parts.
     pub(in crate::transaction) fn measured(&self) -> JsonSizes {
         match self {
-            Json::Text(text) => JsonSizes { longest_text: text.len(), ..JsonSizes::default() },
+            Json::Text(text) | Json::WideNumber(text) => {
+                JsonSizes { longest_text: text.len(), ..JsonSizes::default() }
+            }
             Json::Array(items) => {
                 let own = JsonSizes { longest_array: items.len(), ..JsonSizes::default() };
                 items.iter().map(Self::measured).fold(own, JsonSizes::and)

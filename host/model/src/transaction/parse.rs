@@ -246,7 +246,7 @@ fn transaction_of(
         currency: fields.required_code("currency")?,
         source: fields.id("source")?,
         destination: fields.id("destination")?,
-        reference: fields.required_prose("reference")?,
+        reference: fields.required_reference("reference")?,
         description: fields.prose("description")?,
         status: fields.code("status")?,
         hash: fields.code("hash")?,

@@ -95,7 +95,7 @@ pub enum Value<'a> {
     Time(&'a EventTime),
     /// An array, of which only `in` reads the elements.
     List(&'a [Json]),
-    /// An object.
+    /// An object, or a number of too many digits: a value that no comparison orders.
     Object(&'a Json),
 }
 
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
             Some(Json::Number(number)) => Value::Number(number.value()),
             Some(Json::Text(text)) => Value::Text(text),
             Some(Json::Array(items)) => Value::List(items),
-            Some(object @ Json::Object(_)) => Value::Object(object),
+            Some(object @ (Json::Object(_) | Json::WideNumber(_))) => Value::Object(object),
         }
     }
 

@@ -151,7 +151,9 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
     let parsed = match api.payments.kind() {
         LedgerKind::Generic => Value::parse(body, limits).map(|sent| (sent, Vec::new())),
-        LedgerKind::Blnk => Value::parse_leaving_out(body, limits, &["data", METADATA]),
+        LedgerKind::Blnk => {
+            Value::parse_leaving_out(body, limits.without_wide_numbers(), &["data", METADATA])
+        }
     };
     let read = match parsed {
         Ok((sent, left_out)) => Envelope::read(sent)?.without(left_out),

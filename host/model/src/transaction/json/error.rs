@@ -54,6 +54,11 @@ impl JsonError {
         Self { kind, path: None }
     }
 
+    /// Creates the error about a number of too many digits in this field.
+    pub(in crate::transaction) fn of_wide_number(field: &str) -> Self {
+        Self::new(JsonErrorKind::NumberOutOfRange).below(PathStep::Key(field))
+    }
+
     /// Prepends one step to the path.
     #[must_use]
     pub(super) fn below(mut self, step: PathStep<'_>) -> Self {

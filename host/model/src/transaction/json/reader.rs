@@ -25,6 +25,9 @@ pub struct JsonLimits {
     pub keys_max: usize,
     /// Free texts; `None` if there are none.
     pub free_texts: Option<FreeTexts>,
+    /// Whether a number of more digits than [`Decimal`](crate::decimal::Decimal) supports is a
+    /// [`Json::WideNumber`], and not an error.
+    pub takes_wide_numbers: bool,
 }
 
 /// The texts for people, in which U+FFFD replaces a lone surrogate. In other texts it is an error.
@@ -38,34 +41,45 @@ pub struct FreeTexts {
 
 impl JsonLimits {
     /// Limits for requests.
-    pub const REQUEST: JsonLimits =
-        JsonLimits { depth_max: 32, keys_max: OBJECT_KEYS_DEFAULT, free_texts: None };
+    pub const REQUEST: JsonLimits = JsonLimits {
+        depth_max: 32,
+        keys_max: OBJECT_KEYS_DEFAULT,
+        free_texts: None,
+        takes_wide_numbers: false,
+    };
 
     /// Limits for an envelope around one [`JsonLimits::REQUEST`].
     pub const ENVELOPE: JsonLimits = JsonLimits { depth_max: Self::REQUEST.depth_max + 1, ..Self::REQUEST };
 
     /// Limits for texts that the service wrote, with any number of keys.
-    pub const STORED: JsonLimits = JsonLimits { keys_max: usize::MAX, ..Self::REQUEST };
+    pub const STORED: JsonLimits =
+        JsonLimits { keys_max: usize::MAX, takes_wide_numbers: true, ..Self::REQUEST };
 
     /// Returns the limits for a transaction with this maximum number of keys per object.
     #[must_use]
     pub const fn transaction(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 1, except: &NAMES });
-        JsonLimits { keys_max, free_texts, ..Self::REQUEST }
+        JsonLimits { keys_max, free_texts, takes_wide_numbers: true, ..Self::REQUEST }
     }
 
     /// Returns the limits for an envelope around one [`JsonLimits::transaction`].
     #[must_use]
     pub const fn envelope(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 2, except: &NAMES });
-        JsonLimits { keys_max, free_texts, ..Self::ENVELOPE }
+        JsonLimits { keys_max, free_texts, takes_wide_numbers: true, ..Self::ENVELOPE }
+    }
+
+    /// Returns the same limits without numbers of any number of digits.
+    #[must_use]
+    pub const fn without_wide_numbers(self) -> JsonLimits {
+        JsonLimits { takes_wide_numbers: false, ..self }
     }
 
     /// Returns the limits for the separate `meta_data` of one [`JsonLimits::transaction`].
     #[must_use]
     pub const fn metadata(keys_max: usize) -> JsonLimits {
         let free_texts = Some(FreeTexts { depth: 0, except: &[] });
-        JsonLimits { depth_max: Self::REQUEST.depth_max - 1, keys_max, free_texts }
+        JsonLimits { depth_max: Self::REQUEST.depth_max - 1, keys_max, free_texts, takes_wide_numbers: true }
     }
 }
 
@@ -133,9 +147,11 @@ impl<'a> JsonReader<'a> {
             Some(b't') => Ok(Json::Boolean(true)),
             Some(b'f') => Ok(Json::Boolean(false)),
             Some(b'n') => Ok(Json::Null),
-            _ => JsonNumber::of_json(raw)
-                .map(Json::Number)
-                .map_err(|_| JsonError::new(JsonErrorKind::NumberOutOfRange)),
+            _ => match JsonNumber::of_json(raw) {
+                Ok(number) => Ok(Json::Number(number)),
+                Err(_) if self.limits.takes_wide_numbers => Ok(Json::WideNumber(raw.into())),
+                Err(_) => Err(JsonError::new(JsonErrorKind::NumberOutOfRange)),
+            },
         }
     }
 

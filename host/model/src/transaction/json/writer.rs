@@ -101,6 +101,7 @@ fn write(out: &mut String, json: &Json, spelling: Spelling) {
         Json::Null => out.push_str("null"),
         Json::Boolean(boolean) => out.push_str(word(*boolean)),
         Json::Number(number) => write_number(out, number, spelling),
+        Json::WideNumber(text) => out.push_str(text),
         Json::Text(text) => write_text(out, text),
         Json::Array(items) => {
             out.push('[');

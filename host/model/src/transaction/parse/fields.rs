@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::transaction::left_out::is_left_out;
-use crate::transaction::{EventTime, InvalidTransaction, Json, JsonNumber};
+use crate::transaction::{EventTime, InvalidTransaction, Json, JsonError, JsonNumber};
 
-/// Maximum length of an id, reference or code, in bytes.
+/// Maximum length of an id or code, in bytes.
 const ID_BYTES_MAX: usize = 255;
+/// Maximum length of a reference: ten times that of a remittance line of 35 characters.
+const REFERENCE_CHARACTERS_MAX: usize = 350;
+const REFERENCE_BYTES_MAX: usize = 4 * REFERENCE_CHARACTERS_MAX;
 pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Maximum length of a date-time, in bytes. One with nanoseconds and an offset has 35.
 const TIME_BYTES_MAX: usize = 64;
@@ -81,6 +84,7 @@ impl Fields {
     pub(super) fn number(&mut self, field: &'static str) -> Result<JsonNumber, InvalidTransaction> {
         match self.take(field) {
             Some(Json::Number(number)) => Ok(number),
+            Some(Json::WideNumber(_)) => Err(JsonError::of_wide_number(field).into()),
             Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "a number" }),
             None => Err(InvalidTransaction::MissingField { field }),
         }
@@ -99,9 +103,9 @@ impl Fields {
         self.checked(field, why_no_code)
     }
 
-    /// Takes a short text with any characters.
-    pub(super) fn required_prose(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
-        self.checked(field, why_no_short_text)?.ok_or(InvalidTransaction::MissingField { field })
+    /// Takes a reference: a text with any characters.
+    pub(super) fn required_reference(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
+        self.checked(field, why_no_reference)?.ok_or(InvalidTransaction::MissingField { field })
     }
 
     fn checked(
@@ -173,12 +177,22 @@ impl Fields {
     }
 }
 
-/// Returns the expectation that an id or a reference violates, or `None` if it is valid.
+/// Returns the expectation that an id violates, or `None` if it is valid.
 fn why_no_short_text(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("a text that is not empty")
     } else if text.len() > ID_BYTES_MAX {
         Some("a text of at most 255 bytes")
+    } else {
+        None
+    }
+}
+
+fn why_no_reference(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("a text that is not empty")
+    } else if text.len() > REFERENCE_BYTES_MAX || text.chars().count() > REFERENCE_CHARACTERS_MAX {
+        Some("a text of at most 350 characters")
     } else {
         None
     }

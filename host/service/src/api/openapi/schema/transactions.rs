@@ -60,8 +60,8 @@ macro_rules! transaction {
             source: Option<$identifier>,
             /// Destination balance identifier.
             destination: Option<$identifier>,
-            /// The caller's reference: any text of at most 255 bytes in UTF-8.
-            #[schema(min_length = 1, max_length = 255)]
+            /// The caller's reference: any text of at most 350 characters.
+            #[schema(min_length = 1, max_length = 350)]
             reference: String,
             /// Description for people; at most 4,096 bytes in UTF-8.
             #[schema(max_length = 4096)]
