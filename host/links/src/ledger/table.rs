@@ -71,6 +71,8 @@ pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
 /// Types of a change time or of a row version.
 const CHANGES: [&str; 5] = ["timestamp with time zone", WITHOUT_ZONE, "bigint", "integer", "smallint"];
+/// Columns that a table of Blnk has, and a generic ledger has not.
+const COLUMNS_OF_BLNK: [&str; 3] = ["precise_amount", "precision", "parent_transaction"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
 
@@ -128,7 +130,9 @@ pub(super) async fn prepare(
         text if TEXTS.contains(&text) => "text",
         other => other,
     };
-    Ok(statements(ledger, time.unwrap_or_default(), id))
+    let is_of_blnk = COLUMNS_OF_BLNK.iter().all(|column| types.contains_key(*column));
+    let lacks = is_of_blnk.then(|| "it looks like a table of Blnk: set LEDGER_KIND=blnk".to_owned());
+    Ok(Statements { lacks, ..statements(ledger, time.unwrap_or_default(), id) })
 }
 
 /// Returns the columns, their types (for a domain, its base type), and whether they can be null.

@@ -8,13 +8,13 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tower::Service as _;
 
 use super::routes::{self, RoutePaths};
-use super::{ApiState, finish, guard, health};
+use super::{ApiState, finish, guard, health, webhook};
 use crate::telemetry::metrics::RequestKind;
 use crate::telemetry::request_ids::RequestIds;
 
@@ -64,9 +64,15 @@ impl ApiService {
     }
 
     async fn pass(&mut self, request: Request) -> Response {
+        let is_event = request.method() == Method::POST && kind_of(&request) == RequestKind::Event;
         match guard::admit(&self.state.hosts, request) {
             Ok(request) => self.routes.call(request).await.into_response(),
-            Err(refusal) => refusal.into_response(),
+            Err(refusal) => {
+                if is_event {
+                    webhook::note_refusal(&self.state, &refusal);
+                }
+                refusal.into_response()
+            }
         }
     }
 }

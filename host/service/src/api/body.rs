@@ -6,7 +6,7 @@ use std::pin::Pin;
 use axum::BoxError;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 
 use super::error::ApiError;
 use super::error_code::ErrorCode;
@@ -61,6 +61,28 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for JsonBody<BYTES_M
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         read_announced(request, &[DeclaredType::Json], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
     }
+}
+
+/// Reads an event of a ledger, of at most `bytes_max` bytes. Without a `Content-Type` it is JSON too, because old ledgers
+/// send none: if it has no `Origin`, as every request of a web page has, or if `is_signed` holds.
+pub(super) async fn read_event(
+    request: Request,
+    bytes_max: usize,
+    is_signed: impl FnOnce(&HeaderMap, &[u8]) -> bool,
+) -> Result<Vec<u8>, ApiError> {
+    if request.headers().contains_key(header::CONTENT_TYPE) {
+        return read_announced(request, &[DeclaredType::Json], bytes_max).await.map(|(_, bytes)| bytes);
+    }
+    let (mut head, body) = request.into_parts();
+    let (headers, json) = (head.headers.clone(), HeaderValue::from_static(DeclaredType::Json.essence()));
+    head.headers.insert(header::CONTENT_TYPE, json);
+    let request = Request::from_parts(head, body);
+    let (_, bytes) = read_announced(request, &[DeclaredType::Json], bytes_max).await?;
+    if headers.contains_key(header::ORIGIN) && !is_signed(&headers, &bytes) {
+        let message = "an event with an `Origin` needs the header `Content-Type: application/json`";
+        return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
+    }
+    Ok(bytes)
 }
 
 /// A JSON body of at most `BYTES_MAX` bytes, or no body. A page that sends no body is recognised by its `Origin`.

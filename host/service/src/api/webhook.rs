@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use tollgate_model::transaction::{
 use tollgate_store::DeadLetter;
 
 use super::ApiState;
-use super::body::JsonBody;
+use super::body::read_event;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
@@ -88,30 +88,38 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 )]
 pub(super) async fn ledger_webhook(
     State(api): State<ApiState>,
-    headers: HeaderMap,
-    body: JsonBody<WEBHOOK_BYTES_MAX>,
+    request: Request,
 ) -> Result<Json<String>, ApiError> {
     let now = Utc::now();
-    let taken = match &api.ledger_keys {
-        Some(keys) => verify(keys, &headers, &body.0, now.timestamp()).map_err(ApiError::from),
-        None => Ok(()),
-    };
-    let taken = match taken {
-        Ok(()) => take(&api, &headers, &body.0, now).await,
-        Err(error) => Err(error),
-    };
-    let result = match &taken {
-        Ok((_, result)) => {
+    match receive(&api, request, now).await {
+        Ok((answer, result)) => {
             api.payments.news().took(now);
-            result
+            api.metrics.ledger_event(result);
+            Ok(Json(answer))
         }
         Err(error) => {
-            api.payments.news().refused(now, &error.summary());
-            REFUSED
+            note_refusal(&api, &error);
+            Err(error)
         }
+    }
+}
+
+/// Counts and logs an event that was refused, and shows it in `/readyz`.
+pub(super) fn note_refusal(api: &ApiState, error: &ApiError) {
+    api.payments.news().refused(Utc::now(), &error.summary());
+    api.metrics.ledger_event(REFUSED);
+}
+
+/// Reads, authenticates and takes an event.
+async fn receive(api: &ApiState, request: Request, now: DateTime<Utc>) -> EventAnswer {
+    let headers = request.headers().clone();
+    let verified = |headers: &HeaderMap, body: &[u8]| {
+        api.ledger_keys.as_ref().map(|keys| verify(keys, headers, body, now.timestamp()))
     };
-    api.metrics.ledger_event(result);
-    taken.map(|(answer, _)| Json(answer))
+    let is_signed = |headers: &HeaderMap, body: &[u8]| matches!(verified(headers, body), Some(Ok(())));
+    let body = read_event(request, WEBHOOK_BYTES_MAX, is_signed).await?;
+    verified(&headers, &body).unwrap_or(Ok(()))?;
+    take(api, &headers, &body, now).await
 }
 
 /// Records a report from Blnk.
@@ -127,12 +135,8 @@ pub(super) async fn ledger_webhook(
         example = json!("transaction txn_1 from event transaction.applied processed")
     ))
 )]
-pub(super) async fn blnk_webhook(
-    state: State<ApiState>,
-    headers: HeaderMap,
-    body: JsonBody<WEBHOOK_BYTES_MAX>,
-) -> Result<Json<String>, ApiError> {
-    ledger_webhook(state, headers, body).await
+pub(super) async fn blnk_webhook(state: State<ApiState>, request: Request) -> Result<Json<String>, ApiError> {
+    ledger_webhook(state, request).await
 }
 
 /// Processes a dead letter of an event again and returns the result. An accepted event deletes the dead letter.

@@ -90,8 +90,8 @@ impl SyncProgress {
             );
         }
         state.blind = blind;
-        if let (None, Some(statement)) = (&state.lacks, lacks) {
-            tracing::warn!(statement, "the ledger's database lacks an index");
+        if let (None, Some(advice)) = (&state.lacks, lacks) {
+            tracing::warn!(advice, "the ledger can be read, but not well");
         }
         state.lacks = lacks.map(str::to_owned);
         self.metrics.ledger_connected(true);

@@ -29,6 +29,8 @@ struct EventState {
     dead_letters: (u64, String),
     /// Whether events of the generic kind look like those of Blnk.
     looks_like_blnk: bool,
+    /// Whether the table of a generic ledger is that of Blnk.
+    reads_table_of_blnk: bool,
 }
 
 impl LedgerEvents {
@@ -69,6 +71,14 @@ impl LedgerEvents {
         }
     }
 
+    /// Records that the configured table of a generic ledger is that of Blnk.
+    pub(crate) fn reads_table_of_blnk(&self) {
+        self.state.lock().reads_table_of_blnk = true;
+        tracing::warn!(
+            "LEDGER_TABLE names a table of Blnk, whose entries would count as payments: set LEDGER_KIND=blnk"
+        );
+    }
+
     /// Logs pending refusals if the interval has passed.
     pub(crate) fn say(&self) {
         self.state.lock().say();
@@ -91,7 +101,10 @@ impl fmt::Display for LedgerEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.lock();
         let (n_dead, reason) = &state.dead_letters;
-        let is_silent = state.last_event.is_none() && state.last_refusal.is_none() && *n_dead == 0;
+        let is_silent = state.last_event.is_none()
+            && state.last_refusal.is_none()
+            && *n_dead == 0
+            && !state.reads_table_of_blnk;
         if self.kind == LedgerKind::Generic && is_silent {
             return Ok(());
         }
@@ -111,6 +124,9 @@ impl fmt::Display for LedgerEvents {
         }
         if state.looks_like_blnk {
             f.write_str("; events look like those of Blnk: set LEDGER_KIND=blnk")?;
+        }
+        if state.reads_table_of_blnk {
+            f.write_str("; LEDGER_TABLE names a table of Blnk: set LEDGER_KIND=blnk")?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tollgate_links::ledger::LedgerSettings;
 use tollgate_links::ledger::{Ledger, LedgerError};
 use tollgate_model::clock::Clock;
+use tollgate_model::ledger_kind::LedgerKind;
 use tollgate_store::Store;
 
 use crate::alerting::Alerting;
@@ -14,6 +15,9 @@ use crate::monitor::Monitor;
 use crate::payments::{self, OpenError, Payments};
 use crate::readiness::ReadinessChecks;
 use crate::telemetry::metrics::Metrics;
+
+/// The table in which Blnk keeps its entries.
+const TABLE_OF_BLNK: (Option<&str>, &str) = (Some("blnk"), "transactions");
 
 /// Returns the configured ledger, not yet connected.
 pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
@@ -42,7 +46,12 @@ pub(super) async fn payments(
         clock: Arc::clone(clock),
         metrics: Arc::clone(metrics),
     };
-    Payments::open(deps).await
+    let payments = Payments::open(deps).await?;
+    let LedgerSettings { schema, table, .. } = &settings.ledger;
+    if kind == LedgerKind::Generic && (schema.as_deref(), table.as_str()) == TABLE_OF_BLNK {
+        payments.news().reads_table_of_blnk();
+    }
+    Ok(payments)
 }
 
 /// Starts to follow the ledger, if there is one.
