@@ -112,6 +112,7 @@ pub fn transaction(
         inflight_expiry_date: None,
         metadata: None,
         unnamed: Vec::new(),
+        left_out: None,
         longest_reads: LongestReads { of_field: 64, n_elements: 0 },
     }
 }

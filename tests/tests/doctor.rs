@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// The checks of a complete data directory, in order.
-const CHECKS: [&str; 33] = [
+const CHECKS: [&str; 34] = [
     "settings",
     "directory",
     "files",

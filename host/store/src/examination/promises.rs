@@ -94,13 +94,13 @@ const PROMISES: [Promise; 8] = [
                    (SELECT 1 FROM late_verdicts l WHERE l.sequence = a.sequence AND l.target = t.sequence)))",
     },
     Promise {
-    Promise {
         what: "dead letters",
         fine: "their size is known",
         question: "SELECT 'the dead letters of ledgers are counted as ' || n_bytes || ' bytes and have ' || found \
                    FROM ledger_dead_letter_bytes, (SELECT coalesce(sum(length(CAST(row AS BLOB)) + \
                    length(CAST(detail AS BLOB))), 0) AS found FROM ledger_dead_letters) WHERE n_bytes <> found",
     },
+    Promise {
         what: "name",
         fine: "the store has a unique name",
         question: "SELECT 'the store has no name' WHERE NOT EXISTS (SELECT 1 FROM store_name)",
