@@ -140,7 +140,8 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
     let lists = Lists::default();
     let artifacts = Arc::new(Artifacts::without_cache(sandbox, Compiler::in_this_process()));
     let bound = (1..).zip(rules).map(|(number, rule)| {
-        let known = KnownNames { lists: &lists, zones: &ZoneData::built_in(), currencies: &BTreeSet::new() };
+        let (zones, currencies) = (ZoneData::built_in(), BTreeSet::new());
+        let known = KnownNames { lists: &lists, zones: &zones, currencies: &currencies };
         let draft = Draft::compile(&artifacts, known, rule.script.clone())?;
         let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
         Ok(Arc::new(draft.bind(history, identity)?))

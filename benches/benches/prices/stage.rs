@@ -1,6 +1,6 @@
 //! A history, and rules that run against it alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
-use tollgate::intake::{Draft, Identity};
+use tollgate::intake::{Draft, Identity, KnownNames};
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet};
@@ -113,8 +113,9 @@ impl Stage {
     fn compile(&self, when: &str) -> anyhow::Result<BoundRule> {
         let script = format!("rule measured {{ when {when} then review score 0.5 reason \"because\" }}");
         let artifacts = Arc::new(Artifacts::without_cache(&self.sandbox, Compiler::in_this_process()));
-        let draft = Draft::compile(&artifacts, &self.lists, &ZoneData::built_in(), script)
-            .with_context(|| when.to_owned())?;
+        let (zones, currencies) = (ZoneData::built_in(), BTreeSet::new());
+        let known = KnownNames { lists: &self.lists, zones: &zones, currencies: &currencies };
+        let draft = Draft::compile(&artifacts, known, script).with_context(|| when.to_owned())?;
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, Utc::now());
         Ok(draft.bind(&self.history, identity)?)
     }

@@ -1,10 +1,11 @@
 //! Tollgate itself, as the service runs it.
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate::intake::{Draft, Identity};
+use tollgate::intake::{Draft, Identity, KnownNames};
 use tollgate_benches::corpus::TwinRule;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
@@ -37,7 +38,9 @@ impl Fused {
         let (sandbox, lists) = (Sandbox::new()?, Lists::default());
         let artifacts = Artifacts::without_cache(&sandbox, Compiler::in_this_process());
         let bound = (1..).zip(rules).map(|(number, rule)| {
-            let draft = Draft::compile(&artifacts, &lists, &ZoneData::built_in(), rule.script.clone())?;
+            let (zones, currencies) = (ZoneData::built_in(), BTreeSet::new());
+            let known = KnownNames { lists: &lists, zones: &zones, currencies: &currencies };
+            let draft = Draft::compile(&artifacts, known, rule.script.clone())?;
             let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
             Ok(Arc::new(draft.bind(history, identity)?))
         });
