@@ -4,6 +4,8 @@
 
 #[path = "environments/causes.rs"]
 mod causes;
+#[path = "environments/clock.rs"]
+mod clock;
 #[path = "environments/deploy.rs"]
 mod deploy;
 #[path = "environments/disk.rs"]

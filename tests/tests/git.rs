@@ -67,8 +67,9 @@ impl Stage {
 #[track_caller]
 fn in_force(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
-    let names = instructions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned());
-    let mut names: Vec<String> = names.collect();
+    // Rules that stand for refused files are none.
+    let rules = instructions.as_array().unwrap().iter().filter(|one| one["quarantine"]["cause"] != "refused");
+    let mut names: Vec<String> = rules.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
     names.sort();
     names
 }

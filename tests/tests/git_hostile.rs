@@ -35,7 +35,9 @@ fn clone(service: &Service, url: &str) -> Answer {
 #[track_caller]
 fn names(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
-    instructions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    // Rules that stand for refused files are none.
+    let rules = instructions.as_array().unwrap().iter().filter(|one| one["quarantine"]["cause"] != "refused");
+    rules.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[track_caller]

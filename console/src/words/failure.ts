@@ -14,4 +14,6 @@ export const FAILURE_WORDS: Record<string, string> = {
   internal: "The host failed while it ran.",
   quarantined: "It is in quarantine and was not run.",
   left_out: "No rule failed, but this part of the transaction was too large and was left out.",
+  not_ready: "The service was not ready: this check was failing, so rules or lists could be missing.",
+  clock: "The clock had been set back, so windows of time could miss payments.",
 };

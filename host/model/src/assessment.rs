@@ -7,6 +7,7 @@ use serde::Serialize;
 use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
 use utoipa::ToSchema;
 
+use crate::hold::{HoldReason, HoldReasons};
 use crate::instruction::InstructionId;
 use crate::transaction::LeftOutFields;
 
@@ -26,7 +27,7 @@ pub struct Assessment {
     pub reason: String,
     /// Matched rules, severest first.
     pub triggered: Vec<Triggered>,
-    /// Rules that failed.
+    /// Rules that failed, and reasons to hold every transaction.
     pub failures: Vec<FailedRule>,
     /// Version of the rule set that was evaluated.
     pub rule_set_version: u64,
@@ -52,13 +53,13 @@ pub struct Triggered {
     pub reason: String,
 }
 
-/// A rule that failed. A failure never counts as approval.
+/// A rule that failed, or a reason to hold every transaction. A failure never counts as approval.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct FailedRule {
-    /// Instruction of the rule.
+    /// Instruction of the rule; 0 if the failure is not of a rule.
     #[schema(value_type = i64)]
     pub instruction_id: InstructionId,
-    /// Name of the rule.
+    /// Name of the rule; of the readiness check with `not_ready` and `clock`.
     pub name: String,
     /// Cause of the failure.
     pub failure: RuleFailure,
@@ -112,11 +113,17 @@ pub enum RuleFailure {
     /// `instruction_id` is 0.
     #[error("a part of the transaction was left out")]
     LeftOut,
+    /// No rule failed: the service was not ready, and a verdict could have lacked rules or lists.
+    #[error("the service is not ready")]
+    NotReady,
+    /// No rule failed: the clock was set back, and windows of time could have missed transactions.
+    #[error("the clock was set back")]
+    Clock,
 }
 
 impl RuleFailure {
     /// All failures.
-    pub const ALL: [RuleFailure; 14] = [
+    pub const ALL: [RuleFailure; 16] = [
         RuleFailure::Trap,
         RuleFailure::Fuel,
         RuleFailure::Budget,
@@ -131,6 +138,8 @@ impl RuleFailure {
         RuleFailure::Internal,
         RuleFailure::Quarantined,
         RuleFailure::LeftOut,
+        RuleFailure::NotReady,
+        RuleFailure::Clock,
     ];
 
     /// Returns whether the rule alone caused the failure, not the machine or the host.
@@ -150,7 +159,9 @@ impl RuleFailure {
             | RuleFailure::List
             | RuleFailure::Internal
             | RuleFailure::Quarantined
-            | RuleFailure::LeftOut => false,
+            | RuleFailure::LeftOut
+            | RuleFailure::NotReady
+            | RuleFailure::Clock => false,
         }
     }
 
@@ -172,6 +183,8 @@ impl RuleFailure {
             RuleFailure::Internal => "internal",
             RuleFailure::Quarantined => "quarantined",
             RuleFailure::LeftOut => "left_out",
+            RuleFailure::NotReady => "not_ready",
+            RuleFailure::Clock => "clock",
         }
     }
 }
@@ -244,29 +257,47 @@ impl Assessment {
             evaluated_at: evaluated_at.to_rfc3339_opts(SecondsFormat::Micros, true),
         }
     }
-}
 
-impl Assessment {
+    /// Holds the transaction for these reasons: each is a failure, and the verdict is at least `review`.
+    #[must_use]
+    pub fn held_for(mut self, reasons: HoldReasons) -> Self {
+        for reason in reasons.iter() {
+            let (failure, note) = match reason {
+                HoldReason::Clock => (RuleFailure::Clock, "The clock was set back".to_owned()),
+                _ => (RuleFailure::NotReady, format!("The service is not ready: check `{}`", reason.check())),
+            };
+            self.fail(failure, reason.check().to_owned(), note);
+        }
+        self
+    }
+
     /// Adds a failure, and so at least `review`, if a part of the transaction was left out and the operator does not have
     /// such transactions judged like others.
     #[must_use]
     pub fn with_left_out(mut self, left_out: Option<&LeftOutFields>) -> Self {
         let Some(left_out) = left_out.filter(|left_out| left_out.is_reviewed()) else { return self };
-        let note = format!("Left out of the transaction: {}", left_out.names().join(", "));
+        let names = left_out.names().join(", ");
+        let note = format!("Left out of the transaction: {names}");
+        self.fail(RuleFailure::LeftOut, names, note);
+        self
+    }
+
+    /// Adds a failure that is not of a rule. The verdict is at least `review`.
+    fn fail(&mut self, failure: RuleFailure, name: String, note: String) {
         if self.triggered.is_empty() && self.failures.is_empty() {
             self.reason = note;
         } else {
             self.reason = format!("{}; {note}", self.reason);
         }
-        self.failures.push(FailedRule {
-            instruction_id: InstructionId(0),
-            name: left_out.names().join(", "),
-            failure: RuleFailure::LeftOut,
-        });
-        self.verdict = severest(&self.triggered, &self.failures).verdict();
-        self
+        self.failures.push(FailedRule { instruction_id: NO_INSTRUCTION, name, failure });
+        if self.verdict.severity() < VerdictSeverity::Review {
+            self.verdict = VerdictSeverity::Review.verdict();
+        }
     }
 }
+
+/// The id of a failure that is not of a rule. Ids of instructions begin with 1.
+const NO_INSTRUCTION: InstructionId = InstructionId(0);
 
 fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: RuleStatement) -> Triggered {
     Triggered {
@@ -348,5 +379,25 @@ mod tests {
             (entry("b", Verdict::Block, 0.7), RuleOutcome::Matched),
         ];
         check(&beside_a_block, Verdict::Block, 0.7, "because b; Rule `a` could not be evaluated");
+    }
+
+    #[track_caller]
+    fn check_held(rule: Option<Verdict>, reasons: &[HoldReason], verdict: Verdict, reason: &str) {
+        let entry = entry("a", rule.unwrap_or(Verdict::Approve), 0.3);
+        let outcomes = rule.iter().map(|_| (InstructionId(1), &entry, RuleOutcome::Matched));
+        let assessment = Assessment::consolidate("t", 1, DateTime::default(), outcomes);
+        let held = assessment.held_for(reasons.to_vec().into());
+        let names: Vec<&str> = held.failures.iter().map(|failed| failed.name.as_str()).collect();
+        let checks: Vec<&str> = reasons.iter().map(|reason| reason.check()).collect();
+        assert_eq!((held.verdict, held.reason.as_str(), names), (verdict, reason, checks));
+    }
+
+    #[test]
+    fn a_reason_to_hold_means_at_least_review() {
+        use HoldReason::{Clock, Rules};
+        check_held(None, &[], Verdict::Approve, NO_RULE_MATCHED);
+        check_held(None, &[Rules], Verdict::Review, "The service is not ready: check `rules`");
+        check_held(Some(Verdict::Allow), &[Clock], Verdict::Review, "because a; The clock was set back");
+        check_held(Some(Verdict::Deny), &[Clock], Verdict::Deny, "because a; The clock was set back");
     }
 }

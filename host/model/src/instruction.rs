@@ -274,6 +274,8 @@ pub enum QuarantineCause {
     SustainedCost,
     /// The history has no memory for what the rule asks.
     Memory,
+    /// There is no rule: the file was refused when its source was new.
+    Refused,
 }
 
 impl QuarantineCause {
@@ -289,6 +291,12 @@ impl InstructionRecord {
     #[must_use]
     pub fn written(&self) -> &[u8] {
         self.script.as_ref().map_or(&self.module[..], |script| script.as_bytes())
+    }
+
+    /// Returns whether this stands for a refused file of a source that was new.
+    #[must_use]
+    pub fn is_refused_file(&self) -> bool {
+        self.quarantine.as_ref().is_some_and(|quarantine| quarantine.cause == QuarantineCause::Refused)
     }
 
     /// Returns whether the author wrote exactly this content.

@@ -11,6 +11,7 @@ pub mod background;
 pub mod calendar;
 pub mod clock;
 pub mod decimal;
+pub mod hold;
 pub mod instruction;
 pub mod ledger_kind;
 pub mod named_list;

@@ -18,6 +18,7 @@ mod estimating;
 mod following;
 mod gathering;
 mod granting;
+mod holding;
 mod ignored_report;
 mod installing;
 mod list_guard;
@@ -25,6 +26,7 @@ mod list_texts;
 mod list_warnings;
 mod listing;
 mod named_lists;
+mod new_sources;
 mod precondition;
 mod quarantine;
 mod removing;
@@ -53,21 +55,22 @@ use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::evaluation::Breakers;
 use tollgate_engine::policy::{Denial, Policy, TooExpensive};
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
-use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox, manifest_of};
-use tollgate_guest_abi::{Cost, Manifest};
+use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox};
+use tollgate_guest_abi::Manifest;
 use tollgate_history::{History, QueryEstimate};
 use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_store::Store;
 
+use crate::holding::PaymentHolds;
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::request_ids::RequestIds;
 use activating::Activating;
 use checking::CHECKS_MAX;
 use ignored_report::IgnoredReport;
-use installing::{FILLS_MAX, ReservedInstruction, check_name};
+use installing::{FILLS_MAX, ReservedInstruction};
 
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
@@ -83,6 +86,7 @@ pub use list_guard::{HoldBack, ListGuard};
 pub use list_warnings::{EntryWarning, EntryWarnings, ListLine, ListReading};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
+pub use new_sources::NewSources;
 pub use precondition::{Precondition, tag_of_instruction, tag_of_list};
 pub use required::RequiredRules;
 pub use rule_files::{RuleFileCounts, Survey, survey};
@@ -128,6 +132,10 @@ pub struct IntakeDeps {
     pub saves_per_minute: NonZeroU32,
     /// Number of rules that the operator requires.
     pub required: RequiredRules,
+    /// Sources of which nothing was ever in force.
+    pub sources: NewSources,
+    /// Reasons to hold new transactions, which become part of each version.
+    pub holds: PaymentHolds,
     /// State of lists that are missing or held back.
     pub lists: ListGuard,
     /// Whether a rule of the API that would stop most transactions has to be confirmed.
@@ -236,7 +244,7 @@ pub enum IntakeError {
         .0.map(|estimate| format!(", about {} bytes that cannot leave memory,", estimate.kept_bytes)).unwrap_or_default()
     )]
     NoRoom(Option<QueryEstimate>),
-    /// The change of files would leave fewer rules than the operator requires.
+    /// The change would leave fewer rules than the operator requires.
     #[error("it would leave {n_rules} rules in force, and SERVICE_RULES_REQUIRED asks for {n_required}")]
     TooFewRules {
         /// Number of rules that it would leave.
@@ -465,22 +473,5 @@ impl RulePipeline {
         self.hold_if_broad(&draft, &InstructionSource::Upload, confirmation).await?;
         let state = self.state.lock().await;
         self.reserve(state, draft, InstructionSource::Upload, change)
-    }
-
-    /// Checks a module before it is compiled. All checks are repeated on the compiled module.
-    fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
-        let current = self.deps.registry.current();
-        let replaced = match change {
-            InstructionChange::Add => None,
-            InstructionChange::Replace(id, condition) => {
-                Some(self.replaceable(&current, *id, &InstructionSource::Upload, condition)?.record.id)
-            }
-        };
-        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
-        let mut names = manifest.rules.iter().map(|rule| &rule.name);
-        names.try_for_each(|name| check_name(&current, name, &self.activating, replaced))?;
-        // The cost that a module claims does not count.
-        manifest.cost = Cost::default();
-        granting::check(&self.deps, &InstructionSource::Upload, &manifest)
     }
 }

@@ -10,6 +10,7 @@
 //! `ARCHITECTURE.md`.
 
 mod config;
+mod holding;
 mod readiness;
 mod telemetry;
 

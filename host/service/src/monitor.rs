@@ -22,6 +22,7 @@
 //! later transactions have counted it.
 
 mod arrivals;
+mod clock_watch;
 mod committer;
 mod deferred;
 mod error;
@@ -30,6 +31,7 @@ mod feed;
 mod gate;
 mod group;
 mod hashes;
+mod holding;
 mod pending;
 mod reported;
 mod restoring;
@@ -53,11 +55,11 @@ use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, Tra
 use tollgate_store::{CurrentRecord, Store, TransactionRecord};
 
 use crate::alerting::Alerting;
-use crate::monitor::reported::ReportOutcome;
+use crate::holding::PaymentHolds;
+use crate::monitor::reported::{ReportOutcome, with_update};
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
-use arrivals::AcceptanceOrder;
 use committer::Committer;
 use gate::UpdateGate;
 use group::{
@@ -68,6 +70,7 @@ use pending::{EntryState, Operation, PendingIds};
 use sequence_slot::{CommitMessage, SequenceSlot};
 use updater::{Update, Updater};
 
+pub(crate) use arrivals::AcceptanceOrder;
 pub(crate) use committer::Committing;
 pub(crate) use error::MonitorError;
 pub(crate) use feed::{FeedMode, FeedReport, LedgerFeedRow};
@@ -91,6 +94,8 @@ pub(crate) struct MonitorDeps {
     pub restoring: Arc<Restoring>,
     /// The rule set in force.
     pub registry: Arc<Registry>,
+    /// Reasons to hold new transactions.
+    pub holds: PaymentHolds,
     /// The store of transactions and answers.
     pub store: Store,
     /// Readiness check that reports whether the last commit succeeded.
@@ -103,8 +108,8 @@ pub(crate) struct MonitorDeps {
     pub breakers: Arc<Breakers>,
     /// Metrics registry.
     pub metrics: Arc<Metrics>,
-    /// When the last transaction of an earlier run was accepted.
-    pub last_arrival: DateTime<Utc>,
+    /// Times of acceptance, which continue those of an earlier run.
+    pub arrivals: Arc<AcceptanceOrder>,
     /// Maximum number of transactions and reports under way.
     pub in_flight_max: NonZeroUsize,
     /// When two reports of one transaction agree on the amount.
@@ -117,7 +122,7 @@ pub(crate) struct MonitorDeps {
 struct TransactionPipeline {
     deps: MonitorDeps,
     pending: PendingIds,
-    arrivals: AcceptanceOrder,
+    arrivals: Arc<AcceptanceOrder>,
     permits: Arc<Semaphore>,
     gate: Arc<UpdateGate>,
     committer: mpsc::UnboundedSender<CommitMessage>,
@@ -158,7 +163,7 @@ impl Monitor {
         let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
         tokio::spawn(updating.run(waiting));
         let permits = Arc::new(Semaphore::new(deps.in_flight_max.get()));
-        let arrivals = AcceptanceOrder::after(deps.last_arrival);
+        let arrivals = Arc::clone(&deps.arrivals);
         let pipeline = TransactionPipeline {
             deps,
             pending: PendingIds::default(),
@@ -335,7 +340,10 @@ impl TransactionPipeline {
     /// Answers one transaction; no other operation on its id is under way.
     async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         let answer = match self.deps.store.current(&transaction.transaction_id).await {
-            Ok(None) => return self.carry_new(transaction, waiting).await,
+            Ok(None) => match self.check_ready_to_judge() {
+                Ok(()) => return self.carry_new(transaction, waiting).await,
+                Err(error) => Err(error),
+            },
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
@@ -390,10 +398,13 @@ impl TransactionPipeline {
     }
 
     async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+        if let Err(error) = self.settle_holds().await {
+            return drop(waiting.pending_entry.settle(Err(error)));
+        }
         let evaluating = self.gate.evaluate().await;
         let (place, admitted) = self.deps.history.admit_as(|sequence| {
             let place = SequenceSlot::new(sequence, self.committer.clone());
-            let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction), self.deps.clock.now());
+            let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction));
             let rule_set = self.deps.registry.current();
             (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
         });
@@ -444,6 +455,7 @@ impl TransactionPipeline {
         let now = self.deps.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
             .with_left_out(transaction.left_out.as_deref())
+            .held_for(rule_set.holds.reasons)
     }
 }
 
@@ -458,14 +470,6 @@ fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Opti
     match Transaction::from_stored(known.body()) {
         Ok(first) => MonitorError::Conflict(difference(&first).as_deref().unwrap_or("created_at").into()),
         Err(error) => unreadable(&error),
-    }
-}
-
-/// Returns the transaction with the status of the last update, if there was one.
-fn with_update(accepted: Transaction, status: Option<&str>) -> Transaction {
-    match status {
-        Some(_) => accepted.with_status(status),
-        None => accepted,
     }
 }
 

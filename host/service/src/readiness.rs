@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tollgate_model::clock::Clock;
+use tollgate_model::hold::{HoldReason, HoldReasons};
 
 use crate::telemetry::metrics::Metrics;
 
@@ -58,6 +60,8 @@ struct SharedChecks {
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     all: Mutex<Vec<(&'static str, CheckState)>>,
+    /// The failing checks because of which transactions are held.
+    failing: watch::Sender<HoldReasons>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +79,8 @@ impl ReadinessChecks {
     /// Creates an empty list of checks.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
-        Self { shared: Arc::new(SharedChecks { clock, metrics, all: Mutex::default() }) }
+        let failing = watch::Sender::default();
+        Self { shared: Arc::new(SharedChecks { clock, metrics, all: Mutex::default(), failing }) }
     }
 
     /// Adds a check. Several may share a name: `/readyz` shows them as one.
@@ -91,6 +96,11 @@ impl ReadinessChecks {
         self.shared.measure(&all, name);
         drop(all);
         ReadinessCheck { shared: Arc::clone(&self.shared), name, place }
+    }
+
+    /// Returns the failing checks because of which transactions are held, now and at every change.
+    pub(crate) fn failing(&self) -> &watch::Sender<HoldReasons> {
+        &self.shared.failing
     }
 
     /// Returns the state of all checks, by name.
@@ -172,7 +182,21 @@ impl SharedChecks {
         let of_this_name = all.iter().filter(|(known, _)| *known == name).map(|(_, state)| state);
         if let Some(worst) = of_this_name.max_by_key(|state| (state.level, std::cmp::Reverse(state.since))) {
             self.metrics.readiness_check(name, worst.level as i64, worst.since);
+            self.note_failing(name, worst.level);
         }
+    }
+}
+
+impl SharedChecks {
+    /// Called under the lock of the checks, so that the last change is the one that is noted.
+    fn note_failing(&self, name: &'static str, level: CheckLevel) {
+        let Some(reason) = HoldReason::of_failing_check(name) else { return };
+        self.failing.send_if_modified(|failing| {
+            let before = *failing;
+            *failing =
+                if level == CheckLevel::Failing { before.with(reason) } else { before.without(reason) };
+            *failing != before
+        });
     }
 }
 
@@ -280,6 +304,21 @@ mod tests {
         *clock.0.lock() = at(100);
         let since = "since 1970-01-01T00:01:30Z";
         check(&all, CheckLevel::Degraded, &format!("degraded: nobody answers, {since}, {success}, 40 s ago"));
+    }
+
+    #[test]
+    fn a_failing_check_on_which_verdicts_depend_is_noted_until_it_no_longer_fails() {
+        let (all, ..) = checks();
+        let (files, number, memory) = (all.add("rules"), all.add("rules"), all.add("memory"));
+        let noted = || *all.failing().borrow();
+        memory.failing("full");
+        files.degraded("a");
+        assert_eq!(noted(), HoldReasons::NONE);
+        number.failing("b");
+        files.ok();
+        assert_eq!(noted(), HoldReasons::NONE.with(HoldReason::Rules));
+        number.degraded("c");
+        assert_eq!(noted(), HoldReasons::NONE);
     }
 
     #[test]

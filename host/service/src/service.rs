@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
@@ -30,7 +30,6 @@ use tollgate_engine::policy::PolicyError;
 use tollgate_history::{PastError, SpillError};
 use tollgate_links::ledger::LedgerError;
 use tollgate_model::calendar::ZoneDataError;
-use tollgate_model::clock::Clock;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 use crate::alerting::{AlertingError, Delivery};
@@ -39,7 +38,7 @@ use crate::config::{Settings, StatusWordsFileError};
 use crate::git_sync::{GitSyncError, Polling};
 use crate::intake::Following;
 use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
-use crate::monitor::{self, Committing, KnownHashes, Monitor};
+use crate::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
 use crate::payments::OpenError;
 use crate::telemetry::traces::TracesError;
 
@@ -74,8 +73,8 @@ pub struct Service {
 /// Background tasks, which run until this value is dropped.
 struct BackgroundTasks {
     retention: JoinHandle<()>,
-    /// Quarantine and suspension of rules.
-    rules: [JoinHandle<()>; 2],
+    /// Quarantine and suspension of rules, and reasons to hold payments.
+    rules: [JoinHandle<()>; 3],
     _polling: Polling,
     following: Following,
     payments: JoinHandle<()>,
@@ -173,20 +172,21 @@ impl Service {
         let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
-        let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &clock)).await?;
+        let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &ground.arrivals)).await?;
         let Links { alerting, delivery, keys, traces } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&snapshots.restoring),
             registry: Arc::clone(&registry),
+            holds: ground.holds,
             store: store.clone(),
             commits: surroundings.commits.clone(),
             alerting: alerting.clone(),
             pool: EvaluatorPool::start(settings.evaluation_threads, &sandbox)?,
             breakers,
             metrics: Arc::clone(&metrics),
-            last_arrival: last_arrival(&store).await?,
+            arrivals: ground.arrivals,
             in_flight_max: settings.transactions_in_flight_max,
             amounts: settings.ledger.kind.amounts(),
             hashes,
@@ -194,15 +194,14 @@ impl Service {
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics, &alerting).await?;
         let background = BackgroundTasks {
             retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
-            rules: [intake.heed(failing), intake.guard_memory()],
+            rules: [intake.heed(failing), intake.guard_memory(), intake.keep_holds()],
             _polling: polling,
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after()),
-            surroundings: surroundings.follow(&checks),
+            surroundings: surroundings.follow(&checks, &monitor),
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
-        let ledgers = LedgerSources::of(&ledger, payments.news());
-        let is_stopping = Arc::<AtomicBool>::default();
+        let (ledgers, is_stopping) = (LedgerSources::of(&ledger, payments.news()), Arc::default());
         let state = ApiState::of(api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
@@ -302,9 +301,9 @@ impl Service {
     }
 }
 
-fn hashes_of(settings: &Settings, clock: &Arc<dyn Clock>) -> Option<Arc<KnownHashes>> {
+fn hashes_of(settings: &Settings, arrivals: &Arc<AcceptanceOrder>) -> Option<Arc<KnownHashes>> {
     let window = TimeDelta::microseconds(settings.hash_window?.micros());
-    Some(Arc::new(KnownHashes::new(window, Arc::clone(clock))))
+    Some(Arc::new(KnownHashes::new(window, Arc::<AcceptanceOrder>::clone(arrivals))))
 }
 
 fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
@@ -327,12 +326,6 @@ fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
         Ok(Err(error)) => error.into(),
         Ok(Ok(())) | Err(_) => ServiceError::Committer,
     }
-}
-
-/// Returns the time at which the last transaction of an earlier run was accepted.
-async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
-    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
-    Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
 /// Starts restoring the history from the store and waits a little for it. A longer restore continues in the background,

@@ -17,7 +17,9 @@ use super::deferred_verdicts::verdict_of;
 use super::directory::DataDirectory;
 use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
-use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
+use super::rule_sets::{
+    digest_from, digest_of, has_had_source, holds_of, quarantine_of, semantics_of, terms_of,
+};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -26,6 +28,14 @@ use super::{
 };
 
 impl Store {
+    /// Returns whether a version ever had a rule or list from this kind of source, such as `file`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn has_had_source(&self, kind: &str) -> Result<bool, StoreError> {
+        has_had_source(&self.inner.readers, kind).await
+    }
+
     /// Opens the store of a directory read-only, whether or not a service has it open. Takes no lock; every write
     /// fails.
     ///
@@ -208,18 +218,18 @@ async fn versions_judged_by(
     versions.into_iter().map(read).collect()
 }
 
-/// The columns of a version: service, semantics, digests of the time zone data and of the status words.
-type VersionRow = (Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+/// The columns of a version: service, semantics, digests of the time zone data and of the status words, holds.
+type VersionRow = (Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
 async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
     let version = i64::try_from(version).unwrap_or(i64::MAX);
     let known: Option<VersionRow> = sqlx::query_as(
-        "SELECT service, semantics, zone_data, status_words FROM rule_sets WHERE version = ?1",
+        "SELECT service, semantics, zone_data, status_words, holds FROM rule_sets WHERE version = ?1",
     )
     .bind(version)
     .fetch_optional(readers)
     .await?;
-    let Some((service, semantics, zones, words)) = known else { return Ok(None) };
+    let Some((service, semantics, zones, words, holds)) = known else { return Ok(None) };
     let members = sqlx::query(
         "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
          FROM rule_set_members          JOIN instructions ON id = instruction_id \
@@ -245,6 +255,7 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
         semantics: semantics_of(semantics)?,
         zones: zones.as_deref().map(digest_from).transpose()?,
         status_words: words.as_deref().map(digest_from).transpose()?,
+        holds: holds_of(holds.as_deref())?,
     }))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tollgate_guest_abi::Semantics;
+use tollgate_model::hold::Holds;
 use tollgate_model::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine, RuleOwner,
 };
@@ -232,6 +233,8 @@ pub struct RuleSetRecord {
     pub zones: Option<ZoneDataRecord>,
     /// The table of status words of the rules; `None` before rules could ask for stages.
     pub status_words: Option<StatusWordsRecord>,
+    /// Reasons to hold every new transaction for review.
+    pub holds: Holds,
 }
 
 /// A table of status words.
@@ -286,6 +289,8 @@ pub struct RuleSetIdentity {
     pub zones: Option<ContentDigest>,
     /// The table of status words; `None` before rules could ask for stages.
     pub status_words: Option<ContentDigest>,
+    /// Reasons to hold every new transaction for review.
+    pub holds: Holds,
 }
 
 /// Everything in a rule set version that verdicts depend on, by digest.
@@ -303,6 +308,8 @@ pub struct RuleSetParts {
     pub zones: Option<ContentDigest>,
     /// The table of status words; `None` before rules could ask for stages.
     pub status_words: Option<ContentDigest>,
+    /// Reasons to hold every new transaction for review.
+    pub holds: Holds,
 }
 
 /// An instruction as a member of a rule set version.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteExecutor, SqlitePool};
 use tollgate_guest_abi::Semantics;
+use tollgate_model::hold::Holds;
 use tollgate_model::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine, RuleOwner,
 };
@@ -35,6 +36,14 @@ pub(super) async fn last_instruction_id(readers: &SqlitePool) -> Result<i64, Sto
     Ok(last.unwrap_or(0))
 }
 
+pub(super) async fn has_had_source(readers: &SqlitePool, kind: &str) -> Result<bool, StoreError> {
+    let has_had = sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM instructions WHERE json_extract(source, '$.kind') = ?1) \
+         OR EXISTS (SELECT 1 FROM rule_set_lists WHERE json_extract(source, '$.kind') = ?1)",
+    );
+    Ok(has_had.bind(kind).fetch_one(readers).await?)
+}
+
 pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<ListRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT name, entries, digest, source FROM rule_set_lists JOIN lists ON digest = list_digest \
@@ -53,18 +62,18 @@ pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<Li
     rows.iter().map(read).collect()
 }
 
-type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three queries see the same version.
     let mut snapshot = readers.begin().await?;
     let newest: Option<NewestRow> = sqlx::query_as(
-        "SELECT version, git_commit, service, semantics, zone_data, status_words FROM rule_sets \
+        "SELECT version, git_commit, service, semantics, zone_data, status_words, holds FROM rule_sets \
          ORDER BY version DESC LIMIT 1",
     )
     .fetch_optional(&mut *snapshot)
     .await?;
-    let Some((version, commit, service, semantics, zones, words)) = newest else { return Ok(None) };
+    let Some((version, commit, service, semantics, zones, words, holds)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -81,6 +90,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
         semantics: semantics_of(semantics)?,
         zones: zones.as_deref().map(digest_from).transpose()?,
         status_words: words.as_deref().map(digest_from).transpose()?,
+        holds: holds_of(holds.as_deref())?,
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))
@@ -126,6 +136,14 @@ fn source_of(json: &str) -> Result<InstructionSource, StoreError> {
 pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the quarantine of an instruction cannot be read".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+/// Reads the reasons to hold every transaction under a version; most have none.
+pub(super) fn holds_of(json: Option<&str>) -> Result<Holds, StoreError> {
+    json.map_or(Ok(Holds::default()), serde_json::from_str).map_err(|error| StoreError::Corrupt {
+        what: "the holds of a rule set cannot be read".to_owned(),
         source: Some(error.into()),
     })
 }

@@ -12,7 +12,9 @@ use tollgate_tests::wire::{Wire, request};
 use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, sample};
 
 /// Maximum backward jump that acceptance times do not follow.
-const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
+const FALL_BACK_MAX: TimeDelta = TimeDelta::hours(26);
+/// Maximum time between two transactions under load.
+const PAUSE_MAX: TimeDelta = TimeDelta::minutes(1);
 /// Number of commits between two jumps.
 const N_BETWEEN_SAMPLE: u64 = 10;
 const N_BETWEEN_FULL: u64 = 200;
@@ -117,15 +119,15 @@ fn load(
     })
 }
 
-/// Checks that the clock showed every stored time and that a missing event time equals the acceptance time. Acceptance
-/// times may go back by more than [`FALL_BACK_MAX`] only. Returns the number of times they went back.
+/// Checks that the clock showed every stored time, or that it goes on from the last one, and that a missing event time
+/// equals the acceptance time. Acceptance times may go back by more than [`FALL_BACK_MAX`] only. Returns the number of times they went back.
 #[track_caller]
 fn check_honest(witness: &DurabilityChecker, clock: &WallClock, data: &Path) -> usize {
     let stamps = witness.stamps(data);
     let (mut last, mut n_far) = (DateTime::<Utc>::MIN_UTC, 0);
     for stamp in &stamps {
-        let is_held = stamp.accepted == last;
-        assert!(is_held || clock.has_shown(stamp.accepted), "a time of no clock: {stamp:?}");
+        let goes_on = stamp.accepted >= last && stamp.accepted - last < PAUSE_MAX;
+        assert!(goes_on || clock.has_shown(stamp.accepted), "a time of no clock: {stamp:?}");
         assert!(clock.has_shown(stamp.evaluated), "a time of no clock: {stamp:?}");
         if stamp.accepted < last {
             assert!(last - stamp.accepted > FALL_BACK_MAX, "{stamp:?} goes back to before {last}");
@@ -156,8 +158,8 @@ fn a_clock_that_jumps_changes_times_and_nothing_else() {
         n_far = check_honest(&witness, &clock, &home.data());
     }
     assert_eq!(tally.n_unavailable, 0, "{tally:?}");
-    // Backward by more than five minutes: a day, an hour, days, 1970, an hour again.
-    assert!(n_far >= 5, "arrivals followed the clock back {n_far} times");
+    // Backward by more than 26 hours: two days, and to 1970.
+    assert!(n_far >= 2, "arrivals followed the clock back {n_far} times");
     println!(
         "{} jumps in {} lives: {tally:?}, {} stored, arrivals followed {n_far} times, 0 faults",
         LIVES.iter().map(|(jumps, _)| jumps.len()).sum::<usize>(),
@@ -273,7 +275,9 @@ fn what_a_clock_far_ahead_let_go_of_is_asked_for_in_vain_and_then_read_again() {
     loop {
         let is_filled = service.log().lines().iter().any(is_told);
         let verdict = ask(&format!("second-{number}"), &format!("s-{number}"));
-        let has_failed = verdict["failures"].as_array().is_some_and(|failures| !failures.is_empty());
+        // The clock fell by more than 26 hours, so each has that failure as well.
+        let failures = verdict["failures"].as_array().unwrap();
+        let has_failed = failures.iter().any(|failed| failed["failure"] == "lookup");
         // A transaction that cannot be compared with the past is not approved.
         assert!(verdict["verdict"] == "block" || has_failed && verdict["verdict"] == "review", "{verdict}");
         (n_failed, number) = (n_failed + usize::from(has_failed), number + 1);

@@ -86,3 +86,66 @@ fn a_committed_file_that_was_meant_as_a_rule_is_named() {
     sync(&service);
     assert_eq!(ignored(), "ok");
 }
+
+#[track_caller]
+fn verdict(service: &Service, id: &str) -> Value {
+    service.inject(&sample::transaction(id)).expect(200)["verdict"].clone()
+}
+
+#[test]
+fn a_new_repository_all_of_whose_files_are_refused_is_not_ready() {
+    let mut stage =
+        Stage::new(Upstream::with(&[("a.ws", "rule".to_owned()), ("lists/l.txt", "{}".to_owned())]));
+    stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");
+    let service = Service::listen(&stage.home);
+    service.until("it is read", || {
+        readiness(&service).1.contains("no file of the repository was ever in force")
+    });
+    assert_eq!((readiness(&service).0, verdict(&service, "t1")), (503, json!("review")));
+    stage.upstream.commit(&[("a.ws", sample::rule("a", "amount > 1000")), ("lists/l.txt", "EUR".to_owned())]);
+    service.until("it is ready", || readiness(&service).0 == 200);
+    assert_eq!(verdict(&service, "t2"), "approve");
+}
+
+#[test]
+fn a_repository_without_rules_is_ready() {
+    let stage = Stage::new(Upstream::with(&[("README.md", "no rules yet".to_owned())]));
+    let service = Service::start(&stage.home);
+    assert_eq!(verdict(&service, "t"), "approve");
+}
+
+#[test]
+fn a_repository_that_is_named_over_the_api_never_makes_the_service_unready() {
+    let upstream = Upstream::with(&[("a.ws", "rule".to_owned())]);
+    let server = GitServer::start(upstream.root(), Mood::Fine);
+    let home = open_home();
+    let service = Service::start(&home);
+    drop(service.post("/git/clone", &json!({"url": server.url(), "branch": "main"})).expect(200));
+    let (status, checks) = readiness(&service);
+    assert!(status == 200 && checks.contains("\"rules\":\"degraded: 1 rule files"), "{checks}");
+    assert_eq!(verdict(&service, "t1"), "approve");
+    service.kill();
+    server.set_mood(Mood::Down);
+    let service = Service::start(&home);
+    let (status, checks) = readiness(&service);
+    assert!(status == 200 && checks.contains("\"git\":\"degraded: "), "{checks}");
+    assert_eq!(verdict(&service, "t2"), "approve");
+}
+
+#[test]
+fn a_rule_that_fails_stands_for_each_refused_file_of_a_partly_good_new_repository() {
+    let files = [("a.ws", sample::rule("a", "amount > 1000")), ("bad.ws", "rule".to_owned())];
+    let stage = Stage::new(Upstream::with(&files));
+    let service = Service::start(&stage.home);
+    let judged = service.inject(&sample::transaction("t1")).expect(200);
+    assert_eq!(judged["verdict"], "review", "{judged}");
+    let failed = &judged["failures"][0];
+    assert_eq!(
+        (&failed["name"], &failed["failure"]),
+        (&json!("git:bad.ws"), &json!("quarantined")),
+        "{judged}"
+    );
+    stage.upstream.remove(&["bad.ws"]);
+    sync(&service);
+    assert_eq!((verdict(&service, "t2"), in_force(&service)), (json!("approve"), vec!["a".to_owned()]));
+}

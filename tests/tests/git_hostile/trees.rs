@@ -49,7 +49,7 @@ fn work_tree(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn links_submodules_and_programs_are_nothing_and_are_said() {
+fn links_and_submodules_are_nothing_and_are_said_and_an_executable_file_is_ordinary() {
     let upstream = Upstream::new();
     upstream.steps(
         "main",
@@ -75,9 +75,9 @@ fn links_submodules_and_programs_are_nothing_and_are_said() {
     upstream.git(&["update-ref", "refs/heads/main", &commit]);
     let (home, service, answer) = cloned(&upstream);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(names(&service), ["good"]);
-    assert_eq!(failed_paths(&service), ["lists/link.txt", "link.ws", "module.ws", "program.ws"]);
-    assert_eq!(work_tree(&home), ["good.ws"]);
+    assert_eq!(names(&service), ["good", "program"]);
+    assert_eq!(failed_paths(&service), ["lists/link.txt", "link.ws", "module.ws"]);
+    assert_eq!(work_tree(&home), ["good.ws", "program.ws"]);
     let text = fs::read_to_string(home.data().join("git/rules/good.ws")).unwrap();
     assert_eq!(text, sample::rule("good", "amount > 1"), "no filter, no line ends");
     assert!(!Path::new("/tmp/hooked").exists());

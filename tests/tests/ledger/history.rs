@@ -121,3 +121,18 @@ fn rows_are_judged_where_that_is_asked_for() {
         assert_eq!(service.transaction(&format!("acc-{}", n + 1)).expect(200), *before);
     }
 }
+
+#[test]
+fn rows_that_are_judged_are_held_while_the_service_is_not_ready() {
+    let bank = Bank::open();
+    bank.sql(&rows("acc", 3));
+    let mut home = home(&bank);
+    home.set("LEDGER_EVALUATE", "true");
+    home.set("SERVICE_RULES_REQUIRED", "9");
+    let service = Service::listen(&home);
+    service.until("the rows are taken", || service.transaction("acc-3").status == 200);
+    let stored = service.transaction("acc-1").expect(200);
+    let held = json!([{"instruction_id": 0, "name": "rules", "failure": "not_ready"}]);
+    assert_eq!((&stored["verdict"], &stored["failures"]), (&json!("review"), &held), "{stored}");
+    assert_eq!(audit::replay(&home).all_follow(), 3);
+}

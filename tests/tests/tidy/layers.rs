@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 45] = [
+pub(crate) const MODULES: [&str; 47] = [
     // nouns
     "config",
     "clock",
@@ -22,6 +22,7 @@ pub(crate) const MODULES: [&str; 45] = [
     "calendar",
     "pattern",
     "named_list",
+    "hold",
     "instruction",
     "assessment",
     "alert",
@@ -41,6 +42,7 @@ pub(crate) const MODULES: [&str; 45] = [
     "ledger",
     "telemetry",
     "readiness",
+    "holding",
     "outbound",
     // flows
     "activity",

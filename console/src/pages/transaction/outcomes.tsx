@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { StoredEvaluation } from "../../api/types";
+import type { FailedRule, StoredEvaluation } from "../../api/types";
 import { link } from "../../app/router";
 import { FAILURE_WORDS } from "../../words/failure";
 import { LongText } from "../../words/long_text";
@@ -26,6 +26,11 @@ export function MatchedRules({ evaluation }: { evaluation: StoredEvaluation }): 
   );
 }
 
+/** Returns whether a failure is of a rule; others are reasons to hold every payment. */
+function isOfRule(failed: FailedRule): boolean {
+  return Number(failed.instruction_id) !== 0;
+}
+
 export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): JSX.Element | null {
   const failed = evaluation.failures ?? [];
   if (failed.length === 0) return null;
@@ -35,13 +40,17 @@ export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): J
       <p class="quiet">A rule that fails raises the verdict to at least review.</p>
       <ul class="outcomes">
         {failed.map((rule) => (
-          <li key={rule.instruction_id}>
+          <li key={`${rule.instruction_id} ${rule.name}`}>
             <span class="state bad">
               <span aria-hidden="true">✗</span> {rule.failure}
             </span>
-            <a href={link("rules", rule.instruction_id)}>
+            {isOfRule(rule) ? (
+              <a href={link("rules", rule.instruction_id)}>
+                <Text value={rule.name} />
+              </a>
+            ) : (
               <Text value={rule.name} />
-            </a>
+            )}
             <p class="reason">{FAILURE_WORDS[rule.failure] ?? rule.failure}</p>
           </li>
         ))}

@@ -6,6 +6,7 @@ use tollgate_guest_abi::Semantics;
 use tollgate_history::{AggregateQuery, PreviousQuery};
 use tollgate_model::background::yielding;
 use tollgate_model::calendar::{TimePart, ZoneData};
+use tollgate_model::hold::Holds;
 use tollgate_model::transaction::{FieldAccess, StatusWords};
 
 use crate::registry::tables::{PendingBindings, RuleSetTables};
@@ -60,6 +61,8 @@ pub struct RuleSet {
     pub times: Vec<TimeQuestion>,
     /// Fields watched for values that some test cannot compare.
     pub watch: FieldWatch,
+    /// Reasons to hold every new transaction for review.
+    pub holds: Holds,
 }
 
 /// A rule with its slots resolved to the tables of the set.
@@ -172,6 +175,7 @@ impl RuleSet {
             previous: tables.previous.items,
             times: tables.times.items,
             watch,
+            holds: Holds::default(),
         }
     }
 
@@ -203,6 +207,12 @@ impl RuleSet {
     #[must_use]
     pub fn with_status_words(self, status_words: Arc<StatusWords>) -> Self {
         Self { status_words, ..self }
+    }
+
+    /// Sets the reasons to hold every new transaction.
+    #[must_use]
+    pub fn holding(self, holds: Holds) -> Self {
+        Self { holds, ..self }
     }
 
     /// Sets the Git commit of the synced rules.

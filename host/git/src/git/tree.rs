@@ -24,8 +24,10 @@ const TOTAL_BYTES_MAX: usize = 64 << 20;
 const TREE_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of files of one commit that are searched for a rule although they are not rule files.
 const SEARCHED_MAX: usize = 1_000;
-/// Mode of a plain file.
-const PLAIN: i32 = 0o100_644;
+/// The bits of a mode that tell files from links, and their value for a file. Nothing in a repository is run, so the
+/// permissions of a file do not matter.
+const KIND_OF_FILE: i32 = 0o170_000;
+const ORDINARY: i32 = 0o100_000;
 /// Mode of a symbolic link.
 const LINK: i32 = 0o120_000;
 
@@ -66,9 +68,6 @@ pub enum UnfitReason {
     /// Another repository within this one.
     #[error("the path is a submodule, which is not fetched; rule files in it are ignored")]
     Submodule,
-    /// Another file mode.
-    #[error("the file is executable; a rule is a plain file (mode 100644)")]
-    Mode,
     /// In a folder beyond the maximum depth.
     #[error("the folder is nested deeper than {DEPTH_MAX} folders; rule files in it are ignored")]
     Depth,
@@ -278,11 +277,8 @@ impl Leaves {
             (PathKind::Odd, ..) => {
                 self.unfit.push((escaped(path), kind, UnfitReason::Path));
             }
-            (_, Some(ObjectType::Blob), PLAIN) => {
+            (_, Some(ObjectType::Blob), mode) if mode & KIND_OF_FILE == ORDINARY => {
                 self.fit.insert(shown, Leaf { id: entry.id(), kind });
-            }
-            (_, Some(ObjectType::Blob), mode) if mode & 0o170_000 == 0o100_000 => {
-                self.unfit.push((shown, kind, UnfitReason::Mode));
             }
             _ => self.unfit.push((shown, kind, UnfitReason::Link)),
         }

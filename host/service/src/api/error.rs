@@ -254,6 +254,7 @@ impl From<MonitorError> for ApiError {
             MonitorError::Unavailable => ErrorCode::Unavailable,
             MonitorError::Starting => ErrorCode::Starting,
             MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
+            MonitorError::NotReady(_) => ErrorCode::NotReady,
             MonitorError::Stopping => ErrorCode::Stopping,
         };
         Self::new(code, error.to_string())

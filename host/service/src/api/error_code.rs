@@ -162,9 +162,9 @@ catalogue! {
     /// The maximum number of rules is in force; nothing is saved.
     TooManyRules: CONFLICT, "too_many_rules",
         "Remove instructions that are no longer needed.";
-    /// The commit would leave fewer rules in force than the operator requires; nothing is changed.
+    /// The change would leave fewer rules in force than the operator requires; nothing is changed.
     TooFewRules: CONFLICT, "too_few_rules",
-        "Check repository and branch; `SERVICE_RULES_REQUIRED` sets the number.";
+        "Save another rule first, or check repository and branch; `SERVICE_RULES_REQUIRED` sets the number.";
     /// The rule would have matched most of the latest transactions; nothing is saved.
     ConfirmationRequired: CONFLICT, "confirmation_required",
         "Check the condition of the rule; if it is meant so, send the request again with `?confirm=true`.";
@@ -263,6 +263,9 @@ catalogue! {
     /// The history is over its memory limit, and no more of it can leave memory; nothing is stored.
     HistoryUnavailable: SERVICE_UNAVAILABLE, "history_unavailable",
         "Send the request again after the seconds that `Retry-After` names; the operator finds the cause in the log.";
+    /// A check of the rules or lists is failing, and the operator has new payments refused meanwhile; nothing is stored.
+    NotReady: SERVICE_UNAVAILABLE, "not_ready",
+        "Send the request again after the seconds that `Retry-After` names; `/readyz` says what the check lacks.";
     /// The service is stopping; nothing is stored.
     Stopping: SERVICE_UNAVAILABLE, "stopping",
         "Send the request again, unchanged, after the seconds that `Retry-After` names.";

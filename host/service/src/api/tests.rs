@@ -127,6 +127,7 @@ async fn state(directory: &Path) -> ApiState {
     let settings = Settings { data_dir: directory.to_owned(), ..Settings::read(|_| Ok(None)).unwrap() };
     let activity = Activity::start(&settings, 1 << 26, &store, &metrics, &registry, &clock);
     let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
+    let holds = crate::holding::PaymentHolds::new(&checks, settings.when_not_ready);
     let deps = intake::IntakeDeps {
         clock: Arc::clone(&clock),
         history: Arc::clone(&history),
@@ -142,6 +143,8 @@ async fn state(directory: &Path) -> ApiState {
         confirms_broad_rules: false,
         saves_per_minute: std::num::NonZeroU32::MAX,
         required: intake::RequiredRules::new(&checks, 0),
+        sources: crate::intake::NewSources::new(crate::config::PartialSource::Hold),
+        holds: holds.clone(),
         checks: checks.clone(),
         sink: None,
     };
@@ -154,12 +157,13 @@ async fn state(directory: &Path) -> ApiState {
         history,
         restoring: Arc::new(monitor::Restoring::done()),
         registry,
+        holds,
         store: store.clone(),
         commits: checks.add("commits"),
         pool: EvaluatorPool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
         breakers: Arc::new(Breakers::new().0),
         metrics: Arc::clone(&metrics),
-        last_arrival: DateTime::UNIX_EPOCH,
+        arrivals: Arc::new(monitor::AcceptanceOrder::after(DateTime::UNIX_EPOCH, Arc::clone(&clock))),
         in_flight_max: NonZeroUsize::new(16).unwrap(),
         amounts: AmountAgreement::Exact,
         hashes: None,

@@ -155,7 +155,8 @@ fn assessment(
     });
     let assessment =
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, DateTime::default(), outcomes)
-            .with_left_out(transaction.left_out.as_deref());
+            .with_left_out(transaction.left_out.as_deref())
+            .held_for(rule_set.holds.reasons);
     Assessment { evaluated_at, ..assessment }
 }
 

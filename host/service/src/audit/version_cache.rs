@@ -92,8 +92,15 @@ impl VersionCache {
         version: u64,
     ) -> Result<RebuiltRuleSet, RebuildError> {
         let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
-        let Some(RuleSetParts { members, lists: named, service, semantics, zones, status_words: words }) =
-            parts
+        let Some(RuleSetParts {
+            members,
+            lists: named,
+            service,
+            semantics,
+            zones,
+            status_words: words,
+            holds,
+        }) = parts
         else {
             return Err(broken(format_args!("there never was a rule set {version}")));
         };
@@ -132,7 +139,8 @@ impl VersionCache {
                 RuleSet::new(version, rules, lists)
                     .meaning(semantics)
                     .in_zones(Arc::clone(history.zones()))
-                    .with_status_words(Arc::clone(history.status_words())),
+                    .with_status_words(Arc::clone(history.status_words()))
+                    .holding(holds),
             ),
             is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
             has_assumed_terms: members.iter().any(is_assumed),

@@ -19,6 +19,7 @@ use super::ledger;
 use super::links::{self, LinkSettings};
 use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
+use super::sources::{self, PartialSource, WhenNotReady};
 use super::words::{self, WordSettings};
 use super::{requests, traces};
 
@@ -77,8 +78,12 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// Whether the rules directory or repository may be missing at startup.
     pub sources_are_optional: bool,
+    /// Treatment of a new source some of whose files are refused.
+    pub partial_source: PartialSource,
     /// Minimum number of rules in force.
     pub rules_required: usize,
+    /// Treatment of new transactions while the service is not ready.
+    pub when_not_ready: WhenNotReady,
     /// Git repository of the rules.
     pub git: GitSettings,
     /// Ledger that feeds the history.
@@ -127,14 +132,6 @@ const RULES_DIR_NOTICES: Variable = variable(
     "true",
     "Whether to ask the operating system for change notices. Without them, as on network file systems, changes are found within seconds.",
 );
-const SOURCES_OPTIONAL: Variable = variable(
-    "SERVICE_SOURCES_OPTIONAL",
-    "`true` or `false`",
-    "false",
-    "Whether the service may be ready although the rules directory or the repository was never read.",
-)
-.explained_in("fail-closed.md");
-const RULES_REQUIRED: Variable = variable("SERVICE_RULES_REQUIRED", "a whole number from 0 to 10000", "0", "Number of rules that must be in force. With fewer the service is not ready, and a change of files that would leave fewer is held back.").explained_in("fail-closed.md");
 const CONFIRM_BROAD: Variable = variable("SERVICE_CONFIRM_BROAD_RULES", "`true` or `false`", "false", "Whether a rule of the API that would have matched most of the latest transactions is refused until it is sent with `?confirm=true`.").explained_in("rules.md");
 const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
 const THREADS: Variable = variable(
@@ -216,8 +213,11 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
         &[
             RULES_DIR,
             RULES_DIR_NOTICES,
-            SOURCES_OPTIONAL,
-            RULES_REQUIRED,
+            sources::OPTIONAL,
+            sources::STRICT,
+            sources::PARTIAL,
+            sources::REQUIRED,
+            sources::WHEN_NOT_READY,
             LISTS_SHRINK,
             CONFIRM_BROAD,
             POLICY,
@@ -344,8 +344,10 @@ impl Settings {
             snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
-            sources_are_optional: read.parsed(SOURCES_OPTIONAL)?.unwrap_or(false),
-            rules_required: read.up_to(RULES_REQUIRED, RULES_REQUIRED_MAX)?,
+            sources_are_optional: read.parsed(sources::OPTIONAL)?.unwrap_or(false),
+            partial_source: sources::partial_source(&read)?,
+            rules_required: read.up_to(sources::REQUIRED, RULES_REQUIRED_MAX)?,
+            when_not_ready: sources::when_not_ready(&read)?,
             git: GitSettings::read(&read)?,
             ledger: ledger::read(&read)?,
             links: LinkSettings::read(&read)?,
@@ -467,6 +469,7 @@ mod tests {
         refused("SERVICE_RULES_REQUIRED", "10001");
         refused("SERVICE_RULES_REQUIRED", "-1");
         refused("SERVICE_SOURCES_OPTIONAL", "yes");
+        refused("SERVICE_WHEN_NOT_READY", "block");
         refused("SERVICE_LISTS_SHRINK", "refuse");
         refused("SERVICE_LOG_FORMAT", "xml");
         refused("SERVICE_LOG", "loud");

@@ -51,6 +51,8 @@ impl GitSync {
         });
         let configured = inner.configured()?;
         let sync = Self { inner: Arc::clone(&inner) };
+        // Any other repository was named over the API in an earlier run.
+        inner.note_origin(configured.is_none());
         let followed = inner.begin_from_clone(configured).await;
         let is_followed = followed.is_some();
         inner.shown.lock().url = followed.as_ref().map(|followed| followed.remote.address.clone());

@@ -16,11 +16,19 @@ pub(super) struct GitCheck {
     /// Since the start of the service; the check reports the time.
     has_succeeded: AtomicBool,
     is_optional: bool,
+    /// Whether the repository was named over the API, which never makes the service unready.
+    is_of_the_api: AtomicBool,
 }
 
 impl GitCheck {
     pub(super) const fn new(checks: ReadinessChecks, is_optional: bool) -> Self {
-        Self { checks, check: OnceLock::new(), has_succeeded: AtomicBool::new(false), is_optional }
+        let (has_succeeded, is_of_the_api) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { checks, check: OnceLock::new(), has_succeeded, is_optional, is_of_the_api }
+    }
+
+    /// Notes whether the repository was named over the API.
+    pub(super) fn set_of_the_api(&self, is_of_the_api: bool) {
+        self.is_of_the_api.store(is_of_the_api, Ordering::Relaxed);
     }
 
     fn check(&self) -> &ReadinessCheck {
@@ -55,6 +63,10 @@ impl GitCheck {
                      without it"
                 ))
             }
+            None if self.is_of_the_api.load(Ordering::Relaxed) => self.check().degraded(format!(
+                "{why}; no rule of the repository is in force; the service is ready because the repository was named over \
+                 the API"
+            )),
             None => self.check().failing(format!(
                 "{why}; no rule of the repository is in force; set SERVICE_SOURCES_OPTIONAL if it may be missing"
             )),
@@ -128,6 +140,9 @@ mod tests {
             summary.text.contains("the remote cannot be reached")
                 && summary.text.contains(followed.unwrap_or("no rule"))
         );
+        git.set_of_the_api(true);
+        git.failed("the remote cannot be reached", followed);
+        assert_eq!(checks.summaries().remove("git").unwrap().level, CheckLevel::Degraded);
         git.succeeded("branch main, commit 1f");
         let text = checks.summaries().remove("git").unwrap().text;
         assert!(text.starts_with("ok: branch main, commit 1f, last success "), "{text}");

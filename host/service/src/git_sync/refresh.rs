@@ -62,10 +62,22 @@ impl GitSyncInner {
         .await?;
         let branch = found.fetched.branch.clone();
         // The repository was requested explicitly, so everything acceptable is taken.
-        let (report, _) = self.take(found, true, HoldBack::List).await?;
+        let is_operators =
+            self.configured()?.is_some_and(|known| known.remote.address == configured.remote.address);
+        let was_of_the_api = self.note_origin(!is_operators);
+        let taken = self.take(found, true, HoldBack::List).await;
+        let (report, _) = taken.inspect_err(|_| {
+            self.note_origin(was_of_the_api);
+        })?;
         self.shown.lock().url = Some(configured.remote.address.clone());
         *held = Some(configured);
         Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
+    }
+
+    /// Notes whether the followed repository was named over the API. Returns whether the one before was.
+    pub(super) fn note_origin(&self, is_of_the_api: bool) -> bool {
+        self.check.set_of_the_api(is_of_the_api);
+        self.deps.intake.set_git_of_the_api(is_of_the_api)
     }
 
     /// Fetches into the clone, or into a new one if there is no usable clone.

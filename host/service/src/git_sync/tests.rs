@@ -83,6 +83,8 @@ impl Fixture {
             required: intake::RequiredRules::new(&checks, 0),
             lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
             confirms_broad_rules: false,
+            sources: crate::intake::NewSources::new(crate::config::PartialSource::Hold),
+            holds: crate::holding::PaymentHolds::new(&checks, crate::config::WhenNotReady::Review),
             checks: checks.clone(),
             sink: Some(Arc::<PendingEdits>::clone(&edits)),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tollgate_engine::fusion;
 use tollgate_engine::policy::Policy;
@@ -11,6 +12,8 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{ContentDigest, InstructionId};
 use tollgate_store::{ListRecord, RuleSetRecord, StatusWordsRecord, ZoneDataRecord};
 
+use crate::holding::HoldBasis;
+use crate::intake::required::n_in_force;
 use crate::intake::{IntakeDeps, IntakeError, off_the_executor};
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::RuleSetFigures;
@@ -50,10 +53,13 @@ impl VersionContents {
             _ => deps.sandbox.admit(bytes),
         };
         let bodies = fusion::bodies(&admit, &self.bodies, &rules);
+        let was_short = basis_of(deps, &VersionContents::of(&before).rules).is_short;
+        let holds = deps.holds.of_version(basis_of(deps, &rules), was_short);
         RuleSet::fused(version, rules, &bodies, self.lists)
             .at_commit(self.commit)
             .in_zones(self.zones)
             .with_status_words(Arc::clone(deps.history.status_words()))
+            .holding(holds)
     }
 }
 
@@ -122,12 +128,30 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
             );
         }
     }
-    deps.required.came_into_force(rule_set.rules.len());
+    let rules = VersionContents::of(&rule_set).rules;
+    deps.required.came_into_force(n_in_force(&rules));
+    deps.sources.came_into_force(&rule_set);
     deps.lists.came_into_force(&rule_set);
+    let reasons = rule_set.holds.reasons;
     deps.registry.swap(rule_set);
+    deps.holds.came_into_force(reasons, basis_of(deps, &rules).longest_window);
     // The rule set already evaluates transactions meanwhile.
     let in_force = deps.registry.current();
     tokio::spawn(in_background(move || in_force.hasten()));
+}
+
+/// Returns what decides about the holds of a version with these rules.
+fn basis_of(deps: &IntakeDeps, rules: &[Arc<BoundRule>]) -> HoldBasis {
+    let needs = rules.iter().map(|rule| &rule.bound.module.manifest.needs);
+    let windows = needs.flat_map(|needs| {
+        let aggregates = needs.aggregates.iter().map(|query| query.window);
+        aggregates.chain(needs.previous.iter().map(|query| query.window))
+    });
+    let longest_micros = windows.map(|window| window.micros().unsigned_abs()).max().unwrap_or(0);
+    HoldBasis {
+        is_short: deps.required.is_short(n_in_force(rules)),
+        longest_window: Duration::from_micros(longest_micros),
+    }
 }
 
 /// Converts a list for the store.
@@ -160,5 +184,6 @@ fn record_of(deps: &IntakeDeps, rule_set: &RuleSet) -> RuleSetRecord {
             digest: ContentDigest(*rule_set.status_words.digest()),
             text: rule_set.status_words.to_stored(),
         }),
+        holds: rule_set.holds,
     }
 }

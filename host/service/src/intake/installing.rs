@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio::sync::MutexGuard;
 use tokio::time::{Instant, interval_at};
 use tollgate_engine::registry::{RULES_MAX, RuleSet};
+use tollgate_engine::sandbox::manifest_of;
+use tollgate_guest_abi::Cost;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
 
 use crate::intake::activating::{Activating, ActivationGuard};
@@ -46,6 +48,23 @@ pub(super) struct ReservedInstruction {
 }
 
 impl RulePipeline {
+    /// Checks a module before it is compiled. All checks are repeated on the compiled module.
+    pub(super) fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
+        let current = self.deps.registry.current();
+        let replaced = match change {
+            InstructionChange::Add => None,
+            InstructionChange::Replace(id, condition) => {
+                Some(self.replaceable(&current, *id, &InstructionSource::Upload, condition)?.record.id)
+            }
+        };
+        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+        let mut names = manifest.rules.iter().map(|rule| &rule.name);
+        names.try_for_each(|name| check_name(&current, name, &self.activating, replaced))?;
+        // The cost that a module claims does not count.
+        manifest.cost = Cost::default();
+        granting::check(&self.deps, &InstructionSource::Upload, &manifest)
+    }
+
     /// Checks a new instruction or new content, and reserves its id and name.
     pub(super) fn reserve(
         &self,

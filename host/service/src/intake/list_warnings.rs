@@ -70,7 +70,8 @@ impl EntryWarnings {
             Some((position, entry.to_string(), text::oddity_of_entry(entry, is_table)?))
         });
         let mut found = Self::first_of(warnings);
-        let entry_at = |position: usize| entries.get(position.saturating_sub(1)).map(|entry| entry.to_string());
+        let entry_at =
+            |position: usize| entries.get(position.saturating_sub(1)).map(|entry| entry.to_string());
         found.add(oddities::of_array(entries.iter().map(|entry| &**entry)), entry_at);
         found
     }
@@ -84,7 +85,9 @@ impl EntryWarnings {
             Some((number, entry.into_owned(), oddity))
         });
         let mut found = Self::first_of(warnings);
-        let entry_at = |number: usize| text::read_lines(list).find(|line| line.number == number)?.entry.map(Cow::into_owned);
+        let entry_at = |number: usize| {
+            text::read_lines(list).find(|line| line.number == number)?.entry.map(Cow::into_owned)
+        };
         found.add(oddities::of_text(list), entry_at);
         found
     }

@@ -6,6 +6,7 @@ use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId};
 
 use crate::intake::change::{self, VersionContents};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
+use crate::intake::required::n_in_force;
 use crate::intake::tree::TreeKind;
 use crate::intake::{Intake, IntakeError, RulePipeline, carry_through};
 
@@ -14,7 +15,7 @@ impl Intake {
     /// file is there.
     ///
     /// # Errors
-    /// [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
+    /// [`IntakeError::TooFewRules`], [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
     pub async fn remove(&self, id: InstructionId, condition: Precondition) -> Result<(), IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
         carry_through(async move { pipeline.remove(id, &condition).await }).await
@@ -43,6 +44,7 @@ impl RulePipeline {
         let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
         let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
         condition.check(Some(&tags_of_instruction(&removed.instruction)))?;
+        self.deps.required.check(n_in_force(&contents.rules))?;
         change::bring_into_force(&self.deps, current.version, contents).await?;
         let record = &removed.instruction.record;
         if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {

@@ -1,8 +1,17 @@
-//! Minimum number of rules: below it the service is not ready, and no change of files may go below it.
+//! Minimum number of rules: below it the service is not ready, and no change may go below it.
+
+use std::sync::Arc;
+
+use tollgate_engine::registry::BoundRule;
 
 use crate::intake::IntakeError;
 use crate::intake::tree::TreeKind;
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
+
+/// Returns the number of rules, without those that stand for refused files.
+pub(super) fn n_in_force(rules: &[Arc<BoundRule>]) -> usize {
+    rules.iter().filter(|rule| !rule.instruction.record.is_refused_file()).count()
+}
 
 /// Compares the number of rules in force with `SERVICE_RULES_REQUIRED`.
 #[derive(Debug)]
@@ -25,7 +34,7 @@ impl RequiredRules {
 
     /// Reports the number of rules in a new rule set.
     pub(super) fn came_into_force(&self, n_rules: usize) {
-        if n_rules < self.n_required {
+        if self.is_short(n_rules) {
             self.in_force.failing(format!(
                 "{n_rules} rules are in force, and SERVICE_RULES_REQUIRED asks for {}",
                 self.n_required
@@ -33,6 +42,22 @@ impl RequiredRules {
         } else {
             self.in_force.ok();
         }
+    }
+
+    /// Returns whether this number of rules is below the required one.
+    pub(super) const fn is_short(&self, n_rules: usize) -> bool {
+        n_rules < self.n_required
+    }
+
+    /// Decides whether a rule may be removed over the API.
+    ///
+    /// # Errors
+    /// [`IntakeError::TooFewRules`] if that leaves fewer rules than required.
+    pub(super) const fn check(&self, n_rules: usize) -> Result<(), IntakeError> {
+        if self.is_short(n_rules) {
+            return Err(IntakeError::TooFewRules { n_rules, n_required: self.n_required });
+        }
+        Ok(())
     }
 
     /// Decides whether a change of files from this source is allowed.

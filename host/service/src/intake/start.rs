@@ -13,6 +13,8 @@ use tollgate_model::instruction::{
 use tollgate_store::{ListRecord, RuleSetIdentity, StoreError};
 
 use crate::intake::change::{self, VersionContents};
+use crate::intake::new_sources::RefusedFiles;
+use crate::intake::required::n_in_force;
 use crate::intake::rule_files::{GoodContents, survey_settled};
 use crate::intake::source::is_file;
 use crate::intake::tree::{
@@ -75,6 +77,10 @@ impl Intake {
             last_id: deps.store.last_instruction_id().await?,
             last_set: deps.store.last_rule_set().await?,
         };
+        deps.sources.read(&deps.store).await?;
+        if let Some(last) = &stored.last_set {
+            deps.holds.resume(&last.holds, deps.clock.now());
+        }
         let directory = rules.clone();
         let pipeline = Arc::new(RulePipeline::new(deps, rules));
         let assembling = Arc::clone(&pipeline);
@@ -117,6 +123,7 @@ fn standing_of(stored: &StoredRules) -> CurrentRules {
         commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
         pace: CompileThreads::AllCores,
         hold_back: HoldBack::default(),
+        refused: RefusedFiles::Keep,
     }
 }
 
@@ -132,10 +139,13 @@ impl RulePipeline {
     /// changes are ignored.
     fn assemble_first(&self, stored: &StoredRules, tree: &RuleTree) -> Result<NextRuleSet, IntakeError> {
         let assemble = |tree| {
-            assemble(&self.deps, &self.activating, standing_of(stored), tree, &RemovedFiles::default())
+            let refused = self.deps.sources.refused_files(TreeKind::Directory);
+            let standing = CurrentRules { refused, ..standing_of(stored) };
+            assemble(&self.deps, &self.activating, standing, tree, &RemovedFiles::default())
         };
         let next = assemble(tree)?;
-        match self.deps.required.judge(TreeKind::Directory, stored.instructions.len(), next.rules.len()) {
+        let n_before = stored.instructions.iter().filter(|record| !record.is_refused_file()).count();
+        match self.deps.required.judge(TreeKind::Directory, n_before, n_in_force(&next.rules)) {
             Ok(()) => Ok(next),
             Err(_) => assemble(&RuleTree::unknown(TreeOrigin::Directory)),
         }
@@ -244,5 +254,6 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         semantics: rule_set.semantics,
         zones: rule_set.zones.kept().map(|(digest, _)| ContentDigest(*digest)),
         status_words: Some(ContentDigest(*rule_set.status_words.digest())),
+        holds: rule_set.holds,
     }
 }

@@ -7,6 +7,8 @@ use tollgate_engine::registry::RuleSet;
 use tollgate_model::instruction::{ContentDigest, InstructionId, RuleContent};
 
 use crate::intake::change::{self, VersionContents};
+use crate::intake::new_sources::RefusedFiles;
+use crate::intake::required::n_in_force;
 use crate::intake::tree::{
     CompileThreads, CurrentRules, FileFailure, KnownInstruction, NextRuleSet, RemovedFiles, TreeKind,
     TreeOrigin, assemble,
@@ -39,7 +41,8 @@ impl RulePipeline {
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
         let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
-        let standing = CurrentRules { hold_back, ..standing_of(&current, state.last_id) };
+        let refused = self.deps.sources.refused_files(tree.origin.place());
+        let standing = CurrentRules { hold_back, refused, ..standing_of(&current, state.last_id) };
         let pipeline = Arc::clone(&self);
         let origin = tree.origin.clone();
         let assembled = off_the_executor(move || {
@@ -50,7 +53,8 @@ impl RulePipeline {
         let (next, tree, set_aside) =
             assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
         let NextRuleSet { rules, lists, commit, last_id, mut report, failures, shown } = next;
-        self.deps.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
+        let n_before = n_in_force(&VersionContents::of(&current).rules);
+        self.deps.required.judge(tree.origin.place(), n_before, n_in_force(&rules))?;
         report.version = current.version;
         if report.is_change() {
             let contents = VersionContents {
@@ -91,14 +95,19 @@ impl RulePipeline {
         let n_failed = failed.values().map(Vec::len).sum();
         let named = failed.values().flatten().take(FILES_NAMED_MAX).map(named_with_error);
         let named = named.collect::<Vec<_>>().join("; ");
+        let current = self.deps.registry.current();
+        let mut places = failed.iter().filter(|(_, files)| !files.is_empty()).map(|(place, _)| *place);
+        let why = places.find_map(|place| self.deps.sources.why_not_ready(place, &current));
         drop(failed);
         self.deps.metrics.rule_files_refused(n_failed);
-        match n_failed {
-            0 => self.refused_files.ok(),
-            n => self.refused_files.degraded(format!(
-                "{n} rule files or lists are not in force with their present content: {named}{}",
-                if n > FILES_NAMED_MAX { "; …" } else { "" }
-            )),
+        let more = if n_failed > FILES_NAMED_MAX { "; …" } else { "" };
+        let files = format!(
+            "{n_failed} rule files or lists are not in force with their present content: {named}{more}"
+        );
+        match (n_failed, why) {
+            (0, _) => self.refused_files.ok(),
+            (_, Some(why)) => self.refused_files.failing(format!("{why}; {files}")),
+            (_, None) => self.refused_files.degraded(files),
         }
         for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {
             failure.log();
@@ -135,6 +144,7 @@ fn standing_of(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
         last_id,
         commit: current.commit.clone(),
         hold_back: HoldBack::default(),
+        refused: RefusedFiles::Keep,
         pace: CompileThreads::HalfOfThem,
     }
 }

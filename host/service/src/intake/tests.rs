@@ -6,6 +6,7 @@ mod sources;
 mod trees;
 mod waiting;
 
+use crate::holding::PaymentHolds;
 use tempfile::TempDir;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::{Lists, RuleSet};
@@ -102,6 +103,8 @@ impl Fixture {
             required: RequiredRules::new(&checks, 0),
             lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),
             confirms_broad_rules: false,
+            sources: crate::intake::NewSources::new(crate::config::PartialSource::Hold),
+            holds: PaymentHolds::new(&checks, crate::config::WhenNotReady::Review),
             checks,
             sink,
         };

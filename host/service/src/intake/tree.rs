@@ -5,6 +5,7 @@ mod compiling;
 mod failure;
 mod known;
 mod lists;
+mod stand_ins;
 
 use std::io;
 

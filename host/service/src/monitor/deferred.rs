@@ -82,6 +82,7 @@ impl TransactionPipeline {
         if transaction.timestamp.is_set_on_arrival() {
             Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;
         }
+        self.settle_holds().await?;
         let evaluating = self.gate.evaluate().await;
         let place =
             self.deps.history.take_place(|sequence| SequenceSlot::new(sequence, self.committer.clone()));

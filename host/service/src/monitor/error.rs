@@ -24,6 +24,9 @@ pub(crate) enum MonitorError {
     /// The history has reached its memory limit.
     #[error("the history is over its memory limit and cannot be moved to disk; try again later")]
     HistoryFull,
+    /// The service is not ready, and the operator has injects refused meanwhile; names of the failing checks.
+    #[error("the service is not ready, and SERVICE_WHEN_NOT_READY has new payments refused: {0} is failing")]
+    NotReady(Arc<str>),
     /// The service is stopping.
     #[error("the service is stopping; try again")]
     Stopping,

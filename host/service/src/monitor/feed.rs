@@ -189,7 +189,7 @@ impl TransactionPipeline {
             let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
             let (place, transaction, arrival) = self.deps.history.admit_as(|sequence| {
                 let place = SequenceSlot::new(sequence, self.committer.clone());
-                let arrival = self.arrivals.stamp(&mut transaction, self.deps.clock.now());
+                let arrival = self.arrivals.stamp(&mut transaction);
                 let transaction = Arc::new(transaction);
                 (Arc::clone(&transaction), (place, transaction, arrival))
             });

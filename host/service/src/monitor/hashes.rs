@@ -18,10 +18,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::{HashRecord, Store, StoreError};
 
-use crate::monitor::arrivals::FALL_BACK_MAX;
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::{MonitorDeps, MonitorError};
 
+/// How far a time of acceptance may be ahead and still count.
+const AHEAD_MAX: TimeDelta = TimeDelta::minutes(5);
 /// Transactions read at once at a start.
 const BATCH: u32 = 4_096;
 
@@ -104,7 +105,7 @@ impl KnownHashes {
     /// Returns the times of acceptance that count: those within the window, and not after a fall of the clock.
     fn range(&self) -> Range<DateTime<Utc>> {
         let now = self.clock.now();
-        now - self.window..now + FALL_BACK_MAX
+        now - self.window..now + AHEAD_MAX
     }
 
     /// Claims a hash for a transaction, once no other one with it is under way.

@@ -11,7 +11,7 @@ use tollgate_store::{CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWith
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::updater::Update;
-use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable, with_update};
+use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable};
 use crate::telemetry::logs::ErrorChain;
 
 /// Maximum number of status updates of a transaction, the latest ones, by which words that are not listed are ranked.
@@ -240,6 +240,14 @@ impl ReportOutcome {
         });
         let is_more = standing != *stood && standing.latest.is_some();
         Self { change, standing: is_more.then_some(standing), without_effect: None }
+    }
+}
+
+/// Returns the transaction with the status of the last update, if there was one.
+pub(super) fn with_update(accepted: Transaction, status: Option<&str>) -> Transaction {
+    match status {
+        Some(_) => accepted.with_status(status),
+        None => accepted,
     }
 }
 

@@ -17,6 +17,8 @@ use tollgate_model::clock::SystemClock;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 
 use super::*;
+use crate::config::WhenNotReady;
+use crate::holding::PaymentHolds;
 use crate::intake::{Draft, Identity, KnownNames};
 use crate::readiness::ReadinessChecks;
 
@@ -55,18 +57,20 @@ impl Fixture {
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let alerting = Alerting::silent(store.clone(), Arc::new(clock));
+        let checks = ReadinessChecks::new(Arc::new(clock), Arc::new(Metrics::new()));
         let (monitor, _) = Monitor::start(MonitorDeps {
             alerting,
             clock: Arc::new(clock),
             history,
             restoring: Arc::new(Restoring::done()),
             registry: Arc::new(Registry::new(RuleSet::new(1, vec![rule], lists))),
+            holds: PaymentHolds::new(&checks, WhenNotReady::Review),
             store,
-            commits: ReadinessChecks::new(Arc::new(clock), Arc::new(Metrics::new())).add("commits"),
+            commits: checks.add("commits"),
             pool: EvaluatorPool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
             breakers: Arc::new(Breakers::new().0),
             metrics: Arc::new(Metrics::new()),
-            last_arrival: DateTime::UNIX_EPOCH,
+            arrivals: Arc::new(AcceptanceOrder::after(DateTime::UNIX_EPOCH, Arc::new(clock))),
             in_flight_max: NonZeroUsize::new(64).unwrap(),
             amounts: AmountAgreement::Exact,
             hashes: None,

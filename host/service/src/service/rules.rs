@@ -29,7 +29,7 @@ impl Rules {
         };
         let registry = Arc::clone(&deps.registry);
         let (clock, metrics) = (Arc::clone(&deps.clock), Arc::clone(&deps.metrics));
-        let checks = deps.checks.clone();
+        let (checks, holds) = (deps.checks.clone(), deps.holds.clone());
         let instance = deps.store.instance_id().await?;
         let deps = intake::IntakeDeps { sink: Some(Arc::<PendingEdits>::clone(&edits)), ..deps };
         let intake = Intake::start(deps, &directory).await?;
@@ -47,7 +47,7 @@ impl Rules {
             instance,
         })
         .await?;
-        if registry.current().rules.is_empty() {
+        if registry.current().rules.is_empty() && holds.wanted().is_empty() {
             tracing::warn!(
                 directory = %directory.path.display(),
                 "no rule is in force: every transaction is approved until there is one"

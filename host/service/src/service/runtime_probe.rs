@@ -14,6 +14,7 @@ use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
 
 use crate::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
+use crate::monitor::Monitor;
 use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 use crate::service::disk_probe::DiskProbe;
 use crate::telemetry::metrics::Metrics;
@@ -87,10 +88,11 @@ struct RuntimeChecks {
 
 impl RuntimeProbe {
     /// Reports immediately, and then every second until the task is aborted.
-    pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
+    pub(super) fn follow(self, checks: &ReadinessChecks, monitor: &Monitor) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let reports = RuntimeChecks { memory, quarantine };
         let disk = DiskProbe::new(&self.data_dir, &self.metrics, disk).follow();
+        let clock = monitor.clone().watch_clock(checks.add("clock"));
         tracing::info!("{}", self.memory);
         self.report(&reports);
         let others = async move {
@@ -102,7 +104,7 @@ impl RuntimeProbe {
             }
         };
         tokio::spawn(async move {
-            tokio::join!(disk, others);
+            tokio::join!(disk, others, clock);
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::{Breakers, FaultReport};
@@ -12,11 +13,13 @@ use tollgate_git::confinement::HistoryMemory;
 use tollgate_history::History;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::{Clock, SystemClock};
-use tollgate_store::{Store, StoredPast, spill_directory};
+use tollgate_store::{Store, StoreError, StoredPast, spill_directory};
 
 use crate::activity::Activity;
 use crate::config::{Settings, read_status_words};
-use crate::intake::{self, RequiredRules};
+use crate::holding::PaymentHolds;
+use crate::intake::{self, NewSources, RequiredRules};
+use crate::monitor::AcceptanceOrder;
 use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::service::ServiceError;
 use crate::service::runtime_probe::{self, RuntimeProbe};
@@ -26,12 +29,15 @@ use crate::telemetry::metrics::{HistorySize, Metrics};
 pub(super) struct SharedParts {
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
+    /// Times of acceptance, which continue those of an earlier run.
+    pub(super) arrivals: Arc<AcceptanceOrder>,
     pub(super) history: Arc<History>,
     pub(super) registry: Arc<Registry>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) sandbox: Sandbox,
     pub(super) breakers: Arc<Breakers>,
     pub(super) checks: ReadinessChecks,
+    pub(super) holds: PaymentHolds,
     /// Memory budget of the history.
     memory: HistoryMemory,
     /// Result of the last commit.
@@ -63,6 +69,7 @@ impl SharedParts {
             .refusing_excess();
         let (breakers, failing) = Breakers::new();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let arrivals = AcceptanceOrder::after(last_arrival(&store).await?, Arc::clone(&clock));
         let metrics = Arc::new(Metrics::new());
         let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
         runtime_probe::report_environment();
@@ -70,9 +77,11 @@ impl SharedParts {
         let ground = Self {
             store,
             commits: checks.add("commits"),
+            holds: PaymentHolds::new(&checks, settings.when_not_ready),
             checks,
             memory,
             clock,
+            arrivals: Arc::new(arrivals),
             history: Arc::new(history),
             registry: Arc::new(Registry::new(
                 RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones).with_status_words(words),
@@ -128,9 +137,17 @@ impl SharedParts {
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
             confirms_broad_rules: settings.confirms_broad_rules,
             checks: self.checks.clone(),
+            sources: NewSources::new(settings.partial_source),
+            holds: self.holds.clone(),
             sink: None,
         })
     }
+}
+
+/// Returns the time at which the last transaction of an earlier run was accepted.
+async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
+    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
+    Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
 /// Returns the resident memory of this process without the code of rules, in bytes.

@@ -144,7 +144,7 @@ fn digest_of_script(script: Option<&str>) -> Option<ContentDigest> {
     script.map(|text| ContentDigest::of(text.as_bytes()))
 }
 
-fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {
+pub(super) fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(written).map_err(|error| StoreError::Unavailable { source: error.into() })
 }
 

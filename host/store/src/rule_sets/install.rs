@@ -1,9 +1,10 @@
 //! Stores a new version of the rule set; writes only the differences from the last one.
 
 use sqlx::{Connection as _, SqliteConnection};
+use tollgate_model::hold::Holds;
 use tollgate_model::instruction::ContentDigest;
 
-use super::change::{InstructionRow, ListRow, RuleSetChange, last_version};
+use super::change::{InstructionRow, ListRow, RuleSetChange, json_of, last_version};
 use super::text_of;
 use crate::transactions::stored;
 use crate::{RuleSetRecord, StoreError, ZoneDataRecord};
@@ -39,9 +40,10 @@ async fn insert_version(
             .execute(&mut *connection)
             .await?;
     }
+    let holds = if set.holds == Holds::default() { None } else { Some(json_of(&set.holds)?) };
     sqlx::query(
-        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data, status_words) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data, status_words, holds) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )
     .bind(version)
     .bind(text_of(set.created_at))
@@ -50,6 +52,7 @@ async fn insert_version(
     .bind(i64::from(set.semantics.number()))
     .bind(set.zones.as_ref().map(|zones| zones.digest.0.to_vec()))
     .bind(set.status_words.as_ref().map(|words| words.digest.0.to_vec()))
+    .bind(holds)
     .execute(connection)
     .await?;
     Ok(())

@@ -81,6 +81,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
         semantics: Semantics::CURRENT,
         zones: None,
         status_words: None,
+        holds: Holds::default(),
     }
 }
 

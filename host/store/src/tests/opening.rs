@@ -171,6 +171,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
         semantics: Semantics::CURRENT,
         zones: None,
         status_words: None,
+        holds: Holds::default(),
     };
     store.install(&set).await.unwrap();
     store.close().await;
@@ -213,6 +214,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         semantics: Semantics::CURRENT,
         zones: None,
         status_words: None,
+        holds: Holds::default(),
     };
     store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
     store.close().await;

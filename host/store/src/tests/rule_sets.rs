@@ -3,6 +3,7 @@
 use std::slice;
 
 use tollgate_guest_abi::Semantics;
+use tollgate_model::hold::Holds;
 use tollgate_model::instruction::{Grant, Origin, Quarantine, QuarantineCause};
 
 use super::*;
@@ -45,6 +46,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
         semantics: Semantics::CURRENT,
         zones: None,
         status_words: None,
+        holds: Holds::default(),
     }
 }
 
@@ -70,6 +72,7 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             semantics: set.semantics,
             zones: set.zones.as_ref().map(|zones| zones.digest),
             status_words: set.status_words.as_ref().map(|words| words.digest),
+            holds: set.holds,
         };
         assert_eq!(identity, expected, "{place}");
         let instructions: Vec<_> = store.instructions().await.unwrap().into_iter().map(Arc::new).collect();
@@ -197,7 +200,15 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
         let members = vec![member];
         assert_eq!(
             parts,
-            RuleSetParts { members, lists, service, semantics, zones: None, status_words: None }
+            RuleSetParts {
+                members,
+                lists,
+                service,
+                semantics,
+                zones: None,
+                status_words: None,
+                holds: Holds::default()
+            }
         );
     }
     assert_eq!(store.rule_set_parts(4).await.unwrap(), None);

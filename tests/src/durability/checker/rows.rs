@@ -48,7 +48,8 @@ impl Checker {
     ) -> Result<(), String> {
         let said = json(&row.assessment)?;
         let (triggered, failed) = (names(&said, "triggered"), names(&said, "failures"));
-        if !failed.is_empty() && !self.is_starved {
+        // A clock that fell far holds transactions; no rule failed then.
+        if failed.iter().any(|name| name != "clock") && !self.is_starved {
             return Err(format!("rules failed: {failed:?}"));
         }
         let expected: BTreeSet<String> = expected.difference(&failed).cloned().collect();

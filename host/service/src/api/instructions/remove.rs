@@ -10,8 +10,12 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::preconditions::Conditional;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::InstructionNotFound, ErrorCode::PreconditionFailed, ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::InstructionNotFound,
+    ErrorCode::PreconditionFailed,
+    ErrorCode::TooFewRules,
+    ErrorCode::Unavailable,
+];
 
 /// Removes an instruction from force.
 ///

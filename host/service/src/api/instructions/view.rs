@@ -106,7 +106,8 @@ pub(in crate::api) struct QuarantineView<'a> {
     /// `failures`: the rule failed repeatedly and an operator has to act. `policy`: the rule is no longer granted what
     /// it needs. `module`: its module no longer passes admission. These two are checked again at every start.
     /// `sustained_cost`: the rules of its owner kept taking too long while other transactions waited. `memory`: the
-    /// history has no memory for what the rule asks.
+    /// history has no memory for what the rule asks. `refused`: there is no rule, because the file was refused when its
+    /// source was new.
     cause: QuarantineCause,
     /// Message for people.
     reason: &'a str,

@@ -7,7 +7,7 @@ use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
 use utoipa::ToSchema;
 
-use crate::intake::{Intake, ListLine, ListReading, EntryWarning, EntryWarnings};
+use crate::intake::{EntryWarning, EntryWarnings, Intake, ListLine, ListReading};
 
 /// A named list without its entries.
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,6 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use chrono::Utc;
 use tollgate_model::assessment::Assessment;
 use tollgate_model::transaction::{InjectRequest, InvalidTransaction, RequestOptions, Transaction};
 
@@ -29,6 +28,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Unavailable,
     ErrorCode::Starting,
     ErrorCode::HistoryUnavailable,
+    ErrorCode::NotReady,
     ErrorCode::Stopping,
 ];
 
@@ -63,7 +63,7 @@ pub(in crate::api) async fn inject(
     let terms =
         RequestOptions { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
     let InjectRequest { transaction, fingerprint, objection, is_clamped, has_generated_id } =
-        InjectRequest::read(&body.0, &terms, Utc::now())?;
+        InjectRequest::read(&body.0, &terms, api.monitor.now())?;
     if let Some(objection) = objection {
         // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
         Box::pin(refuse_unless_stored(&api, &transaction, objection)).await?;

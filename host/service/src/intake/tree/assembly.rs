@@ -13,10 +13,12 @@ use tollgate_model::instruction::{
 use tollgate_model::named_list::format::ContentPointer;
 
 use crate::intake::activating::{Activating, ActivationGuard};
+use crate::intake::new_sources::RefusedFiles;
 use crate::intake::tree::compiling::{CompileThreads, compile_all, in_parallel};
 use crate::intake::tree::failure::{FileError, FileFailure};
 use crate::intake::tree::known::{self, CurrentRules, KnownInstruction};
 use crate::intake::tree::lists::{NextLists, next_lists};
+use crate::intake::tree::stand_ins;
 use crate::intake::tree::{
     RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
@@ -72,11 +74,13 @@ pub(in crate::intake) fn assemble(
         last_id: standing.last_id,
         report,
         failures,
+        refused: standing.refused,
         shown: Vec::new(),
     };
     assembly.carry_over_all(&others, &changed_lists)?;
     assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
     assembly.report_unreadable(tree);
+    assembly.add_stand_ins(tree)?;
     let RuleSetAssembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
         TreeOrigin::Directory => standing.commit,
@@ -256,6 +260,7 @@ struct RuleSetAssembly<'a> {
     last_id: InstructionId,
     report: TreeReport,
     failures: Vec<FileFailure>,
+    refused: RefusedFiles,
     shown: Vec<ActivationGuard>,
 }
 
@@ -266,6 +271,7 @@ impl RuleSetAssembly<'_> {
         others: &[KnownInstruction],
         changed_lists: &[String],
     ) -> Result<(), IntakeError> {
+        let others: Vec<&KnownInstruction> = others.iter().filter(|known| !self.leaves_out(known)).collect();
         let stored = others.iter().filter_map(|known| match known {
             KnownInstruction::InForce(_) => None,
             KnownInstruction::Stored(record) => Some(Arc::clone(record)),
@@ -318,7 +324,9 @@ impl RuleSetAssembly<'_> {
                     && source.path().is_some_and(|known| unreadable.covers(known))
             };
             let mut failure = FileFailure::new(path, "", &FileError::Unreadable(why.clone()));
-            failure.script.has_last_good = self.names.values().any(is_below)
+            let mut records = self.rules.iter().map(|rule| &rule.instruction.record);
+            failure.script.has_last_good = records
+                .any(|record| is_below(&record.source) && !record.is_refused_file())
                 || self.lists.iter().any(|(_, list)| is_below(&list.source));
             self.failures.push(failure);
         }
@@ -412,14 +420,38 @@ impl RuleSetAssembly<'_> {
         (Identity { source, updated_at: self.now, quarantine: None, ..before }, true)
     }
 
-    /// Keeps the last good version of a refused file, unless another rule has its name now.
+    /// Keeps the last good version of a refused file, or the rule that stands for it, unless another rule has its name
+    /// now. Returns whether there is a last good version.
     fn keep_last_good(&mut self, known: Option<&KnownInstruction>) -> Result<bool, IntakeError> {
         let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
             return Ok(false);
         };
+        if self.leaves_out(known) {
+            self.report.removed.extend(known.record().source.path().map(str::to_owned));
+            return Ok(false);
+        }
         let rule = known.rule(self.deps, self.lists)?;
         self.push(rule);
-        Ok(true)
+        Ok(!known.record().is_refused_file())
+    }
+
+    /// Returns whether a rule that stands for a refused file is to be removed.
+    fn leaves_out(&self, known: &KnownInstruction) -> bool {
+        self.refused == RefusedFiles::LeaveOut && known.record().is_refused_file()
+    }
+
+    /// Adds a rule for each refused file of a new source, if another file of it is in force.
+    fn add_stand_ins(&mut self, tree: &RuleTree) -> Result<(), IntakeError> {
+        let is_any = stand_ins::is_any_in_force(&tree.origin, self.names.values(), self.lists);
+        if self.refused != RefusedFiles::StandIn || !is_any {
+            return Ok(());
+        }
+        let numbers = (self.last_id, self.rules.len());
+        for rule in stand_ins::stand_ins(self.deps, tree, &self.failures, numbers, self.now)? {
+            self.last_id = self.last_id.max(rule.instruction.record.id);
+            self.push(rule);
+        }
+        Ok(())
     }
 
     fn push(&mut self, rule: Arc<BoundRule>) {

@@ -10,6 +10,7 @@ use tollgate_model::instruction::{
 };
 
 use crate::intake::granting::{self, GrantRefusal};
+use crate::intake::new_sources::RefusedFiles;
 use crate::intake::tree::compiling::CompileThreads;
 use crate::intake::{Draft, HoldBack, Identity, IntakeDeps, IntakeError, KnownNames};
 
@@ -30,6 +31,7 @@ pub(in crate::intake) struct CurrentRules {
     pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) pace: CompileThreads,
     pub(in crate::intake) hold_back: HoldBack,
+    pub(in crate::intake) refused: RefusedFiles,
 }
 
 /// Compiles a stored script. If this version of the compiler refuses it, its stored module is used.
@@ -89,7 +91,7 @@ pub(super) type MadeDraft = Result<(Draft, Option<GrantRefusal>), IntakeError>;
 
 /// Makes the draft of a stored rule.
 pub(super) fn draft(deps: &IntakeDeps, lists: &Lists, record: &InstructionRecord) -> MadeDraft {
-    if InstructionStatus::of(record) == InstructionStatus::Suspended {
+    if InstructionStatus::of(record) == InstructionStatus::Suspended || record.is_refused_file() {
         return Ok((Draft::stand_in(&deps.sandbox, record)?, None));
     }
     match &record.script {
