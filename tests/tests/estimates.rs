@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tollgate_tests::links::metric;
 use tollgate_tests::{Client, Home, Service, repository, sample};
 
@@ -178,24 +178,7 @@ fn when_memory_runs_out_rules_of_the_api_are_suspended_and_no_payment_is_refused
     let small = service.save(&small).expect(201)["id"].clone();
     let large = service.save(&many_series("large")).expect(201)["id"].clone();
     let status = |id: &Value| service.get(&format!("/instructions/{id}")).expect(200)["status"].clone();
-    let mut n_paid = 0;
-    while status(&large) == "active" {
-        assert!(n_paid < 100, "nothing is suspended");
-        thread::scope(|scope| {
-            for at in 0..N_CLIENTS {
-                let client = service.client();
-                scope.spawn(move || {
-                    for n in 0..100 {
-                        let id = format!("{n_paid}-{at}-{n}");
-                        let metadata = json!({"device": id, "order": {"id": id}});
-                        let sent = sample::with(&sample::transaction(&id), &json!({"meta_data": metadata}));
-                        assert_eq!(client.inject(&sent).status, 200);
-                    }
-                });
-            }
-        });
-        n_paid += 1;
-    }
+    pay_while(&service, || status(&large) == "active");
     assert_eq!(status(&large), "suspended");
     let held = service.get(&format!("/instructions/{large}")).expect(200);
     assert_eq!(held["quarantine"]["cause"], "memory");
@@ -219,4 +202,51 @@ fn when_memory_runs_out_rules_of_the_api_are_suspended_and_no_payment_is_refused
     assert_eq!(last.expect(200)["verdict"], "approve", "{}", last.text());
     service.stop();
     tollgate_tests::audit::replay(&home).all_follow();
+}
+
+/// Sends payments with new keys, and with keys that all share, as long as this holds. None is refused.
+fn pay_while(service: &Service, holds: impl Fn() -> bool) {
+    let mut n_paid = 0;
+    while holds() {
+        assert!(n_paid < 100, "nothing is suspended");
+        thread::scope(|scope| {
+            for at in 0..N_CLIENTS {
+                let client = service.client();
+                scope.spawn(move || {
+                    for n in 0..100 {
+                        let id = format!("{n_paid}-{at}-{n}");
+                        let shared = (0..6).map(|n| (format!("shared{n}"), json!(n % 2)));
+                        let mut metadata: Map<String, Value> = shared.collect();
+                        metadata.insert("device".to_owned(), json!(id));
+                        metadata.insert("order".to_owned(), json!({"id": id}));
+                        let sent = sample::with(&sample::transaction(&id), &json!({"meta_data": metadata}));
+                        assert_eq!(client.inject(&sent).status, 200);
+                    }
+                });
+            }
+        });
+        n_paid += 1;
+    }
+}
+
+#[test]
+fn the_rule_that_needs_the_memory_is_suspended_before_small_ones_that_came_later() {
+    let mut home = home(r#"{ "source": "api" }"#);
+    home.set("SERVICE_MEMORY_LIMIT", "8MiB");
+    let service = Service::start(&home);
+    let save = |script: &str| service.save(script).expect(201)["id"].clone();
+    let old = save(&many_series("old"));
+    let small = |n: usize| {
+        let field = format!("meta_data.shared{n}");
+        let condition = format!(r#"count(when {field} == $current.{field}, "PT1H") > 1000000"#);
+        save(&sample::rule(&format!("small{n}"), &condition))
+    };
+    let young: Vec<Value> = (0..6).map(small).collect();
+    let status = |id: &Value| service.get(&format!("/instructions/{id}")).expect(200)["status"].clone();
+    pay_while(&service, || status(&old) == "active" && young.iter().all(|id| status(id) == "active"));
+    service.until("the memory is free", || metric(&service, "tollgate_history_resident_bytes") < 8 << 20);
+    assert_eq!(status(&old), "suspended");
+    for id in &young {
+        assert_eq!(status(id), "active");
+    }
 }

@@ -161,7 +161,7 @@ impl Drop for Scope {
 
 impl Scope {
     pub(super) fn series_use(&self) -> SeriesUse {
-        SeriesUse { series: Arc::as_ptr(&self.series).addr(), n_bytes: self.series.n_bytes() }
+        SeriesUse { series: Arc::as_ptr(&self.series).addr(), n_kept_bytes: self.series.n_kept_bytes() }
     }
 
     pub(super) const fn series(&self) -> &Arc<Series> {

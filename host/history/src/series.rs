@@ -52,8 +52,8 @@ pub(super) struct Series {
 pub struct SeriesUse {
     /// Identifies the series while it exists.
     pub series: usize,
-    /// Memory, in bytes, without what the allocator leaves unused.
-    pub n_bytes: usize,
+    /// The part of its memory that cannot leave it, in bytes, without what the allocator leaves unused.
+    pub n_kept_bytes: usize,
 }
 
 /// Memory that is freed by the thread that drops a series, in bytes.
@@ -98,11 +98,6 @@ impl Series {
     /// interchangeable.
     pub(super) fn identity(&self) -> String {
         format!("{} {:?}", self.spec.identity(), self.columns().fields())
-    }
-
-    /// Returns its memory, in bytes, without what the allocator leaves unused.
-    pub(super) fn n_bytes(&self) -> usize {
-        self.key_table.read().n_bytes()
     }
 
     /// Returns the part of its memory that cannot leave it, in bytes.
