@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, LongestReads, Transaction};
+use tollgate_model::transaction::{EventTime, Json, LongTexts, LongestReads, Transaction};
 
 use crate::random::Random;
 
@@ -114,6 +114,7 @@ pub fn transaction(
         unnamed: Vec::new(),
         left_out: None,
         longest_reads: LongestReads { of_field: 64, n_elements: 0 },
+        long_texts: LongTexts::default(),
     }
 }
 

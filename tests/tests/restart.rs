@@ -7,6 +7,8 @@
 
 #[path = "restart/limits.rs"]
 mod limits;
+#[path = "restart/long_keys.rs"]
+mod long_keys;
 #[path = "restart/lost_store.rs"]
 mod lost_store;
 #[path = "restart/snapshots.rs"]

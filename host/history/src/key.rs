@@ -11,9 +11,13 @@
 //!  long number     0, `LONG` and the length in 8 bytes, its plain decimal text
 //!  text            1 + 2 × its length, its bytes       a boolean is written as text
 //!  text, a number  2 + 2 × its length, its bytes
+//!  long text       254, its length in 8 bytes, its digest in 32
+//!  long, a number  255, its length in 8 bytes, its digest in 32, the number it is as above
 //! ```
 //!
-//! The parts of a key are concatenated. Two keys of one series are identical exactly when their bytes are.
+//! A long text is one of more than 62 bytes. Its digest is keyed and has 256 bits, so two texts of one length and digest
+//! are taken for the same text, and a key takes the same memory whatever its text is. The parts of a key are
+//! concatenated. Two keys of one series are identical exactly when their bytes are.
 
 mod query;
 mod stored;
@@ -27,7 +31,9 @@ use smallvec::SmallVec;
 use tollgate_guest_abi::Semantics;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{Value, with_small_letters};
+use tollgate_model::transaction::{
+    SHORT_TEXT_MAX, TextDigest, Transaction, Value, digest_of, with_small_letters,
+};
 use tollgate_model::value_set::HashedDouble;
 
 pub(crate) use query::{KeyQuery, OnlyText};
@@ -37,14 +43,19 @@ use writer::KeyWriter;
 
 /// Maximum number of key fields; further equalities are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
-/// Tag that precedes a number.
-const NUMBER: u64 = 0;
+/// Head of a number.
+const NUMBER: u8 = 0;
 /// Marker in place of a double: a number with more digits follows as plain decimal text, its length in the lower half.
 /// No double that is a number has these bits.
 const LONG: u64 = 0x7ff8_0000_0000_0000;
 const LONG_LENGTH: u64 = 0xffff_ffff;
 /// Maximum length of a digit string that is a number without further parsing.
 const PLAIN_DIGITS_MAX: usize = 38;
+/// Heads of long texts.
+const LONG_TEXT: u8 = 0xfe;
+const LONG_SPELLED: u8 = 0xff;
+/// Bytes of the length and the digest of a long text.
+const IDENTITY_BYTES: usize = 8 + size_of::<TextDigest>();
 
 /// Seeded per process, so that outsiders cannot predict which keys collide.
 static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
@@ -81,6 +92,10 @@ enum KeyPart<'b> {
     Long(&'b [u8]),
     Text(&'b [u8]),
     Spelled(&'b [u8]),
+    /// Length and digest of a long text.
+    LongText(&'b [u8]),
+    /// Length and digest of a long text, and the part of the number it is.
+    LongSpelled(&'b [u8], &'b [u8]),
 }
 
 impl Key {
@@ -100,20 +115,20 @@ impl Key {
         Some(())
     }
 
-    /// Adds a value; returns `None` when it equals nothing.
+    /// Adds a value, of this transaction or of none; returns `None` when it equals nothing.
     #[inline]
-    pub(super) fn add(&mut self, value: &Value<'_>, semantics: Semantics) -> Option<()> {
+    pub(super) fn add(&mut self, value: &Value<'_>, semantics: Semantics, of: &Transaction) -> Option<()> {
         match value {
-            Value::Text(text) => {
-                self.add_spelled_or_not(text, is_number(text));
+            Value::Text(text) if text.len() <= SHORT_TEXT_MAX => {
+                self.add_short(text, is_number(text));
             }
-            // A text that is a number contains no letters.
+            Value::Text(text) => self.add_long(text, of.number_of(text), of.digest_of(text), semantics),
             Value::Caseless(text) => {
-                with_small_letters(text.compared, |small| self.add_spelled_or_not(small, is_number(small)));
+                with_small_letters(text.compared, |small| self.add_lower_case(small, semantics));
             }
             Value::Number(decimal) => self.add_decimal(*decimal, semantics),
             Value::Boolean(boolean) => {
-                self.add_spelled_or_not(if *boolean { "true" } else { "false" }, false);
+                self.add_short(if *boolean { "true" } else { "false" }, false);
             }
             Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_) => return None,
         }
@@ -139,18 +154,35 @@ impl Key {
         self.bytes.extend(&part);
     }
 
+    /// Adds a text that is not long.
     #[inline]
-    fn add_spelled_or_not(&mut self, text: &str, is_spelled: bool) {
+    fn add_short(&mut self, text: &str, is_spelled: bool) {
         self.n_spelled += u8::from(is_spelled);
-        let mut head = head_of(text, is_spelled);
-        while head >= 0x80 {
-            #[expect(clippy::cast_possible_truncation, reason = "only the low seven bits are wanted")]
-            self.bytes.push(head as u8 | 0x80);
-            head >>= 7;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "less than 0x80")]
-        self.bytes.push(head as u8);
+        self.bytes.push(head_of(text, is_spelled));
         self.bytes.extend(text.as_bytes());
+    }
+
+    #[cold]
+    fn add_long(&mut self, text: &str, number: Option<Decimal>, digest: TextDigest, semantics: Semantics) {
+        self.n_spelled += u8::from(number.is_some());
+        self.bytes.push(if number.is_some() { LONG_SPELLED } else { LONG_TEXT });
+        self.bytes.extend(&(text.len() as u64).to_le_bytes());
+        self.bytes.extend(&digest);
+        if let Some(number) = number {
+            let mut part = KeyClass::new();
+            push_number(&mut part, number, semantics);
+            self.bytes.extend(&part);
+        }
+    }
+
+    /// Adds a text that is in lower case.
+    #[inline]
+    fn add_lower_case(&mut self, text: &str, semantics: Semantics) {
+        if text.len() <= SHORT_TEXT_MAX {
+            self.add_short(text, is_number(text));
+        } else {
+            self.add_long(text, Decimal::from_plain(text), digest_of(text), semantics);
+        }
     }
 
     #[inline]
@@ -186,12 +218,7 @@ impl Key {
         let mut rest = self.bytes.all();
         while let Some((part, after)) = KeyPart::first(rest) {
             let own = rest.get(..rest.len() - after.len()).unwrap_or_default();
-            let number = part.spelled().map(|number| {
-                let mut bytes = KeyClass::new();
-                push_number(&mut bytes, number, semantics);
-                bytes
-            });
-            parts.push((own.into(), number));
+            parts.push((own.into(), part.number(semantics)));
             rest = after;
         }
         let mut bytes = KeyClass::new();
@@ -217,8 +244,19 @@ impl Key {
     /// Returns whether it equals another key of its class: where both have texts, these must be identical.
     pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
         parts_of(self.bytes.all()).zip(parts_of(other)).all(|pair| match pair {
-            (KeyPart::Spelled(one), KeyPart::Spelled(other)) => one == other,
-            (KeyPart::Number(_) | KeyPart::Long(_) | KeyPart::Spelled(_) | KeyPart::Text(_), _) => true,
+            (KeyPart::Spelled(one), KeyPart::Spelled(other))
+            | (KeyPart::LongSpelled(one, _), KeyPart::LongSpelled(other, _)) => one == other,
+            (KeyPart::Spelled(_), KeyPart::LongSpelled(..))
+            | (KeyPart::LongSpelled(..), KeyPart::Spelled(_)) => false,
+            (
+                KeyPart::Number(_)
+                | KeyPart::Long(_)
+                | KeyPart::Spelled(_)
+                | KeyPart::Text(_)
+                | KeyPart::LongText(_)
+                | KeyPart::LongSpelled(..),
+                _,
+            ) => true,
         })
     }
 }
@@ -255,8 +293,8 @@ pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
     let mut class = SmallVec::new();
     let mut rest = bytes;
     while let Some((part, after)) = KeyPart::first(rest) {
-        match part.spelled() {
-            Some(number) => push_number(&mut class, number, semantics),
+        match part.number(semantics) {
+            Some(number) => class.extend_from_slice(&number),
             None => class.extend_from_slice(rest.get(..rest.len() - after.len()).unwrap_or_default()),
         }
         rest = after;
@@ -267,7 +305,7 @@ pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
 pub(super) fn kind_of(bytes: &[u8]) -> KeyKind {
     let mut kind = KeyKind { has_related_classes: false, has_number: false };
     for part in parts_of(bytes) {
-        kind.has_related_classes |= !matches!(part, KeyPart::Text(_));
+        kind.has_related_classes |= !matches!(part, KeyPart::Text(_) | KeyPart::LongText(_));
         kind.has_number |= matches!(part, KeyPart::Number(_) | KeyPart::Long(_));
     }
     kind
@@ -285,37 +323,49 @@ fn parts_of(bytes: &[u8]) -> impl Iterator<Item = KeyPart<'_>> {
 impl<'b> KeyPart<'b> {
     /// Returns the first part and the rest; `None` at the end or for invalid bytes.
     fn first(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
-        let (mut head, mut shift, mut rest) = (0_u64, 0_u32, bytes);
-        loop {
-            let (byte, after) = rest.split_first()?;
-            head |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                if *byte == 0 && shift > 0 {
-                    return None;
-                }
-                rest = after;
-                break;
+        let (head, rest) = bytes.split_first()?;
+        match *head {
+            NUMBER => Self::first_number(rest),
+            LONG_TEXT => {
+                let (identity, after) = rest.split_at_checked(IDENTITY_BYTES)?;
+                Some((KeyPart::LongText(identity), after))
             }
-            (rest, shift) = (after, shift + 7);
-        }
-        if head == NUMBER {
-            let (number, after) = rest.split_first_chunk::<8>()?;
-            let bits = u64::from_le_bytes(*number);
-            if bits & !LONG_LENGTH != LONG {
-                return Some((KeyPart::Number(HashedDouble::of_bits(bits)), after));
+            LONG_SPELLED => {
+                let (identity, number) = rest.split_at_checked(IDENTITY_BYTES)?;
+                let (_, after) = Self::first_number(number.strip_prefix(&[NUMBER])?)?;
+                let number = number.get(..number.len() - after.len())?;
+                Some((KeyPart::LongSpelled(identity, number), after))
             }
-            let (digits, after) = after.split_at_checked(usize::try_from(bits & LONG_LENGTH).ok()?)?;
-            return Some((KeyPart::Long(digits), after));
+            head @ 1..0x80 => {
+                let (length, is_spelled) = (usize::from((head - 1) / 2), (head - 1) % 2 == 1);
+                let (text, after) = rest.split_at_checked(length)?;
+                Some((if is_spelled { KeyPart::Spelled(text) } else { KeyPart::Text(text) }, after))
+            }
+            _ => None,
         }
-        let (length, is_spelled) = (usize::try_from((head - 1) / 2).ok()?, (head - 1) % 2 == 1);
-        let (text, after) = rest.split_at_checked(length)?;
-        Some((if is_spelled { KeyPart::Spelled(text) } else { KeyPart::Text(text) }, after))
     }
 
-    fn spelled(self) -> Option<Decimal> {
+    fn first_number(rest: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let (number, after) = rest.split_first_chunk::<8>()?;
+        let bits = u64::from_le_bytes(*number);
+        if bits & !LONG_LENGTH != LONG {
+            return Some((KeyPart::Number(HashedDouble::of_bits(bits)), after));
+        }
+        let (digits, after) = after.split_at_checked(usize::try_from(bits & LONG_LENGTH).ok()?)?;
+        Some((KeyPart::Long(digits), after))
+    }
+
+    /// Returns the part of the number that a text is.
+    fn number(self, semantics: Semantics) -> Option<KeyClass> {
         match self {
-            KeyPart::Spelled(text) => Decimal::from_plain(std::str::from_utf8(text).ok()?),
-            KeyPart::Number(_) | KeyPart::Long(_) | KeyPart::Text(_) => None,
+            KeyPart::Spelled(text) => {
+                let number = Decimal::from_plain(std::str::from_utf8(text).ok()?)?;
+                let mut part = KeyClass::new();
+                push_number(&mut part, number, semantics);
+                Some(part)
+            }
+            KeyPart::LongSpelled(_, number) => Some(number.into()),
+            KeyPart::Number(_) | KeyPart::Long(_) | KeyPart::Text(_) | KeyPart::LongText(_) => None,
         }
     }
 }
@@ -331,11 +381,14 @@ fn push_number(bytes: &mut KeyClass, number: Decimal, semantics: Semantics) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// Returns the head that precedes a text.
+/// Returns the head of a text that is not long.
 #[inline]
-const fn head_of(text: &str, is_spelled: bool) -> u64 {
-    1 + 2 * text.len() as u64 + is_spelled as u64
+#[expect(clippy::cast_possible_truncation, reason = "a short text has at most 62 bytes")]
+const fn head_of(text: &str, is_spelled: bool) -> u8 {
+    1 + 2 * text.len() as u8 + is_spelled as u8
 }
+
+const _: () = assert!(2 * SHORT_TEXT_MAX + 2 < 0x80, "the head of a short text fits its byte");
 
 /// Returns whether the entire text is a plain decimal number.
 #[inline]

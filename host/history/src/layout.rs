@@ -141,7 +141,9 @@ impl Layout {
             return None;
         }
         prepared.key.clear();
-        prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics))?;
+        prepared
+            .key
+            .fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics, transaction))?;
         let held = |field: &FieldAccess| OwnedValue::of(field.read(transaction), digests);
         let cells = self.columns.fields().iter().map(held).collect();
         let micros = transaction.timestamp.micros();

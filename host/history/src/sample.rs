@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, JsonNumber, LongestReads, Transaction};
+use tollgate_model::transaction::{
+    EventTime, Json, JsonNumber, LongTexts, LongestReads, Transaction,
+};
 
 /// The fields that tests choose; all others are empty.
 #[derive(Debug, Clone)]
@@ -60,6 +62,7 @@ impl Sample {
             unnamed: Vec::new(),
             left_out: None,
             longest_reads: LongestReads::default(),
+            long_texts: LongTexts::default(),
         };
         Transaction { longest_reads: built.measured(), ..built }
     }

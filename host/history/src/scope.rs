@@ -373,12 +373,14 @@ impl KeyConstraint {
     #[inline]
     fn add_to(&self, key: &mut Key, current: &Transaction, semantics: Semantics) -> Option<()> {
         match self {
-            KeyConstraint::Current(field) => key.add(&field.read(current), semantics),
-            KeyConstraint::CaselessCurrent(field) => key.add(&field.read(current).caseless(), semantics),
-            KeyConstraint::Number(number) => key.add(&Value::Number(*number), semantics),
+            KeyConstraint::Current(field) => key.add(&field.read(current), semantics, current),
+            KeyConstraint::CaselessCurrent(field) => {
+                key.add(&field.read(current).caseless(), semantics, current)
+            }
+            KeyConstraint::Number(number) => key.add(&Value::Number(*number), semantics, current),
             KeyConstraint::Double(number) => key.add_number(*number),
-            KeyConstraint::Text(text) => key.add(&Value::Text(text), semantics),
-            KeyConstraint::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
+            KeyConstraint::Text(text) => key.add(&Value::Text(text), semantics, current),
+            KeyConstraint::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics, current),
         }
     }
 }

@@ -75,6 +75,9 @@ pub enum SnapshotError {
     /// The store holds a different number of transactions up to the end of the snapshot.
     #[error("the store does not hold the same number of transactions as the snapshot")]
     Miscounted,
+    /// Its long texts have digests under another key than those of this process.
+    #[error("its keys have digests that this process cannot compare")]
+    OtherKey,
     /// The store has no summary to compare with.
     #[error("the store has no summary to compare it with")]
     NoTestimony,

@@ -16,6 +16,7 @@ mod json;
 mod left_out;
 mod left_out_fields;
 mod limits;
+mod long_texts;
 mod parse;
 mod relation;
 mod report;
@@ -41,6 +42,7 @@ pub use left_out_fields::{LeftOutFields, METADATA, mark_left_out, metadata_paths
 pub use limits::{
     BeyondTolerance, Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings, TimeTolerance, WindowClock,
 };
+pub use long_texts::{LongTexts, SHORT_TEXT_MAX, TextDigest, adopt_digest_key, digest_key, digest_of};
 pub(crate) use parse::DESCRIPTION_BYTES_MAX;
 pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
 pub use relation::{RelationSet, relate};
@@ -95,6 +97,8 @@ pub struct Transaction {
     pub left_out: Option<Box<LeftOutFields>>,
     /// The most that rules can read at once.
     pub longest_reads: LongestReads,
+    /// Numbers and digests of its long texts.
+    pub long_texts: LongTexts,
 }
 
 /// The most that a rule can read of a transaction at once.

@@ -401,6 +401,8 @@ impl TransactionPipeline {
         if let Err(error) = self.settle_holds().await {
             return drop(waiting.pending_entry.settle(Err(error)));
         }
+        // Before it gets its number, because others wait for that.
+        Arc::make_mut(&mut transaction).read_long_texts();
         let evaluating = self.gate.evaluate().await;
         let (place, admitted) = self.deps.history.admit_as(|sequence| {
             let place = SequenceSlot::new(sequence, self.committer.clone());

@@ -1,7 +1,7 @@
 //! Keys to look up. Most are a single text, which is compared unwritten: writing it would take as long as the rest of
 //! the lookup.
 
-use tollgate_model::transaction::is_same_bytes;
+use tollgate_model::transaction::{SHORT_TEXT_MAX, is_same_bytes};
 
 use super::{Key, StoredKey, hash_of_text, head_of, is_number};
 
@@ -21,11 +21,14 @@ pub(crate) struct OnlyText<'k> {
 }
 
 impl<'k> OnlyText<'k> {
-    /// Returns `None` when the text is too long for a one-byte head.
+    /// Returns `None` when the text is long.
     #[inline]
     pub(crate) fn of(text: &'k str) -> Option<Self> {
+        if text.len() > SHORT_TEXT_MAX {
+            return None;
+        }
         let is_spelled = is_number(text);
-        let head = u8::try_from(head_of(text, is_spelled)).ok().filter(|head| *head < 0x80)?;
+        let head = head_of(text, is_spelled);
         Some(Self { text, head, is_spelled, hash: hash_of_text(text.as_bytes()) })
     }
 
@@ -54,7 +57,7 @@ impl<'k> OnlyText<'k> {
     pub(crate) fn to_key(&self) -> Key {
         let mut key = Key::default();
         key.fill(&[self.text], |key, text| {
-            key.add_spelled_or_not(text, self.is_spelled);
+            key.add_short(text, self.is_spelled);
             Some(())
         });
         key
@@ -67,11 +70,13 @@ mod tests {
 
     use super::super::hash_of;
     use super::*;
+    use crate::sample::Sample;
     use tollgate_model::transaction::Value;
 
     fn written(text: &str) -> Key {
         let mut key = Key::default();
-        key.fill(&[Value::Text(text)], |key, value| key.add(value, Semantics::CURRENT)).unwrap();
+        let of = Sample::default().build();
+        key.fill(&[Value::Text(text)], |key, value| key.add(value, Semantics::CURRENT, &of)).unwrap();
         key
     }
 
@@ -107,8 +112,9 @@ mod tests {
         let mut number = Key::default();
         number.fill(&[42.0], |key, number| key.add_number(*number)).unwrap();
         let mut two = Key::default();
-        two.fill(&[Value::Text("ab"), Value::Text("c")], |key, value| key.add(value, Semantics::CURRENT))
-            .unwrap();
+        let of = Sample::default().build();
+        let values = [Value::Text("ab"), Value::Text("c")];
+        two.fill(&values, |key, value| key.add(value, Semantics::CURRENT, &of)).unwrap();
         for key in [number, two, Key::default()] {
             let kept = StoredKey::of(key.bytes());
             for text in ["42", "abc", "ab", ""] {

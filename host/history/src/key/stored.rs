@@ -1,6 +1,7 @@
 //! Stored keys.
 
 use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::SHORT_TEXT_MAX;
 
 use super::writer::KeyWriter;
 use super::{KeyPart, is_number};
@@ -79,6 +80,8 @@ impl ExportKey {
                 KeyPart::Long(digits) => is_long(digits),
                 KeyPart::Text(text) => std::str::from_utf8(text).is_ok_and(|text| !is_number(text)),
                 KeyPart::Spelled(text) => std::str::from_utf8(text).is_ok_and(is_number),
+                KeyPart::LongText(identity) => is_of_long(identity),
+                KeyPart::LongSpelled(identity, number) => is_of_long(identity) && is_sound_number(number),
             };
             if !is_sound {
                 return None;
@@ -90,6 +93,19 @@ impl ExportKey {
 
     pub(crate) const fn kept(&self) -> &StoredKey {
         &self.0
+    }
+}
+
+/// Returns whether these are the length of a long text and a digest.
+fn is_of_long(identity: &[u8]) -> bool {
+    identity.first_chunk().is_some_and(|length| u64::from_le_bytes(*length) > SHORT_TEXT_MAX as u64)
+}
+
+fn is_sound_number(part: &[u8]) -> bool {
+    match KeyPart::first(part) {
+        Some((KeyPart::Number(number), [])) => number.is_sound(),
+        Some((KeyPart::Long(digits), [])) => is_long(digits),
+        _ => false,
     }
 }
 

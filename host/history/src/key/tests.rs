@@ -3,12 +3,14 @@
 use tollgate_model::transaction::relate;
 
 use super::*;
+use crate::sample::Sample;
 
 const ALL: [Semantics; 4] = [Semantics::V1, Semantics::V2, Semantics::V3, Semantics::V5];
 
 fn key(values: &[Value<'_>], semantics: Semantics) -> Option<Key> {
     let mut key = Key::default();
-    key.fill(values, |key, value| key.add(value, semantics)).map(|()| key)
+    let of = Sample::default().build();
+    key.fill(values, |key, value| key.add(value, semantics, &of)).map(|()| key)
 }
 
 /// Returns every pair of values, under all semantics.
@@ -42,10 +44,43 @@ fn all_kinds() -> Vec<Value<'static>> {
         Value::Boolean(true),
         Value::Boolean(false),
         Value::Text(""),
-        Value::Text(
-            "a text that is longer than what is kept of a key in place, by far longer than that it is",
-        ),
+        Value::Text("a text that is longer than what is kept of a key in place"),
+        Value::Text(LONG_WORDS),
+        Value::Text(&LONG_TEXTS[0]),
+        Value::Text(&LONG_TEXTS[1]),
+        Value::Text(&LONG_TEXTS[2]),
+        Value::Text(&LONG_TEXTS[3]),
+        Value::Text(&LONG_TEXTS[4]),
+        Value::Text(&LONG_TEXTS[5]),
     ]
+}
+
+const LONG_WORDS: &str =
+    "a text that is longer than what is kept of a key in place, by far longer than that it is";
+
+/// Long texts, some of which are numbers that others equal.
+static LONG_TEXTS: LazyLock<[String; 6]> = LazyLock::new(|| {
+    let zeros = "0".repeat(70);
+    [
+        format!("{LONG_WORDS}!"),
+        format!("{zeros}42"),
+        format!("42.{zeros}"),
+        format!("{zeros}9007199254740993"),
+        format!("-{zeros}"),
+        "x".repeat(60_000),
+    ]
+});
+
+#[test]
+fn a_key_costs_the_same_whatever_the_length_of_its_text() {
+    let n_bytes = |length: usize| {
+        let text = "d".repeat(length);
+        StoredKey::of(key(&[Value::Text(&text)], Semantics::CURRENT).unwrap().bytes()).n_heap_bytes()
+    };
+    for length in [63, 64, 65, 1_000, 64_000] {
+        assert_eq!(n_bytes(length), 41, "{length}");
+    }
+    assert!((0..63).all(|length| n_bytes(length) <= 63));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The layout of the snapshot file.
 //!
 //! ```text
-//!  head      magic · version · store · through · transactions · last · rows · checksum
+//!  head      magic · version · store · through · transactions · last · rows · key of the digests · checksum
 //!  block …   contiguous
 //!  table     checksum of the head · per series: identity, entries, discarded range, blocks (length, checksum)
 //!  foot      length of the table · checksum of the table · magic
@@ -20,9 +20,9 @@ use crate::past::PastSummary;
 const MAGIC: [u8; 8] = *b"TOLGHIST";
 const END: [u8; 8] = *b"HISTTOLG";
 /// Version of the file format and of the contents of a series.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-pub(super) const HEAD_BYTES: usize = 8 + 4 + 16 + 3 * 8 + 32 + 8;
+pub(super) const HEAD_BYTES: usize = 8 + 4 + 16 + 3 * 8 + 32 + 32 + 8;
 pub(super) const FOOT_BYTES: usize = 8 + 8 + 8;
 /// Maximum size of the table, in bytes. It has a few bytes for each block, and there are few blocks.
 pub(super) const TABLE_BYTES_MAX: usize = 64 << 20;
@@ -37,6 +37,8 @@ pub(super) struct SnapshotHead {
     pub(super) n_transactions: u64,
     /// Summary of the store up to the same number.
     pub(super) testimony: PastSummary,
+    /// Key of the digests of long texts.
+    pub(super) digest_key: [u8; 32],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,7 @@ impl SnapshotHead {
         bytes.extend(self.n_transactions.to_le_bytes());
         bytes.extend(self.testimony.last.0.to_le_bytes());
         bytes.extend(self.testimony.rows);
+        bytes.extend(self.digest_key);
         bytes.extend(checksum(&bytes).to_le_bytes());
         bytes
     }
@@ -95,7 +98,9 @@ impl SnapshotHead {
         let n_transactions = u64::from_le_bytes(rest.array()?);
         let last = Sequence(u64::from_le_bytes(rest.array()?));
         let testimony = PastSummary { store, last, rows: rest.array()? };
-        Some((Self { through, n_transactions, testimony }, u64::from_le_bytes(rest.array()?)))
+        let digest_key = rest.array()?;
+        let head = Self { through, n_transactions, testimony, digest_key };
+        Some((head, u64::from_le_bytes(rest.array()?)))
     }
 }
 

@@ -10,6 +10,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::adopt_digest_key;
 
 use super::block::{BlockPart, BlockReader};
 use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Section, SnapshotHead, checksum, read_foot, read_table};
@@ -66,6 +67,9 @@ pub(crate) fn load(
     };
     let (head, mut sections) = read_frame(&file, path)?;
     check_against(past, &head)?;
+    if !adopt_digest_key(head.digest_key) {
+        return Err(SnapshotError::OtherKey);
+    }
     let mark = SnapshotMark::new(head.through, sections.iter().map(|section| section.identity.clone()));
     let mut jobs: Vec<FillJob> = wanted
         .into_iter()

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::digest_key;
 
 use super::block::{BlockWriter, PART_ENTRIES_MAX};
 use super::layout::{BLOCK_BYTES_MAX, Block, Section, SnapshotHead, checksum, table_to_bytes};
@@ -90,8 +91,12 @@ impl History {
         }
         let past = self.past.as_ref().ok_or(SnapshotError::NoTestimony)?;
         let testimony = past.testimony(settled.through)?.ok_or(SnapshotError::NoTestimony)?;
-        let head =
-            SnapshotHead { through: settled.through, n_transactions: settled.n_transactions, testimony };
+        let head = SnapshotHead {
+            through: settled.through,
+            n_transactions: settled.n_transactions,
+            testimony,
+            digest_key: digest_key(),
+        };
         let unfinished = beside(file);
         let written = write(&unfinished, &head, &settled.series, go_on)
             .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))

@@ -15,7 +15,9 @@ use uuid::Uuid;
 use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
 use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
-use crate::transaction::{EventTime, Fingerprint, Json, LeftOutFields, LongestReads, Transaction};
+use crate::transaction::{
+    EventTime, Fingerprint, Json, LeftOutFields, LongTexts, LongestReads, Transaction,
+};
 use fields::Fields;
 
 pub(crate) use fields::DESCRIPTION_BYTES_MAX;
@@ -265,6 +267,7 @@ fn transaction_of(
         unnamed: fields.unnamed(),
         left_out: None,
         longest_reads: LongestReads::default(),
+        long_texts: LongTexts::default(),
     };
     Ok(Transaction { longest_reads: read.measured(), ..read })
 }

@@ -187,6 +187,7 @@ impl TransactionPipeline {
         let n_behind = new.len().saturating_sub(1);
         for (index, (row, pending_entry)) in new.into_iter().enumerate() {
             let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
+            transaction.read_long_texts();
             let (place, transaction, arrival) = self.deps.history.admit_as(|sequence| {
                 let place = SequenceSlot::new(sequence, self.committer.clone());
                 let arrival = self.arrivals.stamp(&mut transaction);
