@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, LongTexts, LongestReads, Transaction};
+use tollgate_model::transaction::{EventTime, Json, LongTexts, LongestReads, Transaction, WideObjects};
 
 use crate::random::Random;
 
@@ -115,6 +115,7 @@ pub fn transaction(
         left_out: None,
         longest_reads: LongestReads { of_field: 64, n_elements: 0 },
         long_texts: LongTexts::default(),
+        wide_objects: WideObjects::default(),
     }
 }
 

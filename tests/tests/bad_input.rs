@@ -7,6 +7,8 @@ mod clients;
 mod identifiers;
 #[path = "bad_input/logs.rs"]
 mod logs;
+#[path = "bad_input/long_numbers.rs"]
+mod long_numbers;
 #[path = "bad_input/requests.rs"]
 mod requests;
 #[path = "bad_input/scripts.rs"]

@@ -27,7 +27,7 @@ pub(super) use bind::Binder;
 pub(super) use context::{ContextDemand, FilterContext, NOTHING};
 
 use membership::ResolvedList;
-use operand::{OperandValue, ResolvedOperand, compare};
+use operand::{ComparedBy, OperandValue, ResolvedOperand, compare};
 
 /// The reason a condition is not a valid filter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -120,21 +120,21 @@ impl FilterTest {
     }
 
     fn holds(&self, testing: Testing<'_>) -> bool {
-        let Testing { scene, semantics, .. } = testing;
+        let scene = testing.scene;
         match self {
             FilterTest::All(tests) => tests.iter().all(|test| test.holds(testing)),
             FilterTest::Any(tests) => tests.iter().any(|test| test.holds(testing)),
             FilterTest::Not(test) => !test.holds(testing),
             FilterTest::Compare { left, operator, right } => {
                 let (left, right) = (testing.read(left), testing.read(right));
-                compare(left, *operator, right, semantics)
+                compare(left, *operator, right, testing.by())
             }
             FilterTest::In { value, list, negated } => {
                 let value = testing.read(value);
                 if let Some(budget) = testing.budget {
                     list.pay(scene, budget);
                 }
-                list.contains(value, scene, semantics).is_some_and(|found| found != *negated)
+                list.contains(value, scene, testing.by()).is_some_and(|found| found != *negated)
             }
             FilterTest::Matches { value, pattern, negated } => {
                 let value = testing.read(value);
@@ -157,7 +157,14 @@ struct Testing<'t> {
 impl<'t> Testing<'t> {
     #[inline]
     fn read(&self, operand: &'t ResolvedOperand) -> OperandValue<'t> {
-        operand.read(self.row, self.scene, self.semantics, self.budget)
+        operand.read(self.row, self.scene, self.by(), self.budget)
+    }
+
+    /// Returns how values are compared.
+    #[inline]
+    fn by(&self) -> ComparedBy<'t> {
+        let transaction = self.row.fresh().or_else(|| self.scene.transaction());
+        ComparedBy { semantics: self.semantics, transaction }
     }
 
     fn pays_for(&self, pattern: &CompiledPattern, value: &OperandValue<'_>) -> bool {

@@ -111,6 +111,14 @@ impl<'a> Row<'a> {
         Self { amount, cells, places }
     }
 
+    /// Returns the transaction whose values it shows, if it is not stored.
+    pub(super) const fn fresh(&self) -> Option<&'a Transaction> {
+        match self.cells {
+            Cells::Fresh(transaction, _) => Some(transaction),
+            Cells::Kept(..) => None,
+        }
+    }
+
     /// Returns the value of a field that `distinct` compares; `None` for a missing one.
     pub(super) fn distinct(&self, field: RowField) -> Option<Distinct<'a>> {
         match (field.column(), self.cells) {

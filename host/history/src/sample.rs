@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{
-    EventTime, Json, JsonNumber, LongTexts, LongestReads, Transaction,
+    EventTime, Json, JsonNumber, LongTexts, LongestReads, Transaction, WideObjects,
 };
 
 /// The fields that tests choose; all others are empty.
@@ -63,6 +63,7 @@ impl Sample {
             left_out: None,
             longest_reads: LongestReads::default(),
             long_texts: LongTexts::default(),
+            wide_objects: WideObjects::default(),
         };
         Transaction { longest_reads: built.measured(), ..built }
     }

@@ -31,6 +31,26 @@ pub struct Decimal {
 #[error("a number has at most {NUMBER_DIGITS_MAX} digits, before and after the point together")]
 pub struct DecimalError;
 
+/// Bytes that are looked at together, because that is many times faster than one by one.
+const BLOCK: usize = 32;
+
+/// Returns whether all bytes are digits.
+fn has_only_digits(bytes: &[u8]) -> bool {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    // Without an early end inside a block, so that the compiler compares all its bytes at once.
+    let are_digits =
+        |block: &[u8; BLOCK]| block.iter().fold(true, |so_far, byte| so_far & byte.is_ascii_digit());
+    blocks.iter().all(are_digits) && rest.iter().all(u8::is_ascii_digit)
+}
+
+/// Returns the number of zeros at the beginning.
+fn n_leading_zeros(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let n_blocks = blocks.iter().take_while(|block| **block == [b'0'; BLOCK]).count();
+    let rest = bytes.get(n_blocks * BLOCK..).unwrap_or_default();
+    n_blocks * BLOCK + rest.iter().take_while(|byte| **byte == b'0').count()
+}
+
 impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, scale: 0 };
@@ -71,8 +91,7 @@ impl Decimal {
             Some(parts) => parts,
             None => (rest, ""),
         };
-        let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if !all_digits(whole) || !all_digits(fraction) {
+        if !has_only_digits(whole.as_bytes()) || !has_only_digits(fraction.as_bytes()) {
             return None;
         }
         Self::from_digits(negative, whole, fraction, 0).ok()
@@ -83,20 +102,23 @@ impl Decimal {
         let mut n_digits = 0_usize;
         // Counts zeros until a digit follows, so that trailing zeros do not use up digits.
         let mut n_zeros_held = 0_usize;
-        for digit in whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0') {
-            if digit == 0 {
-                n_zeros_held += usize::from(n_digits > 0);
-                continue;
+        for part in [whole.as_bytes(), fraction.as_bytes()] {
+            let mut rest = part;
+            loop {
+                let n_zeros = n_leading_zeros(rest);
+                n_zeros_held += if n_digits > 0 { n_zeros } else { 0 };
+                let Some((byte, after)) = rest.get(n_zeros..).and_then(<[u8]>::split_first) else { break };
+                n_digits += n_zeros_held + 1;
+                if n_digits > NUMBER_DIGITS_MAX {
+                    return Err(DecimalError);
+                }
+                for _ in 0..n_zeros_held {
+                    mantissa *= 10;
+                }
+                n_zeros_held = 0;
+                mantissa = mantissa * 10 + i128::from(byte - b'0');
+                rest = after;
             }
-            n_digits += n_zeros_held + 1;
-            if n_digits > NUMBER_DIGITS_MAX {
-                return Err(DecimalError);
-            }
-            for _ in 0..n_zeros_held {
-                mantissa *= 10;
-            }
-            n_zeros_held = 0;
-            mantissa = mantissa * 10 + i128::from(digit);
         }
         if mantissa == 0 {
             return Ok(Self::ZERO);

@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 
 use tollgate_guest_abi::Semantics;
 
-use crate::transaction::Value;
+use crate::transaction::{Transaction, Value};
 use crate::value_set::ValueSet;
 
 /// Maximum size of a list, in bytes.
@@ -30,6 +30,12 @@ impl NamedList {
     #[must_use]
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
         self.entries.contains(value, semantics)
+    }
+
+    /// As [`NamedList::contains`], for a value that may be a text of this transaction.
+    #[must_use]
+    pub fn contains_in(&self, transaction: &Transaction, value: Value<'_>, semantics: Semantics) -> bool {
+        self.entries.contains_in(transaction, value, semantics)
     }
 
     /// Returns whether an entry equals a computed number. NaN is in no list.

@@ -25,6 +25,7 @@ mod sameness;
 mod spelling;
 mod status;
 mod value;
+mod wide_objects;
 mod wire;
 
 use std::sync::Arc;
@@ -45,12 +46,13 @@ pub use limits::{
 pub use long_texts::{LongTexts, SHORT_TEXT_MAX, TextDigest, adopt_digest_key, digest_key, digest_of};
 pub(crate) use parse::DESCRIPTION_BYTES_MAX;
 pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
-pub use relation::{RelationSet, relate};
+pub use relation::{RelationSet, relate, relate_in};
 pub use report::TransactionReport;
 pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
 pub use sameness::{is_same_bytes, is_same_text};
 pub use status::{EarlierStatuses, StatusWords, StatusWordsError};
 pub use value::{CaselessText, StructureDigest, TextComparison, Value, in_small_letters, with_small_letters};
+pub use wide_objects::WideObjects;
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +101,8 @@ pub struct Transaction {
     pub longest_reads: LongestReads,
     /// Numbers and digests of its long texts.
     pub long_texts: LongTexts,
+    /// The places of the members of its wide objects.
+    pub wide_objects: WideObjects,
 }
 
 /// The most that a rule can read of a transaction at once.

@@ -11,9 +11,11 @@ use std::sync::OnceLock;
 use tollgate_guest_abi::{Number, Semantics};
 
 use crate::decimal::Decimal;
-use crate::transaction::{EventTime, StatedTime, Value, in_small_letters};
+use crate::transaction::{CaselessText, EventTime, StatedTime, Transaction, Value, in_small_letters};
 
 const DAY_MICROS: i64 = 86_400_000_000;
+/// Length of the longest word of a boolean.
+const LONGEST_WORD: usize = "false".len();
 
 /// A set of values with lookup by hash, whatever its size.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +40,8 @@ pub struct ValueSet {
     instants: HashSet<i64>,
     has_true: bool,
     has_false: bool,
+    /// Length of the longest text, in bytes.
+    longest_text: usize,
 }
 
 /// Numbers, matched exactly or by their nearest doubles.
@@ -121,11 +125,13 @@ impl ValueSet {
                 self.instants.insert(time.micros());
             }
             Value::Text(text) => {
+                self.longest_text = self.longest_text.max(text.len());
                 self.insert_number_and_time_of(text);
                 self.small_texts.take();
                 self.texts.insert(text.into());
             }
             Value::Caseless(text) => {
+                self.longest_text = self.longest_text.max(text.compared.len());
                 self.insert_number_and_time_of(text.compared);
                 self.caseless.insert(text.in_small_letters().into());
             }
@@ -160,6 +166,21 @@ impl ValueSet {
     /// Returns whether an element equals the value.
     #[must_use]
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
+        self.contains_by(value, semantics, Decimal::from_plain)
+    }
+
+    /// Returns whether an element equals the value, which may be a text of this transaction.
+    #[must_use]
+    pub fn contains_in(&self, transaction: &Transaction, value: Value<'_>, semantics: Semantics) -> bool {
+        self.contains_by(value, semantics, |text| transaction.number_of(text))
+    }
+
+    fn contains_by(
+        &self,
+        value: Value<'_>,
+        semantics: Semantics,
+        number_of: impl Fn(&str) -> Option<Decimal>,
+    ) -> bool {
         match value {
             Value::Missing | Value::List(_) | Value::Object(_) => false,
             Value::Boolean(true) => self.has_true || self.has_word("true"),
@@ -170,16 +191,22 @@ impl ValueSet {
             Value::Time(time) => {
                 self.instants.contains(&time.micros()) || self.states(time.micros(), semantics)
             }
+            // A text of many bytes is not hashed in vain.
+            Value::Text(text) | Value::Caseless(CaselessText { compared: text, .. })
+                if text.len() > self.longest_text.max(LONGEST_WORD) =>
+            {
+                self.states_what(text, text, semantics, number_of)
+            }
             Value::Text(text) => {
                 self.texts.contains(text)
                     || (!self.caseless.is_empty() && self.caseless.contains(&*in_small_letters(text)))
-                    || self.states_what(text, text, semantics)
+                    || self.states_what(text, text, semantics, number_of)
             }
             Value::Caseless(text) => {
                 let small = text.in_small_letters();
                 self.caseless.contains(&*small)
                     || self.small_texts().contains(&*small)
-                    || self.states_what(text.compared, &small, semantics)
+                    || self.states_what(text.compared, &small, semantics, number_of)
             }
         }
     }
@@ -208,8 +235,14 @@ impl ValueSet {
     }
 
     /// Returns whether an element that is not a text matches the boolean, number or time that the text states.
-    fn states_what(&self, text: &str, word: &str, semantics: Semantics) -> bool {
-        let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
+    fn states_what(
+        &self,
+        text: &str,
+        word: &str,
+        semantics: Semantics,
+        number_of: impl Fn(&str) -> Option<Decimal>,
+    ) -> bool {
+        let is_number = || number_of(text).is_some_and(|it| self.numbers.contains(it, semantics));
         let is_instant = || {
             let time = StatedTime::read(text, semantics);
             let is_in = |time: StatedTime| {

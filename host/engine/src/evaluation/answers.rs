@@ -7,7 +7,7 @@ use tollgate_history::{AggregateValue, CostedAnswer, ExactValue};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::pattern::{CompiledPattern, NUMBER_BYTES_MAX};
-use tollgate_model::transaction::{RelationSet, Transaction, Value, relate};
+use tollgate_model::transaction::{RelationSet, Transaction, Value, relate, relate_in};
 
 use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::SuspectValue;
@@ -30,11 +30,13 @@ impl HostCalls for Facts {
     }
 
     fn relate(&mut self, left: u32, right: u32) -> Result<i32, RuleFailure> {
-        Ok(relate(self.value(left)?, self.value(right)?, Semantics::V1).bits())
+        let current = self.transaction()?;
+        Ok(relate_in(current, self.value(left)?, self.value(right)?, Semantics::V1).bits())
     }
 
     fn relate_text(&mut self, field: u32, text: u32) -> Result<i32, RuleFailure> {
-        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?), Semantics::V1).bits())
+        let (value, text) = (self.value(field)?, Value::Text(self.own_text(text)?));
+        Ok(relate_in(self.transaction()?, value, text, Semantics::V1).bits())
     }
 
     fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
@@ -67,7 +69,7 @@ impl HostCalls for Facts {
         let left = self.operand(left, fuel_max)?;
         let right = self.operand(right, fuel_max.saturating_sub(left.fuel))?;
         let fuel = left.fuel.saturating_add(right.fuel);
-        let relations = left.value.related_to(&right.value);
+        let relations = left.value.related_in(self.transaction()?, &right.value);
         let is_incomparable =
             !relations.have_order() && !left.value.is_missing() && !right.value.is_missing();
         let have_equality = left.value.is_text() && right.value.is_text();
@@ -196,8 +198,24 @@ impl ExactOperand<'_> {
     }
 
     pub(super) fn related_to(&self, other: &Self) -> RelationSet {
+        self.related_by(other, |left, right| relate(left, right, Semantics::V2), |value| value.as_decimal())
+    }
+
+    /// As [`Self::related_to`], for values of this transaction, whose long texts are read once.
+    fn related_in(&self, of: &Transaction, other: &Self) -> RelationSet {
+        let relate = |left: Value<'_>, right: Value<'_>| relate_in(of, left, right, Semantics::V2);
+        self.related_by(other, relate, |value| value.as_decimal_in(of))
+    }
+
+    fn related_by(
+        &self,
+        other: &Self,
+        relate: impl Fn(Value<'_>, Value<'_>) -> RelationSet,
+        decimal: impl Fn(Value<'_>) -> Option<Decimal>,
+    ) -> RelationSet {
+        let related_value = |value: Value<'_>| related_value(value, decimal(value));
         match (self, other) {
-            (ExactOperand::Value(left), ExactOperand::Value(right)) => relate(*left, *right, Semantics::V2),
+            (ExactOperand::Value(left), ExactOperand::Value(right)) => relate(*left, *right),
             (ExactOperand::Computed(left), ExactOperand::Computed(right)) => {
                 RelationSet::of_order(left.order(right))
             }
@@ -214,9 +232,9 @@ impl ExactOperand<'_> {
 }
 
 /// Returns the value as a number, or its relation to every number if it is not one.
-fn related_value(value: Value<'_>) -> Result<ExactValue, RelationSet> {
+fn related_value(value: Value<'_>, decimal: Option<Decimal>) -> Result<ExactValue, RelationSet> {
     let otherwise = if value.is_missing() { RelationSet::NONE } else { RelationSet::UNEQUAL };
-    value.as_decimal().map(ExactValue::of).ok_or(otherwise)
+    decimal.map(ExactValue::of).ok_or(otherwise)
 }
 
 const fn is_aggregate(reference: u32) -> bool {

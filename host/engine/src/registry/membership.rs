@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Item, ListSource, Semantics};
 use tollgate_model::named_list::NamedLists;
-use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value, relate};
+use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value, relate_in};
 use tollgate_model::value_set::ValueSet;
 
 use crate::registry::Lists;
@@ -80,9 +80,9 @@ impl ListMembership {
         }
         self.ask(
             current,
-            |set| set.contains(value, self.semantics),
-            |named| lists.list(named).map(|list| list.contains(value, self.semantics)),
-            |element| relate(value, element, self.semantics).equal(),
+            |set| set.contains_in(current, value, self.semantics),
+            |named| lists.list(named).map(|list| list.contains_in(current, value, self.semantics)),
+            |element| relate_in(current, value, element, self.semantics).equal(),
         )
     }
 

@@ -22,11 +22,13 @@ pub(crate) struct FilterContext<'a> {
     currents: Vec<Value<'a>>,
     arrays: Vec<ValueSet>,
     lists: Vec<Option<&'a NamedList>>,
+    /// The current transaction.
+    transaction: Option<&'a Transaction>,
 }
 
 /// The context of a filter that needs no values.
 pub(crate) static NOTHING: FilterContext<'static> =
-    FilterContext { currents: Vec::new(), arrays: Vec::new(), lists: Vec::new() };
+    FilterContext { currents: Vec::new(), arrays: Vec::new(), lists: Vec::new(), transaction: None };
 
 impl ContextDemand {
     /// Returns whether no value is needed. This is so for most queries: their only value is the key.
@@ -60,7 +62,7 @@ impl ContextDemand {
             |slot: &usize| currents.get(*slot).copied().map_or_else(ValueSet::default, elements_of);
         let arrays = self.arrays.iter().map(elements).collect();
         let lists = self.lists.iter().map(|name| lists.list(name)).collect();
-        Some(FilterContext { currents, arrays, lists })
+        Some(FilterContext { currents, arrays, lists, transaction: Some(current) })
     }
 }
 
@@ -75,6 +77,11 @@ fn elements_of(value: Value<'_>) -> ValueSet {
 impl<'a> FilterContext<'a> {
     pub(crate) fn current(&self, slot: usize) -> Value<'a> {
         self.currents.get(slot).copied().unwrap_or(Value::Missing)
+    }
+
+    /// Returns the transaction whose values it holds.
+    pub(super) const fn transaction(&self) -> Option<&'a Transaction> {
+        self.transaction
     }
 
     pub(super) fn array(&self, slot: usize) -> Option<&ValueSet> {

@@ -1,10 +1,10 @@
 //! Lists on the right of `in`.
 
-use tollgate_guest_abi::{Comparison, Semantics};
+use tollgate_guest_abi::Comparison;
 use tollgate_model::value_set::ValueSet;
 
 use crate::filter::FilterContext;
-use crate::filter::operand::{OperandValue, compare};
+use crate::filter::operand::{ComparedBy, OperandValue, compare};
 use crate::lookup_budget::LookupBudget;
 
 /// A list with its names resolved to slots of the filter context.
@@ -41,7 +41,7 @@ impl ResolvedList {
         &self,
         value: OperandValue<'_>,
         scene: &FilterContext<'_>,
-        semantics: Semantics,
+        by: ComparedBy<'_>,
     ) -> Option<bool> {
         if value.is_missing() {
             return None;
@@ -50,15 +50,18 @@ impl ResolvedList {
             ResolvedList::Items { literals, currents } => {
                 let equals = |slot: &usize| {
                     let current = OperandValue::Value(scene.current(*slot));
-                    compare(value, Comparison::Equal, current, semantics)
+                    compare(value, Comparison::Equal, current, by)
                 };
-                Some(value.is_in(literals, semantics) || currents.iter().any(equals))
+                Some(value.is_in(literals, by) || currents.iter().any(equals))
             }
-            ResolvedList::Current(slot) => Some(value.is_in(scene.array(*slot)?, semantics)),
+            ResolvedList::Current(slot) => Some(value.is_in(scene.array(*slot)?, by)),
             ResolvedList::Named(slot) => {
                 let list = scene.list(*slot)?;
                 Some(match value {
-                    OperandValue::Value(value) => list.contains(value, semantics),
+                    OperandValue::Value(value) => match by.transaction {
+                        Some(transaction) => list.contains_in(transaction, value, by.semantics),
+                        None => list.contains(value, by.semantics),
+                    },
                     OperandValue::Number(number) => list.contains_number(number),
                 })
             }

@@ -4,7 +4,7 @@ use tollgate_guest_abi::{ArithmeticOperator, Comparison, Semantics, prices};
 use tollgate_model::calendar::TimePart;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::pattern::CompiledPattern;
-use tollgate_model::transaction::{Value, relate};
+use tollgate_model::transaction::{Transaction, Value, relate, relate_in};
 use tollgate_model::value_set::ValueSet;
 
 use crate::filter::FilterContext;
@@ -35,6 +35,23 @@ pub(crate) enum OperandValue<'a> {
     Value(Value<'a>),
     /// A literal or computed number; NaN is missing.
     Number(f64),
+}
+
+/// How values are compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ComparedBy<'t> {
+    pub(super) semantics: Semantics,
+    /// The transaction of whose texts some values are: its long texts are read once.
+    pub(super) transaction: Option<&'t Transaction>,
+}
+
+impl ComparedBy<'_> {
+    fn decimal(self, value: Value<'_>) -> Option<Decimal> {
+        match self.transaction {
+            Some(transaction) => value.as_decimal_in(transaction),
+            None => value.as_decimal(),
+        }
+    }
 }
 
 impl ResolvedOperand {
@@ -73,7 +90,7 @@ impl ResolvedOperand {
         &'a self,
         row: Row<'a>,
         scene: &FilterContext<'a>,
-        semantics: Semantics,
+        by: ComparedBy<'_>,
         budget: Option<&LookupBudget<'_>>,
     ) -> OperandValue<'a> {
         let paid = |value: Value<'a>| {
@@ -90,19 +107,19 @@ impl ResolvedOperand {
             ResolvedOperand::Field(field) => OperandValue::Value(paid(row.value(*field))),
             ResolvedOperand::Current(slot) => OperandValue::Value(paid(scene.current(*slot))),
             ResolvedOperand::Time(part, field) => {
-                OperandValue::of_part(part.of(paid(row.value(*field))), semantics)
+                OperandValue::of_part(part.of(paid(row.value(*field))), by.semantics)
             }
             ResolvedOperand::CurrentTime(part, slot) => {
-                OperandValue::of_part(part.of(paid(scene.current(*slot))), semantics)
+                OperandValue::of_part(part.of(paid(scene.current(*slot))), by.semantics)
             }
             ResolvedOperand::Arithmetic(parts) => {
                 let (left, operator, right) = parts.as_ref();
-                let of = |operand: &'a ResolvedOperand| operand.read(row, scene, semantics, budget).as_f64();
+                let of = |operand: &'a ResolvedOperand| operand.read(row, scene, by, budget).as_f64(by);
                 let (left, right) = (of(left), of(right));
                 OperandValue::Number(operator.apply(left, right))
             }
             ResolvedOperand::Negate(operand) => {
-                OperandValue::Number(-operand.read(row, scene, semantics, budget).as_f64())
+                OperandValue::Number(-operand.read(row, scene, by, budget).as_f64(by))
             }
         }
     }
@@ -119,9 +136,9 @@ impl OperandValue<'_> {
     }
 
     /// Returns the double to compute with; NaN when it is missing or not a number.
-    fn as_f64(self) -> f64 {
+    fn as_f64(self, by: ComparedBy<'_>) -> f64 {
         match self {
-            OperandValue::Value(value) => value.as_f64(),
+            OperandValue::Value(value) => by.decimal(value).map_or(f64::NAN, Decimal::to_f64),
             OperandValue::Number(number) => number,
         }
     }
@@ -149,10 +166,13 @@ impl OperandValue<'_> {
         }
     }
 
-    pub(super) fn is_in(self, set: &ValueSet, semantics: Semantics) -> bool {
-        match self {
-            OperandValue::Value(value) => set.contains(value, semantics),
-            OperandValue::Number(number) => set.contains_number(number),
+    pub(super) fn is_in(self, set: &ValueSet, by: ComparedBy<'_>) -> bool {
+        match (self, by.transaction) {
+            (OperandValue::Value(value), Some(transaction)) => {
+                set.contains_in(transaction, value, by.semantics)
+            }
+            (OperandValue::Value(value), None) => set.contains(value, by.semantics),
+            (OperandValue::Number(number), _) => set.contains_number(number),
         }
     }
 }
@@ -162,26 +182,30 @@ pub(super) fn compare(
     left: OperandValue<'_>,
     operator: Comparison,
     right: OperandValue<'_>,
-    semantics: Semantics,
+    by: ComparedBy<'_>,
 ) -> bool {
     match (left, right) {
         (OperandValue::Value(left), OperandValue::Value(right)) => {
-            relate(left, right, semantics).satisfy(operator)
+            let relations = match by.transaction {
+                Some(transaction) => relate_in(transaction, left, right, by.semantics),
+                None => relate(left, right, by.semantics),
+            };
+            relations.satisfy(operator)
         }
-        (OperandValue::Number(left), OperandValue::Value(right)) => compare_number(left, operator, right),
+        (OperandValue::Number(left), OperandValue::Value(right)) => compare_number(left, operator, right, by),
         (OperandValue::Value(left), OperandValue::Number(right)) => {
-            compare_number(right, operator.mirrored(), left)
+            compare_number(right, operator.mirrored(), left, by)
         }
         (OperandValue::Number(left), OperandValue::Number(right)) => compare_numbers(left, operator, right),
     }
 }
 
 /// Compares a computed number as a number field compares; see [`relate`].
-fn compare_number(left: f64, operator: Comparison, right: Value<'_>) -> bool {
+fn compare_number(left: f64, operator: Comparison, right: Value<'_>, by: ComparedBy<'_>) -> bool {
     if left.is_nan() || right.is_missing() {
         return false;
     }
-    match right.as_decimal() {
+    match by.decimal(right) {
         Some(right) => compare_numbers(left, operator, right.to_f64()),
         None => operator == Comparison::NotEqual,
     }

@@ -114,7 +114,7 @@ pub fn recognise(path: &Path) -> Result<Option<SnapshotSummary>, SnapshotError> 
         opened => opened.map_err(failed(path))?,
     };
     let (head, _) = read_frame(&file, path)?;
-    let SnapshotHead { through, n_transactions, testimony } = head;
+    let SnapshotHead { through, n_transactions, testimony, .. } = head;
     Ok(Some(SnapshotSummary { store: testimony.store, through, n_transactions }))
 }
 

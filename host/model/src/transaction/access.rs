@@ -73,7 +73,7 @@ impl FieldAccess {
             FieldGetter::Named(named) => named.read(transaction),
             FieldGetter::Caseless(named, how) => named.read(transaction).compared(*how),
             FieldGetter::Stage(words) => transaction.stage(words),
-            FieldGetter::Metadata(keys) => transaction.metadata_at(keys),
+            FieldGetter::Metadata(keys) => Value::of_json(transaction.metadata_at(keys).0),
             FieldGetter::Nowhere => Value::Missing,
         }
     }
@@ -83,13 +83,10 @@ impl FieldAccess {
     #[inline]
     pub fn read_counted<'t>(&self, transaction: &'t Transaction) -> (Value<'t>, usize) {
         match &self.0 {
-            FieldGetter::Metadata(keys) => match &transaction.metadata {
-                Some(metadata) => {
-                    let (found, n_keys) = metadata.at_counted(keys);
-                    (Value::of_json(found), n_keys)
-                }
-                None => (Value::Missing, 0),
-            },
+            FieldGetter::Metadata(keys) => {
+                let (found, n_keys) = transaction.metadata_at(keys);
+                (Value::of_json(found), n_keys)
+            }
             FieldGetter::Named(named) => (named.read(transaction), 0),
             FieldGetter::Caseless(named, how) => (named.read(transaction).compared(*how), 0),
             FieldGetter::Stage(words) => (transaction.stage(words), 0),
@@ -103,7 +100,7 @@ impl FieldAccess {
     pub fn n_keys(&self, transaction: &Transaction) -> usize {
         match (&self.0, &transaction.metadata) {
             (FieldGetter::Metadata(keys), Some(Json::Object(entries))) if keys.len() == 1 => entries.len(),
-            (FieldGetter::Metadata(keys), Some(metadata)) => metadata.at_counted(keys).1,
+            (FieldGetter::Metadata(keys), Some(_)) => transaction.metadata_at(keys).1,
             _ => 0,
         }
     }
@@ -137,7 +134,7 @@ impl Transaction {
     #[must_use]
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
-            Some(keys) => self.metadata_at(keys),
+            Some(keys) => Value::of_json(self.metadata_at(keys).0),
             None => NamedField::of(path).map_or(Value::Missing, |named| named.read(self)),
         }
     }
@@ -146,10 +143,6 @@ impl Transaction {
     fn stage(&self, words: &StatusWords) -> Value<'_> {
         let stage = |status| Value::Caseless(CaselessText::whole(words.stage_of(status)));
         self.status.as_deref().map_or(Value::Missing, stage)
-    }
-
-    fn metadata_at(&self, keys: &[String]) -> Value<'_> {
-        self.metadata.as_ref().map_or(Value::Missing, |metadata| Value::of_json(metadata.at(keys)))
     }
 }
 

@@ -82,11 +82,12 @@ impl Transaction {
         }
     }
 
-    /// Reads all long texts of the transaction now, so that nobody has to later.
+    /// Reads all long texts and wide objects of the transaction now, so that nobody has to later.
     pub fn read_long_texts(&self) {
         if self.longest_reads.of_field as usize <= SHORT_TEXT_MAX {
             return;
         }
+        self.find_wide_objects();
         self.each_text(&mut |text| {
             if let Some(long) = self.long_text(text) {
                 long.number.get_or_init(|| Decimal::from_plain(text));
@@ -141,7 +142,7 @@ fn each_text_in(json: &Json, show: &mut dyn FnMut(&str)) {
         Json::Text(text) => show(text),
         Json::Array(items) => items.iter().for_each(|item| each_text_in(item, show)),
         Json::Object(members) => members.iter().for_each(|(_, value)| each_text_in(value, show)),
-        Json::Null | Json::Boolean(_) | Json::Number(_) => {}
+        Json::Null | Json::Boolean(_) | Json::Number(_) | Json::WideNumber(_) => {}
     }
 }
 

@@ -16,7 +16,7 @@ use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
 use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
 use crate::transaction::{
-    EventTime, Fingerprint, Json, LeftOutFields, LongTexts, LongestReads, Transaction,
+    EventTime, Fingerprint, Json, LeftOutFields, LongTexts, LongestReads, Transaction, WideObjects,
 };
 use fields::Fields;
 
@@ -268,6 +268,7 @@ fn transaction_of(
         left_out: None,
         longest_reads: LongestReads::default(),
         long_texts: LongTexts::default(),
+        wide_objects: WideObjects::default(),
     };
     Ok(Transaction { longest_reads: read.measured(), ..read })
 }

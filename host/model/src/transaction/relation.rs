@@ -6,7 +6,7 @@ use tollgate_guest_abi::imports::relation;
 use tollgate_guest_abi::{Comparison, Semantics};
 
 use crate::decimal::Decimal;
-use crate::transaction::{CaselessText, Value};
+use crate::transaction::{CaselessText, Transaction, Value};
 
 /// The relations that hold between two values; none if either is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,17 +67,39 @@ impl RelationSet {
 /// Compares two values.
 #[must_use]
 pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> RelationSet {
+    relate_by(left, right, semantics, Decimal::from_plain)
+}
+
+/// Compares two values of which some are texts of this transaction. Each of its long texts is read once, however often
+/// it is compared.
+#[must_use]
+pub fn relate_in(
+    transaction: &Transaction,
+    left: Value<'_>,
+    right: Value<'_>,
+    semantics: Semantics,
+) -> RelationSet {
+    relate_by(left, right, semantics, |text| transaction.number_of(text))
+}
+
+#[inline]
+fn relate_by(
+    left: Value<'_>,
+    right: Value<'_>,
+    semantics: Semantics,
+    number_of: impl Fn(&str) -> Option<Decimal>,
+) -> RelationSet {
     use Value::{Boolean, Caseless, Missing, Number, Text, Time};
     match (left, right) {
         (Missing, _) | (_, Missing) => RelationSet::NONE,
         (Number(_), Number(_) | Text(_) | Caseless(_)) | (Text(_) | Caseless(_), Number(_)) => {
-            match (left.as_decimal(), right.as_decimal()) {
+            match (left.as_decimal_by(&number_of), right.as_decimal_by(&number_of)) {
                 (Some(left), Some(right)) => RelationSet::of_order(order_of(left, right, semantics)),
                 _ => RelationSet::equality(false),
             }
         }
         (Text(one), Text(other)) => {
-            RelationSet::equality(one == other).with_order(order_of_texts(one, other, semantics))
+            RelationSet::equality(one == other).with_order(order_of_texts(one, other, semantics, number_of))
         }
         (
             Caseless(CaselessText { compared: one, .. }),
@@ -85,7 +107,7 @@ pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relati
         )
         | (Text(one), Caseless(CaselessText { compared: other, .. })) => {
             RelationSet::equality(one.eq_ignore_ascii_case(other))
-                .with_order(order_of_texts(one, other, semantics))
+                .with_order(order_of_texts(one, other, semantics, number_of))
         }
         (Boolean(one), Boolean(other)) => RelationSet::equality(one == other),
         (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => {
@@ -114,8 +136,13 @@ fn order_of(left: Decimal, right: Decimal, semantics: Semantics) -> Option<Order
 }
 
 /// Compares two texts as numbers. Returns `None` unless both are numbers.
-fn order_of_texts(left: &str, right: &str, semantics: Semantics) -> Option<Ordering> {
-    order_of(Decimal::from_plain(left)?, Decimal::from_plain(right)?, semantics)
+fn order_of_texts(
+    left: &str,
+    right: &str,
+    semantics: Semantics,
+    number_of: impl Fn(&str) -> Option<Decimal>,
+) -> Option<Ordering> {
+    order_of(number_of(left)?, number_of(right)?, semantics)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
 use crate::transaction::identifier::without_blanks_at_ends;
-use crate::transaction::{EventTime, Json, StatedTime};
+use crate::transaction::{EventTime, Json, StatedTime, Transaction};
 
 /// The SHA-256 digest of the canonical text of an array or an object. Equal structures have equal digests.
 pub type StructureDigest = [u8; 32];
@@ -141,12 +141,23 @@ impl<'a> Value<'a> {
     /// Returns the number, or the value of a text that is a plain decimal number.
     #[must_use]
     pub fn as_decimal(&self) -> Option<Decimal> {
+        self.as_decimal_by(Decimal::from_plain)
+    }
+
+    /// As [`Value::as_decimal`], with this reader of texts.
+    pub(crate) fn as_decimal_by(&self, number_of: impl Fn(&str) -> Option<Decimal>) -> Option<Decimal> {
         match self {
             Value::Number(decimal) => Some(*decimal),
-            Value::Text(text) => Decimal::from_plain(text),
-            Value::Caseless(text) => Decimal::from_plain(text.compared),
+            Value::Text(text) => number_of(text),
+            Value::Caseless(text) => number_of(text.compared),
             _ => None,
         }
+    }
+
+    /// As [`Value::as_decimal`], for a text of this transaction or of none.
+    #[must_use]
+    pub fn as_decimal_in(&self, transaction: &Transaction) -> Option<Decimal> {
+        self.as_decimal_by(|text| transaction.number_of(text))
     }
 
     /// Returns the text as it was sent.

@@ -8,6 +8,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use tollgate_guest_abi::Semantics;
 use tollgate_model::alert::AlertId;
+use tollgate_model::hold::Holds;
 
 use super::*;
 use crate::connection;

@@ -7,6 +7,7 @@ use std::path::Path;
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use tollgate_guest_abi::Semantics;
+use tollgate_model::hold::Holds;
 
 use super::*;
 use crate::connection;
