@@ -11,7 +11,7 @@ mod readings;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_tests::{Answer, Home, Service, sample};
+use tollgate_tests::{Answer, Home, Service, audit, sample};
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -177,4 +177,29 @@ fn every_entry_that_is_put_is_there_as_it_was_put() {
     check(&service, "first");
     assert!(service.stop().0.success());
     check(&Service::start(&home), "second");
+}
+
+#[test]
+fn small_changes_of_a_large_list_take_little_of_the_disk_and_replay() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+    let service = Service::start(&home);
+    let text = |changed: usize| -> String {
+        let line = |n| if n == changed { "anna\n".to_owned() } else { format!("account-{n:08}\n") };
+        (0..20_000).map(line).collect()
+    };
+    let n_bytes = text(0).len() as u64;
+    for round in 0..30 {
+        let set = service.put("/lists/watched", TEXT, text(600 * round).as_bytes());
+        assert!([200, 201].contains(&set.status), "{}", set.text());
+        assert_eq!(judge(&service, &format!("t{round}"), "anna"), ["a"]);
+    }
+    assert_eq!(service.stop().0.code(), Some(0));
+    let size = std::fs::metadata(home.data().join("tollgate.db")).unwrap().len();
+    assert!(size < 8 * n_bytes, "{size} bytes for 30 versions of {n_bytes}");
+    let replayed = audit::replay(&home);
+    assert_eq!((replayed.code, &replayed.findings[..]), (0, &[][..]), "{}", replayed.said);
+    // The last version is in force after a restart.
+    let service = Service::start(&home);
+    assert_eq!(judge(&service, "last", "account-00017399"), ["a"]);
+    assert_eq!(judge(&service, "gone", "account-00017400"), [""; 0]);
 }

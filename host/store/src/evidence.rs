@@ -24,7 +24,7 @@ use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
     DeferredVerdictRecord, LogEntry, MemberRecord, RuleSetParts, Store, StoreError, StoreInner, connection,
-    identity, status_updates,
+    identity, list_versions, status_updates,
 };
 
 impl Store {
@@ -60,6 +60,7 @@ impl Store {
                 marks: None,
                 unlocked,
                 last_installed: Mutex::default(),
+                judged: Mutex::default(),
                 directory,
             }),
         })
@@ -155,9 +156,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub async fn list_entries(&self, digest: ContentDigest) -> Result<Option<String>, StoreError> {
-        let entries =
-            sqlx::query_scalar("SELECT entries FROM lists WHERE digest = ?1").bind(digest.0.to_vec());
-        Ok(entries.fetch_optional(&self.inner.readers).await?)
+        list_versions::text(&self.inner.readers, digest).await
     }
 }
 

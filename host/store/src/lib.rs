@@ -23,6 +23,7 @@ mod identity;
 mod known_ids;
 mod ledger;
 mod ledger_entries;
+mod list_versions;
 mod lost;
 mod mark;
 mod migrations;
@@ -34,11 +35,13 @@ mod rule_sets;
 mod space;
 mod status_updates;
 mod testimony;
+mod text_difference;
 mod transactions;
 mod verdicts;
 mod without_effect;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -89,6 +92,8 @@ struct StoreInner {
     known_ids: Arc<KnownIds>,
     /// The rule set version that this process stored last; taken while the next one is installed.
     last_installed: Mutex<Option<RuleSetRecord>>,
+    /// Versions of the rule set of which the file says that they judged.
+    judged: Mutex<BTreeSet<u64>>,
     /// The mark beside the database; `None` if the store is only read.
     marks: Option<Arc<MarkWriter>>,
     /// Tasks that read the ids of earlier runs, and that write the mark.
@@ -138,8 +143,10 @@ impl Store {
         let ids = commit.transactions.iter().map(|record| &*record.transaction_id);
         self.inner.known_ids.note(ids);
         let mut lease = self.inner.writer.lease().await?;
-        let recorded = transactions::record(lease.connection(), commit).await;
+        let first_verdicts = self.versions_not_noted(commit);
+        let recorded = transactions::record(lease.connection(), commit, &first_verdicts).await;
         lease.give_back(recorded).await?;
+        self.inner.judged.lock().extend(first_verdicts);
         self.mark(commit.last());
         Ok(())
     }
@@ -417,7 +424,8 @@ impl Store {
     }
 
     /// Stores a version of the rule set atomically. Instructions and lists that are not in it are removed. Their
-    /// scripts, modules and entries are kept, so that old assessments can be derived again.
+    /// scripts and modules are kept, and the entries of lists under which a payment was judged, so that old assessments
+    /// can be derived again.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when the version is not higher than the last, or contains an id or a name twice. Others
@@ -430,8 +438,9 @@ impl Store {
             Some(last) => RuleSetChange::since(last, set).await?,
             None => RuleSetChange::since_the_file(&self.inner.readers, set).await?,
         };
+        let differences = list_versions::differences(&self.inner.readers, &change).await?;
         let mut lease = self.inner.writer.lease().await?;
-        let installed = rule_sets::install(lease.connection(), &change).await;
+        let installed = rule_sets::install(lease.connection(), &change, &differences).await;
         lease.give_back(installed).await?;
         *self.inner.last_installed.lock() = Some(set.clone());
         self.mark(Sequence::default());
@@ -456,6 +465,12 @@ impl Store {
         if let Some(marks) = &self.inner.marks {
             marks.write_last();
         }
+    }
+
+    /// Returns the versions of the rule set of which this process did not yet note that they judged.
+    fn versions_not_noted(&self, commit: &CommitRecord<'_>) -> Vec<u64> {
+        let judged = self.inner.judged.lock();
+        list_versions::versions_of(commit).into_iter().filter(|version| !judged.contains(version)).collect()
     }
 
     /// Notes in the mark what is durable.

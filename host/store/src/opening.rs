@@ -74,6 +74,7 @@ impl Store {
                 marks: Some(marks),
                 unlocked: None,
                 last_installed: parking_lot::Mutex::default(),
+                judged: parking_lot::Mutex::default(),
                 directory,
             }),
         })

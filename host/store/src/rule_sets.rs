@@ -14,7 +14,7 @@ use tollgate_model::instruction::{
 };
 
 use super::transactions::read;
-use super::{ListRecord, RuleSetIdentity, StoreError};
+use super::{ListRecord, RuleSetIdentity, StoreError, list_versions};
 
 pub(super) use change::RuleSetChange;
 pub(super) use install::install;
@@ -46,7 +46,8 @@ pub(super) async fn has_had_source(readers: &SqlitePool, kind: &str) -> Result<b
 
 pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<ListRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT name, entries, digest, source FROM rule_set_lists JOIN lists ON digest = list_digest \
+        "SELECT name, lists.entries, whole.entries, lists.digest, source FROM rule_set_lists \
+         JOIN lists ON lists.digest = list_digest LEFT JOIN lists AS whole ON whole.digest = lists.base \
          WHERE until_version IS NULL ORDER BY name",
     )
     .fetch_all(readers)
@@ -54,9 +55,9 @@ pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<Li
     let read = |row: &SqliteRow| {
         Ok(ListRecord {
             name: row.try_get(0)?,
-            entries: row.try_get::<&str, _>(1)?.into(),
-            digest: digest_of(row, 2)?,
-            source: source_of(row.try_get(3)?)?,
+            entries: list_versions::entries_of(row, 1)?.into(),
+            digest: digest_of(row, 3)?,
+            source: source_of(row.try_get(4)?)?,
         })
     };
     rows.iter().map(read).collect()
@@ -187,6 +188,6 @@ fn time_of(text: &str) -> Result<DateTime<Utc>, StoreError> {
 }
 
 /// Formats a time without trailing zeros in the fraction.
-fn text_of(time: DateTime<Utc>) -> String {
+pub(super) fn text_of(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

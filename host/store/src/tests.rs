@@ -3,6 +3,7 @@
 mod alerts;
 mod examination;
 mod ledger;
+mod list_versions;
 mod opening;
 mod rule_sets;
 mod status_updates;

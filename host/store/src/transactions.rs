@@ -7,7 +7,7 @@ use tollgate_model::transaction::Fingerprint;
 
 use super::{
     CommitRecord, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
-    ledger_entries, status_updates, without_effect,
+    ledger_entries, list_versions, status_updates, without_effect,
 };
 
 /// Maximum number of rows in one statement. A prepared statement is cached for every number of rows, so that a group
@@ -17,6 +17,7 @@ pub(super) const ROWS_PER_INSERT_MAX: usize = 128;
 pub(super) async fn record(
     connection: &mut SqliteConnection,
     record: &CommitRecord<'_>,
+    first_verdicts: &[u64],
 ) -> Result<(), StoreError> {
     let CommitRecord {
         transactions,
@@ -35,12 +36,19 @@ pub(super) async fn record(
         return Ok(());
     }
     let has_alerts = !alerts.is_empty();
-    let has_more = !updates.is_empty() || !deferred_verdicts.is_empty() || has_news || has_alerts;
+    let has_more = !updates.is_empty()
+        || !deferred_verdicts.is_empty()
+        || !first_verdicts.is_empty()
+        || has_news
+        || has_alerts;
     if !has_more && rows_of_next(transactions) == transactions.len() {
         // A single statement is a transaction by itself, with one round trip instead of three.
         return insert(connection, transactions).await;
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
+    for version in first_verdicts {
+        list_versions::note_judged(&mut commit, *version).await?;
+    }
     let mut rest = transactions.as_slice();
     while !rest.is_empty() {
         let n_rows = rows_of_next(rest);

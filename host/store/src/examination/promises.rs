@@ -5,6 +5,7 @@ use sqlx::{Row as _, SqliteConnection};
 use tollgate_model::instruction::ContentDigest;
 
 use super::{FAULTS_MAX, StoreError, StoreFinding};
+use crate::list_versions;
 
 struct Promise {
     what: &'static str,
@@ -118,13 +119,16 @@ pub(super) async fn examine(
     for (what, question) in [
         ("modules", "SELECT digest, bytes FROM modules"),
         ("scripts", "SELECT digest, CAST(text AS BLOB) FROM scripts"),
-        ("lists", "SELECT digest, CAST(entries AS BLOB) FROM lists"),
-        ("zone data", "SELECT digest, bytes FROM zone_data"),
         ("status words", "SELECT digest, CAST(text AS BLOB) FROM status_words"),
     ] {
         let faults = altered(connection, question).await?;
         found.push(StoreFinding::of(what, "all contents match their digests", faults));
     }
+    let mut faults = list_versions::altered(connection).await?;
+    faults.truncate(FAULTS_MAX);
+    found.push(StoreFinding::of("lists", "all contents match their digests", faults));
+    let faults = altered(connection, "SELECT digest, bytes FROM zone_data").await?;
+    found.push(StoreFinding::of("zone data", "all contents match their digests", faults));
     Ok(())
 }
 

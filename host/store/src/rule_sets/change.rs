@@ -55,6 +55,14 @@ impl<'s> RuleSetChange<'s> {
         })
     }
 
+    /// Returns the lists whose entries change: the digest of the entries before, and digest and text of the new ones.
+    pub(crate) fn replaced_lists(&self) -> impl Iterator<Item = (ContentDigest, ContentDigest, &str)> {
+        self.wanted_lists.iter().filter_map(|(name, (row, entries))| {
+            let before = self.stored_lists.get(*name)?.digest;
+            (before != row.digest).then_some((before, row.digest, *entries))
+        })
+    }
+
     /// Compares with the stored rows. This takes milliseconds for a thousand rules, and does not block the writer.
     pub(crate) async fn since_the_file(
         readers: &SqlitePool,

@@ -1,17 +1,21 @@
 //! Stores a new version of the rule set; writes only the differences from the last one.
 
+use std::collections::BTreeMap;
+
 use sqlx::{Connection as _, SqliteConnection};
 use tollgate_model::hold::Holds;
 use tollgate_model::instruction::ContentDigest;
 
 use super::change::{InstructionRow, ListRow, RuleSetChange, json_of, last_version};
 use super::text_of;
+use crate::list_versions::{self, ListDifference};
 use crate::transactions::stored;
 use crate::{RuleSetRecord, StoreError, ZoneDataRecord};
 
 pub(crate) async fn install(
     connection: &mut SqliteConnection,
     change: &RuleSetChange<'_>,
+    differences: &BTreeMap<[u8; 32], ListDifference>,
 ) -> Result<(), StoreError> {
     let version = stored(change.set.version)?;
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -21,7 +25,9 @@ pub(crate) async fn install(
     }
     insert_version(&mut commit, version, change.set).await?;
     install_instructions(&mut commit, version, change).await?;
-    install_lists(&mut commit, version, change).await?;
+    if install_lists(&mut commit, version, change, differences).await? {
+        list_versions::remove_unused(&mut commit, change.set.created_at).await?;
+    }
     Ok(commit.commit().await?)
 }
 
@@ -42,8 +48,8 @@ async fn insert_version(
     }
     let holds = if set.holds == Holds::default() { None } else { Some(json_of(&set.holds)?) };
     sqlx::query(
-        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data, status_words, holds) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data, status_words, holds, use) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'new')",
     )
     .bind(version)
     .bind(text_of(set.created_at))
@@ -204,22 +210,28 @@ async fn begin_membership(
     Ok(())
 }
 
+/// Returns whether a list changed.
 async fn install_lists(
     connection: &mut SqliteConnection,
     version: i64,
     RuleSetChange { wanted_lists, stored_lists, .. }: &RuleSetChange<'_>,
-) -> Result<(), StoreError> {
+    differences: &BTreeMap<[u8; 32], ListDifference>,
+) -> Result<bool, StoreError> {
+    let mut has_changed = false;
     for (name, row) in stored_lists {
         if wanted_lists.get(&**name).map(|(new, _)| new) != Some(row) {
             end_list(connection, version, name).await?;
+            has_changed = true;
         }
     }
     for (name, (row, entries)) in wanted_lists {
         if stored_lists.get(*name) != Some(row) {
-            begin_list(connection, version, name, row, entries).await?;
+            list_versions::insert(connection, row.digest, entries, differences.get(&row.digest.0)).await?;
+            begin_list(connection, version, name, row).await?;
+            has_changed = true;
         }
     }
-    Ok(())
+    Ok(has_changed)
 }
 
 async fn end_list(connection: &mut SqliteConnection, version: i64, name: &str) -> Result<(), StoreError> {
@@ -236,13 +248,7 @@ async fn begin_list(
     version: i64,
     name: &str,
     row: &ListRow,
-    entries: &str,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO lists (digest, entries) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
-        .bind(row.digest.0.to_vec())
-        .bind(entries)
-        .execute(&mut *connection)
-        .await?;
     sqlx::query(
         "INSERT INTO rule_set_lists (name, since_version, list_digest, source) VALUES (?1, ?2, ?3, ?4)",
     )
