@@ -56,7 +56,7 @@ use tollgate_store::{CurrentRecord, Store, TransactionRecord};
 
 use crate::alerting::Alerting;
 use crate::holding::PaymentHolds;
-use crate::monitor::reported::{ReportOutcome, with_update};
+use crate::monitor::reported::{AmountPrecision, ReportOutcome, with_update};
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
@@ -308,6 +308,9 @@ impl Monitor {
             // No update changed the status that the ledger fed.
             transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
         }
+        if let Some(amount) = &known.amount {
+            transaction = transaction.with_amount(amount);
+        }
         let sequence = known.record.sequence;
         Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into), sequence }))
     }
@@ -345,7 +348,10 @@ impl TransactionPipeline {
                 Err(error) => Err(error),
             },
             Ok(Some(known)) => match known.assessment() {
-                None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
+                None => {
+                    let how = (INJECTED.into(), AmountPrecision::Sent);
+                    return self.carry_unjudged(known, transaction, how, waiting).await;
+                }
                 Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
                     match self.left_behind(&known, &transaction).await {
                         Ok(ReportOutcome { change: Some(change), standing, .. }) => {

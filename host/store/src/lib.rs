@@ -69,9 +69,9 @@ pub use ledger_entries::{EntryChange, Hold, LedgerEntry, PaymentState, WaitingEn
 pub use lost::LostStore;
 pub use past::StoredPast;
 pub use records::{
-    CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, HashRecord, LedgerMark,
-    LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord,
-    StatusUpdateRecord, StatusWordsRecord, TransactionRecord, ZoneDataRecord,
+    AmountUpdate, CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord,
+    HashRecord, LedgerMark, LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity,
+    RuleSetParts, RuleSetRecord, StatusUpdateRecord, StatusWordsRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
 pub use space::{DiskSpace, StoreSize, spill_directory, try_to_write};

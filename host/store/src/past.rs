@@ -147,9 +147,8 @@ fn show_update(
 ) -> Result<(), PastError> {
     let StatusUpdateRecord { sequence, target, .. } = *update;
     let accepted = parse(target, body)?;
-    let before = &accepted.with_status(update.before.as_deref());
-    let after = &accepted.with_status(Some(&update.after));
-    show(PastItem::Updated { sequence, target, before, after });
+    let (before, after) = update.applied_to(&accepted);
+    show(PastItem::Updated { sequence, target, before: &before, after: &after });
     Ok(())
 }
 

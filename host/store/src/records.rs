@@ -9,7 +9,7 @@ use tollgate_model::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine, RuleOwner,
 };
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{Fingerprint, ReportedStatus};
+use tollgate_model::transaction::{Fingerprint, JsonNumber, ReportedStatus, Transaction};
 
 use crate::without_effect::StatusWithoutEffect;
 use crate::{AlertRecord, EntryChange};
@@ -176,15 +176,47 @@ pub struct StatusUpdateRecord {
     pub event: Arc<str>,
     /// When it was accepted, in microseconds since 1970 UTC.
     pub accepted_micros: i64,
+    /// The amounts, if the amount of the transaction has ever changed.
+    pub amounts: Option<AmountUpdate>,
+}
+
+/// The amount of a transaction before and after an update, as JSON numbers. The two are equal if only the status changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AmountUpdate {
+    /// The old amount.
+    pub before: Box<str>,
+    /// The new amount.
+    pub after: Box<str>,
+}
+
+impl StatusUpdateRecord {
+    /// Returns the transaction before and after the update.
+    #[must_use]
+    pub fn applied_to(&self, accepted: &Transaction) -> (Transaction, Transaction) {
+        let with = |status: Option<&str>, amount: Option<&str>| {
+            let changed = accepted.with_status(status);
+            match amount.and_then(JsonNumber::from_stored) {
+                Some(amount) => changed.with_amount(&amount),
+                None => changed,
+            }
+        };
+        let amounts = self.amounts.as_ref();
+        (
+            with(self.before.as_deref(), amounts.map(|amounts| &*amounts.before)),
+            with(Some(&self.after), amounts.map(|amounts| &*amounts.after)),
+        )
+    }
 }
 
 /// A transaction with its current state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CurrentRecord {
     /// The transaction as accepted.
     pub record: TransactionRecord,
     /// The status of the last update; `None` if the accepted status is unchanged.
     pub status: Option<String>,
+    /// The amount after the last update, if the amount has ever changed.
+    pub amount: Option<JsonNumber>,
     /// The reported statuses, if the ledger dated a change; `None` if the record and its updates are sufficient.
     pub standing: Option<ReportedStatus>,
     /// The deferred verdict.

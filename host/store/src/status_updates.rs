@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, SqliteExecutor, SqlitePool};
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{DatedStatus, ReportedStatus};
+use tollgate_model::transaction::{DatedStatus, JsonNumber, ReportedStatus};
 
 use super::deferred_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
-use super::{CurrentRecord, StatusUpdateRecord, Store, StoreError};
+use super::{AmountUpdate, CurrentRecord, StatusUpdateRecord, Store, StoreError};
 
 /// Maximum number of rows in one insert, and of ids in one query.
 const ROWS_PER_INSERT_MAX: usize = 128;
@@ -39,6 +39,15 @@ pub(super) async fn insert(
         // Groups differ in size and updates are rare, so their statements are not cached.
         statement.build().persistent(false).execute(&mut *connection).await?;
     }
+    for row in updates {
+        let Some(AmountUpdate { before, after }) = &row.amounts else { continue };
+        sqlx::query("INSERT INTO amount_updates (sequence, before, after) VALUES (?1, ?2, ?3)")
+            .bind(stored(row.sequence.0)?)
+            .bind(&**before)
+            .bind(&**after)
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(())
 }
 
@@ -66,7 +75,9 @@ pub(super) async fn note_standing(
 const CURRENT: &str = "SELECT t.sequence, t.transaction_id, t.fingerprint, t.event_micros, t.accepted_micros, \
      t.rule_set_version, t.body, t.assessment, (SELECT after FROM status_updates WHERE target = t.sequence \
      ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment, \
-     told.changed, told.status, told.undated FROM transactions t \
+     told.changed, told.status, told.undated, (SELECT a.after FROM status_updates u \
+     JOIN amount_updates a ON a.sequence = u.sequence WHERE u.target = t.sequence \
+     ORDER BY u.sequence DESC LIMIT 1) FROM transactions t \
      LEFT JOIN late_verdicts late ON late.target = t.sequence \
      LEFT JOIN told_statuses told ON told.target = t.sequence WHERE t.transaction_id ";
 
@@ -109,7 +120,14 @@ fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
         status: row.try_get(8)?,
         late: verdict_of(row, 9)?,
         standing: standing_of(row, 12)?,
+        amount: amount_of(row, 15)?,
     })
+}
+
+fn amount_of(row: &SqliteRow, column: usize) -> Result<Option<JsonNumber>, StoreError> {
+    let Some(text) = row.try_get::<Option<&str>, _>(column)? else { return Ok(None) };
+    let amount = JsonNumber::from_stored(text);
+    amount.map(Some).ok_or_else(|| StoreError::corrupt("the amount of an update is not a number"))
 }
 
 /// Reads the reported statuses starting at column `first`.
@@ -127,7 +145,8 @@ pub(super) async fn between(
     through: Sequence,
 ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {
     let rows = sqlx::query(
-        "SELECT u.sequence, u.target, u.before, u.after, u.event, u.accepted_micros, t.body FROM status_updates u \
+        "SELECT u.sequence, u.target, u.before, u.after, u.event, u.accepted_micros, a.before, a.after, t.body \
+         FROM status_updates u LEFT JOIN amount_updates a ON a.sequence = u.sequence \
          JOIN transactions t ON t.sequence = u.target WHERE u.sequence > ?1 AND u.sequence <= ?2 \
          ORDER BY u.sequence",
     )
@@ -135,7 +154,7 @@ pub(super) async fn between(
     .bind(i64::try_from(through.0).unwrap_or(i64::MAX))
     .fetch_all(readers)
     .await?;
-    rows.iter().map(|row| Ok((update_of(row)?, row.try_get(6)?))).collect()
+    rows.iter().map(|row| Ok((update_of(row)?, row.try_get(8)?))).collect()
 }
 
 impl Store {
@@ -149,8 +168,9 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StatusUpdateRecord>, StoreError> {
         let rows = sqlx::query(
-            "SELECT sequence, target, before, after, event, accepted_micros FROM status_updates WHERE target = ?1 \
-             ORDER BY sequence DESC LIMIT ?2",
+            "SELECT u.sequence, u.target, u.before, u.after, u.event, u.accepted_micros, a.before, a.after \
+             FROM status_updates u LEFT JOIN amount_updates a ON a.sequence = u.sequence WHERE u.target = ?1 \
+             ORDER BY u.sequence DESC LIMIT ?2",
         )
         .bind(stored(target.0)?)
         .bind(limit)
@@ -168,5 +188,9 @@ fn update_of(row: &SqliteRow) -> Result<StatusUpdateRecord, StoreError> {
         after: row.try_get::<&str, _>(3)?.into(),
         event: row.try_get::<&str, _>(4)?.into(),
         accepted_micros: row.try_get(5)?,
+        amounts: match (row.try_get::<Option<&str>, _>(6)?, row.try_get::<Option<&str>, _>(7)?) {
+            (Some(before), Some(after)) => Some(AmountUpdate { before: before.into(), after: after.into() }),
+            _ => None,
+        },
     })
 }

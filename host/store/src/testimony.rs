@@ -58,8 +58,9 @@ async fn take_in_updates(digest: &mut Sha256, readers: &SqlitePool, end: i64) ->
         .fetch_one(readers)
         .await?;
     digest.update(count.to_le_bytes());
-    let statement = "SELECT sequence, target, after FROM status_updates \
-                     WHERE sequence <= ?1 ORDER BY sequence DESC LIMIT 1";
+    let statement = "SELECT u.sequence, u.target, u.after || coalesce(a.after, '') FROM status_updates u \
+                     LEFT JOIN amount_updates a ON a.sequence = u.sequence \
+                     WHERE u.sequence <= ?1 ORDER BY u.sequence DESC LIMIT 1";
     if let Some(row) = sqlx::query(statement).bind(end).fetch_optional(readers).await? {
         digest.update(row.try_get::<i64, _>(0)?.to_le_bytes());
         digest.update(row.try_get::<i64, _>(1)?.to_le_bytes());

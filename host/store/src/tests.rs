@@ -50,6 +50,7 @@ fn update(sequence: u64, target: u64, before: Option<&str>, after: &str) -> Stat
         after: after.into(),
         event: format!("transaction.{after}").into(),
         accepted_micros: 1_767_323_045_123_457,
+        amounts: None,
     }
 }
 

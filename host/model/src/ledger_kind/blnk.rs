@@ -67,7 +67,8 @@ pub(super) fn read(
         },
     };
     let also = copied.into_iter().map(Arc::from).collect();
-    let amount = amount::of(&data, !matches!(telling, ReportChannel::Event(_)))?;
+    let is_exact = !matches!(telling, ReportChannel::Event(_));
+    let amount = amount::of(&data, is_exact)?;
     let Json::Object(mut members) = data else { return Err(InvalidTransaction::NotAnObject) };
     put(&mut members, "transaction_id", Json::Text(payment.into()));
     if let Some(reference) = reference {
@@ -79,7 +80,7 @@ pub(super) fn read(
     let report =
         TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
             .at_its_schedule();
-    let report = report.with_left_out(left_out);
+    let report = report.with_left_out(left_out).with_exact_amount(is_exact);
     Ok(ReportedEntry { id, also, happened, report })
 }
 

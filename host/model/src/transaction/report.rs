@@ -26,6 +26,7 @@ pub struct TransactionReport {
     transaction: Transaction,
     fingerprint: Fingerprint,
     sent: Vec<(Box<str>, Json)>,
+    has_exact_amount: bool,
 }
 
 impl TransactionReport {
@@ -61,7 +62,7 @@ impl TransactionReport {
         let word = (!WORDS_WITHOUT_STATUS.contains(&word)).then_some(word);
         let status = meant(transaction.status.as_deref(), word, words);
         if status == transaction.status.as_deref() {
-            return Ok(Self { transaction, fingerprint, sent });
+            return Ok(Self { transaction, fingerprint, sent, has_exact_amount: false });
         }
         let fingerprint = fingerprint_with(&sent, status);
         let mut meant = transaction.with_status(status);
@@ -69,7 +70,7 @@ impl TransactionReport {
             // The word is newer than the record in the event, so the change time of that record does not apply.
             meant.unnamed.retain(|(name, _)| **name != *CHANGED_FIELD);
         }
-        Ok(Self { transaction: meant, fingerprint, sent })
+        Ok(Self { transaction: meant, fingerprint, sent, has_exact_amount: false })
     }
 
     /// Moves the time of the transaction to its schedule, if that is later than the reported time.
@@ -81,6 +82,19 @@ impl TransactionReport {
             self.transaction.timestamp = self.transaction.timestamp.happening_at(&scheduled);
         }
         self
+    }
+
+    /// Notes whether the amount has all digits of the ledger.
+    #[must_use]
+    pub(crate) const fn with_exact_amount(mut self, is_exact: bool) -> Self {
+        self.has_exact_amount = is_exact;
+        self
+    }
+
+    /// Returns whether the amount has all digits of the ledger, so that it may replace a rounded one.
+    #[must_use]
+    pub const fn has_exact_amount(&self) -> bool {
+        self.has_exact_amount
     }
 
     /// Marks what was left out of the transaction.

@@ -202,9 +202,8 @@ impl<'m> AuditPass<'m> {
         let StatusUpdateRecord { sequence, target, .. } = *update;
         match Transaction::from_stored(body) {
             Ok(accepted) => {
-                let before = &accepted.with_status(update.before.as_deref());
-                let after = &accepted.with_status(Some(&update.after));
-                self.feed(PastItem::Updated { sequence, target, before, after });
+                let (before, after) = update.applied_to(&accepted);
+                self.feed(PastItem::Updated { sequence, target, before: &before, after: &after });
                 None
             }
             Err(error) => (self.counts_all && is_asked_for).then(|| {

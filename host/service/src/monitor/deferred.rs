@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tollgate_engine::evaluation::{Evaluated, EvaluationJob};
-use tollgate_model::transaction::{Fingerprint, Transaction};
+use tollgate_model::transaction::{Fingerprint, JsonNumber, Transaction, compare_report};
 use tollgate_store::{CurrentRecord, DeferredVerdict, DeferredVerdictRecord};
 
 use crate::monitor::group::{
     Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, NumberedRecord,
 };
-use crate::monitor::reported::{ReportOutcome, accepted_of};
+use crate::monitor::reported::{AmountPrecision, ReportOutcome, ReportedChange, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Admitted, MonitorAnswer, MonitorError, TransactionPipeline};
 
@@ -24,16 +24,24 @@ impl TransactionPipeline {
         self: Arc<Self>,
         known: CurrentRecord,
         transaction: Arc<Transaction>,
-        event: Arc<str>,
+        (event, precision): (Arc<str>, AmountPrecision),
         waiting: CommitWaiter,
     ) {
         let (told, changed) = (transaction.status.clone(), transaction.changed());
-        let judged =
-            Arc::clone(&self).judge_deferred(&known, transaction, waiting.pending_entry.fingerprint()).await;
+        let fingerprint = waiting.pending_entry.fingerprint();
+        let compared = self.compare_unjudged(&known, &transaction, precision);
+        let judged = match compared {
+            Ok(amount) => Arc::clone(&self)
+                .judge_deferred(&known, transaction, fingerprint)
+                .await
+                .map(|it| (it, amount)),
+            Err(error) => Err(error),
+        };
         let answer = match judged {
-            Ok(assessment) => {
+            Ok((assessment, amount)) => {
+                let change = ReportedChange { status: told.as_deref(), changed, amount };
                 let heard = match accepted_of(&known) {
-                    Ok(accepted) => self.outcome_of(&known, accepted, told.as_deref(), changed).await,
+                    Ok(accepted) => self.outcome_of(&known, accepted, change).await,
                     Err(error) => Err(error),
                 };
                 match heard {
@@ -60,11 +68,30 @@ impl TransactionPipeline {
             return Ok(ReportOutcome { change: None, standing: None, without_effect: None });
         }
         let (told, changed) = (transaction.status.as_deref(), transaction.changed());
-        let heard = self.outcome_of(known, accepted_of(known)?, told, changed).await?;
+        let change = ReportedChange { status: told, changed, amount: None };
+        let heard = self.outcome_of(known, accepted_of(known)?, change).await?;
         if heard.change.is_some() {
             self.readiness()?;
         }
         Ok(heard)
+    }
+
+    /// Compares a request or report with a transaction without a verdict. Returns a new amount.
+    fn compare_unjudged(
+        &self,
+        known: &CurrentRecord,
+        transaction: &Transaction,
+        precision: AmountPrecision,
+    ) -> Result<Option<JsonNumber>, MonitorError> {
+        let (accepted, amounts) = (accepted_of(known)?, self.deps.amounts);
+        let compared = match precision {
+            AmountPrecision::Sent => transaction.disagreement_with(&accepted, amounts).map_or(Ok(None), Err),
+            _ => {
+                let terms = self.amount_terms(precision == AmountPrecision::Exact);
+                compare_report(transaction, &accepted, known.amount.as_ref(), terms)
+            }
+        };
+        compared.map_err(|field| MonitorError::Conflict(field.into()))
     }
 
     /// Judges the transaction as of its sequence number, and returns when the verdict is durable.
@@ -75,9 +102,6 @@ impl TransactionPipeline {
         fingerprint: Fingerprint,
     ) -> MonitorAnswer {
         let accepted = accepted_of(known)?;
-        if let Some(field) = transaction.disagreement_with(&accepted, self.deps.amounts) {
-            return Err(MonitorError::Conflict(field.into()));
-        }
         self.readiness()?;
         if transaction.timestamp.is_set_on_arrival() {
             Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollgate_model::transaction::{Fingerprint, Transaction};
+use tollgate_model::transaction::{Fingerprint, Transaction, compare_report};
 use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 
 use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
 use crate::monitor::hashes;
 use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
-use crate::monitor::reported::{ReportOutcome, accepted_of};
+use crate::monitor::reported::{ReportOutcome, ReportedChange, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable};
 
@@ -124,14 +124,13 @@ impl TransactionPipeline {
                 continue;
             };
             let accepted = accepted_of(&known)?;
-            if accepted.disagreement_with(&row.transaction, self.deps.amounts).is_some() {
-                report.n_differing += 1;
-                progress.dead_letters.push(row.if_it_differs);
-                pending_entry.settle(Ok(Arc::default())).ok();
-            } else {
-                let told = &row.transaction;
-                let outcome =
-                    self.outcome_of(&known, accepted, told.status.as_deref(), told.changed()).await?;
+            let told = &row.transaction;
+            // The columns of a database have all digits.
+            let compared = compare_report(told, &accepted, known.amount.as_ref(), self.amount_terms(true));
+            if let Ok(amount) = compared {
+                let change =
+                    ReportedChange { status: told.status.as_deref(), changed: told.changed(), amount };
+                let outcome = self.outcome_of(&known, accepted, change).await?;
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 without_effect.extend(self.without_effect(known.record.sequence, &outcome, &EVENT.into()));
                 let ReportOutcome { change, standing, .. } = outcome;
@@ -145,6 +144,10 @@ impl TransactionPipeline {
                     standings.extend(standing.map(|standing| (known.record.sequence, standing)));
                     noted.push((pending_entry, assessment));
                 }
+            } else {
+                report.n_differing += 1;
+                progress.dead_letters.push(row.if_it_differs);
+                pending_entry.settle(Ok(Arc::default())).ok();
             }
         }
         all_durable(updates).await?;

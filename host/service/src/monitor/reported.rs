@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tollgate_history::StatusChange;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{
-    EarlierStatuses, ReportedStatus, StatusWords, Transaction, TransactionReport,
+    AmountTerms, EarlierStatuses, JsonNumber, ReportedStatus, StatusWords, Transaction, TransactionReport,
+    compare_report,
 };
-use tollgate_store::{CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWithoutEffect};
+use tollgate_store::{AmountUpdate, CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWithoutEffect};
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::updater::Update;
@@ -20,7 +21,7 @@ const STATUSES_RANKED_MAX: u32 = 1_024;
 #[derive(Debug)]
 pub(super) struct ReportOutcome {
     /// `None` if the current status does not change.
-    pub(super) change: Option<StatusChange>,
+    pub(super) change: Option<NumberedChange>,
     /// All statuses reported so far, if they must be stored because this report adds to them.
     pub(super) standing: Option<ReportedStatus>,
     /// The reported status, if it does not stand and must be stored.
@@ -35,6 +36,35 @@ impl Monitor {
     }
 }
 
+/// A change that is to be made.
+#[derive(Debug)]
+pub(super) struct NumberedChange {
+    change: StatusChange,
+    /// The amounts, if the amount has ever changed.
+    amounts: Option<AmountUpdate>,
+}
+
+/// What the amount of a request or report may do to a known transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AmountPrecision {
+    /// It has to be the amount of the transaction: a caller sent it.
+    Sent,
+    /// It may be a capture below the authorised amount.
+    Rounded,
+    /// It may also replace a rounded amount.
+    Exact,
+}
+
+/// What a report tells of a known transaction.
+#[derive(Debug, Default)]
+pub(super) struct ReportedChange<'r> {
+    pub(super) status: Option<&'r str>,
+    /// When the status changed, if the ledger told that.
+    pub(super) changed: Option<i64>,
+    /// A new amount.
+    pub(super) amount: Option<JsonNumber>,
+}
+
 impl TransactionPipeline {
     /// Completes one report; no other operation on its id is under way.
     pub(super) async fn carry_report(
@@ -46,7 +76,9 @@ impl TransactionPipeline {
         match self.deps.store.current(&report.transaction().transaction_id).await {
             Ok(None) => self.carry_new(Arc::new(report.into_transaction()), waiting).await,
             Ok(Some(known)) if known.assessment().is_none() => {
-                self.carry_unjudged(known, Arc::new(report.into_transaction()), event, waiting).await;
+                let precision = AmountPrecision::of(&report);
+                let told = Arc::new(report.into_transaction());
+                self.carry_unjudged(known, told, (event, precision), waiting).await;
             }
             Ok(Some(known)) => {
                 let heard = self.hear(&known, &report).await;
@@ -69,7 +101,9 @@ impl TransactionPipeline {
         match self.deps.store.current(waiting.pending_entry.id()).await {
             Ok(Some(known)) => {
                 let heard = match accepted_of(&known) {
-                    Ok(accepted) => self.outcome_of(&known, accepted, Some(&status), None).await,
+                    Ok(accepted) => {
+                        self.outcome_of(&known, accepted, ReportedChange::of_status(&status)).await
+                    }
                     Err(error) => Err(error),
                 };
                 self.carry_heard(&known, heard, event, waiting).await;
@@ -143,28 +177,34 @@ impl TransactionPipeline {
         report: &TransactionReport,
     ) -> Result<ReportOutcome, MonitorError> {
         let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
-        if let Some(field) = report.transaction().disagreement_with(&first, self.deps.amounts) {
-            return Err(MonitorError::Conflict(field.into()));
-        }
-        if !report.is_of(first.status.as_deref(), known.fingerprint()) {
-            self.describe(&known.record.transaction_id, report.transaction()).await?;
-        }
+        // A deferred verdict may have been requested with another description and amount than the feed had.
+        let accepted = if known.late.is_none() { first.clone() } else { accepted_of(known)? };
         let told = report.transaction();
-        // A deferred verdict may have been requested with a different description than the feed had.
-        let accepted = if known.late.is_none() { first } else { accepted_of(known)? };
-        self.outcome_of(known, accepted, told.status.as_deref(), told.changed()).await
+        let current = known.amount.as_ref().unwrap_or(&accepted.amount);
+        let terms = self.amount_terms(report.has_exact_amount());
+        let amount = compare_report(told, &first, Some(current), terms)
+            .map_err(|field| MonitorError::Conflict(field.into()))?;
+        if !report.is_of(first.status.as_deref(), known.fingerprint()) {
+            self.describe(&known.record.transaction_id, told).await?;
+        }
+        let change = ReportedChange { status: told.status.as_deref(), changed: told.changed(), amount };
+        self.outcome_of(known, accepted, change).await
     }
 
-    /// Returns the effect of a status reported for a known transaction. `changed` is the time of the status change, if
-    /// given. The statuses that the transaction had are read only if a word is not listed: only such a word ranks by
-    /// what was known before it.
+    /// Returns how a reported amount compares with a stored one. `is_exact` states whether the report has all digits.
+    pub(super) fn amount_terms(&self, is_exact: bool) -> AmountTerms<'_> {
+        AmountTerms { agreement: self.deps.amounts, is_exact, words: self.deps.history.status_words() }
+    }
+
+    /// Returns the effect of a report on a known transaction. The statuses that the transaction had are read only if a
+    /// word is not listed: only such a word ranks by what was known before it.
     pub(super) async fn outcome_of(
         &self,
         known: &CurrentRecord,
         accepted: Transaction,
-        status: Option<&str>,
-        changed: Option<i64>,
+        told: ReportedChange<'_>,
     ) -> Result<ReportOutcome, MonitorError> {
+        let ReportedChange { status, changed, amount } = told;
         let stood = standing_of(known, &accepted);
         let is_told_again = stood.latest.is_none() && changed.is_none() && stood.undated.as_deref() == status;
         let words = self.deps.history.status_words();
@@ -177,7 +217,13 @@ impl TransactionPipeline {
             EarlierStatuses::new(words, accepted.status.clone().into_iter().chain(after))
         };
         let standing = stood.with(status, changed, &earlier);
-        let mut outcome = ReportOutcome::of(known, accepted, &stood, standing, &earlier);
+        let has_more = standing != stood && standing.latest.is_some();
+        let after = standing.status(&earlier);
+        let mut outcome = ReportOutcome {
+            change: NumberedChange::of(known, accepted, after, amount),
+            standing: None,
+            without_effect: None,
+        };
         if let (None, Some(status), Some(stands)) = (&outcome.change, status, stood.status(&earlier))
             && !status.eq_ignore_ascii_case(stands)
         {
@@ -186,6 +232,7 @@ impl TransactionPipeline {
             let is_new = is_new.map_err(|error| unreadable(&error))?;
             outcome.without_effect = is_new.then(|| status.into());
         }
+        outcome.standing = has_more.then_some(standing);
         Ok(outcome)
     }
 
@@ -203,12 +250,13 @@ impl TransactionPipeline {
     /// Applies a change; the waiter gets this answer when it is durable.
     pub(super) fn update(
         &self,
-        change: StatusChange,
+        change: NumberedChange,
         standing: Option<ReportedStatus>,
         assessment: Arc<str>,
         event: Arc<str>,
         waiting: CommitWaiter,
     ) {
+        let NumberedChange { change, amounts } = change;
         let record = StatusUpdateRecord {
             sequence: Sequence::default(),
             target: change.target,
@@ -216,30 +264,52 @@ impl TransactionPipeline {
             after: change.after.status.clone().unwrap_or_default(),
             event,
             accepted_micros: self.deps.clock.now().timestamp_micros(),
+            amounts,
         };
         // If the updater is gone, dropping the waiter notifies the callers.
         drop(self.updater.send(Update { change, record, standing, assessment, waiting }));
     }
 }
 
-impl ReportOutcome {
-    /// Returns the effect on a known transaction of what was reported before and with this report.
+impl<'r> ReportedChange<'r> {
+    /// Returns the report of a status alone.
+    pub(super) fn of_status(status: &'r str) -> Self {
+        Self { status: Some(status), ..Self::default() }
+    }
+}
+
+impl AmountPrecision {
+    pub(super) const fn of(report: &TransactionReport) -> Self {
+        if report.has_exact_amount() { Self::Exact } else { Self::Rounded }
+    }
+}
+
+impl NumberedChange {
+    /// Returns the change to this status and amount; `None` if neither is new.
     fn of(
         known: &CurrentRecord,
         accepted: Transaction,
-        stood: &ReportedStatus,
-        standing: ReportedStatus,
-        earlier: &EarlierStatuses,
-    ) -> Self {
-        let before = with_update(accepted, known.status.as_deref());
-        let after = standing.status(earlier);
-        let is_new = after != before.status.as_deref();
-        let change = is_new.then(|| {
-            let after = before.with_status(after);
-            StatusChange { target: known.record.sequence, before, after }
+        status: Option<&str>,
+        amount: Option<JsonNumber>,
+    ) -> Option<Self> {
+        let mut before = with_update(accepted, known.status.as_deref());
+        if let Some(current) = &known.amount {
+            before = before.with_amount(current);
+        }
+        if status == before.status.as_deref() && amount.is_none() {
+            return None;
+        }
+        let mut after = before.with_status(status);
+        if let Some(amount) = &amount {
+            after = after.with_amount(amount);
+        }
+        let has_amounts = known.amount.is_some() || amount.is_some();
+        let amounts = has_amounts.then(|| AmountUpdate {
+            before: before.amount.as_str().into(),
+            after: after.amount.as_str().into(),
         });
-        let is_more = standing != *stood && standing.latest.is_some();
-        Self { change, standing: is_more.then_some(standing), without_effect: None }
+        let change = StatusChange { target: known.record.sequence, before, after };
+        Some(Self { change, amounts })
     }
 }
 

@@ -24,6 +24,8 @@ fn set(version: u64, entries: &str) -> RuleSetRecord {
         service: None,
         semantics: Semantics::CURRENT,
         zones: None,
+        status_words: None,
+        holds: tollgate_model::hold::Holds::default(),
     }
 }
 

@@ -132,6 +132,12 @@ impl StatusWords {
         self.entry_of(status).map_or(StatusStage::Other, |(stage, _)| stage).name()
     }
 
+    /// Returns whether the status states that the money has moved.
+    #[must_use]
+    pub fn is_settled(&self, status: &str) -> bool {
+        self.entry_of(status).is_some_and(|(stage, _)| stage == StatusStage::Settled)
+    }
+
     /// Returns whether the table has the word.
     #[must_use]
     pub fn has(&self, status: &str) -> bool {

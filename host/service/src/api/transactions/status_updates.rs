@@ -5,7 +5,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
-use tollgate_store::StatusUpdateRecord;
+use serde_json::value::RawValue;
+use tollgate_store::{AmountUpdate, StatusUpdateRecord};
 use utoipa::ToSchema;
 
 use crate::api::ApiState;
@@ -37,6 +38,14 @@ pub(in crate::api) struct StatusUpdate {
     /// Status after it.
     #[schema(example = "applied")]
     after: String,
+    /// Amount before it, if the amount has ever changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>)]
+    amount_before: Option<Box<RawValue>>,
+    /// Amount after it, if the amount has ever changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>)]
+    amount_after: Option<Box<RawValue>>,
     /// Event of the ledger that reported it.
     #[schema(example = "transaction.applied")]
     event: String,
@@ -68,11 +77,22 @@ pub(in crate::api) async fn get_status_updates(
 
 fn view(update: StatusUpdateRecord) -> StatusUpdate {
     let accepted = DateTime::from_timestamp_micros(update.accepted_micros).unwrap_or_default();
+    let (amount_before, amount_after) = match update.amounts {
+        Some(AmountUpdate { before, after }) => (raw(before), raw(after)),
+        None => (None, None),
+    };
     StatusUpdate {
+        amount_before,
+        amount_after,
         sequence: update.sequence.0,
         before: update.before.map(|status| status.to_string()),
         after: update.after.to_string(),
         event: update.event.to_string(),
         accepted_at: accepted.to_rfc3339_opts(SecondsFormat::Micros, true),
     }
+}
+
+/// Returns a stored number with its digits.
+fn raw(number: Box<str>) -> Option<Box<RawValue>> {
+    RawValue::from_string(number.into()).ok()
 }
