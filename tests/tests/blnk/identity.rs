@@ -1,7 +1,7 @@
 //! The id and the stored fields of a payment.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, sample};
+use tollgate_tests::{Client, Home, Service, audit, sample};
 
 use crate::recordings::stored;
 use crate::tables::{INDEX, Tables, caught_up};
@@ -169,4 +169,159 @@ fn what_the_database_lacks_is_said_with_the_statement_to_run() {
             service.get("/readyz").at("/checks/ledger").as_str().unwrap_or_default().contains(expected)
         });
     }
+}
+
+/// A home that identifies payments by reference, with a rule about the sum that an account paid.
+fn by_reference(sum: &str) -> Home {
+    let mut home = home();
+    home.set("LEDGER_IDENTITY", "reference");
+    let paid = format!(r#"sum(amount when reference == "mine" and status == "applied", "P30D") == {sum}"#);
+    home.write_rule("paid.ws", sample::rule("paid", &paid));
+    home
+}
+
+fn ask(id: &str, fields: &Value) -> Value {
+    let asked = json!({
+        "transaction_id": id, "amount": 100, "currency": "EUR", "reference": "mine", "status": "pending",
+        "created_at": "2026-11-25T03:00:00Z",
+    });
+    sample::with(&asked, fields)
+}
+
+fn is_paid(client: &Client, n: usize) -> bool {
+    let probe = sample::with(
+        &sample::transaction(&format!("probe-{n}")),
+        &json!({"created_at": "2026-11-25T04:00:00Z"}),
+    );
+    client.inject(&probe).triggered() == ["paid"]
+}
+
+#[test]
+fn an_indicator_is_the_account_that_the_ledger_reports() {
+    let home = by_reference("100");
+    let service = Service::start(&home);
+    ok(&service.inject(&ask("order-1", &json!({"source": "@world", "destination": "bln_2"}))));
+    ok(&tell_entry(&service, &copy(1, "INFLIGHT")));
+    assert_eq!(status_of(&service, "order-1"), "INFLIGHT");
+    let commit = json!({"parent_transaction": id(2), "reference": format!("{}_commit_act_1", id(2))});
+    ok(&tell_entry(&service, &entry(3, &commit)));
+    assert_eq!(status_of(&service, "order-1"), "APPLIED");
+    assert_eq!(number(&service, "tollgate_history_transactions"), 1);
+    check_no_conflict(&service, 0, "an indicator");
+    assert!(is_paid(&service, 0));
+    // An id is no other id, and an indicator no other indicator.
+    for source in ["bln_7", "@cash"] {
+        let service = Service::start(&by_reference("100"));
+        ok(&service.inject(&ask("order-1", &json!({"source": source}))));
+        let other = if source == "@cash" { json!({"source": "@world"}) } else { json!({}) };
+        assert_eq!(tell_entry(&service, &entry(1, &other)).status, 409, "{source}");
+    }
+}
+
+/// Returns a leg of the split payment `order-1`, which has the id 90.
+fn leg(number: u32, n: u32, amount: u32, fields: &Value) -> Value {
+    let fields = sample::with(
+        &json!({
+            "parent_transaction": id(90), "reference": format!("order-1-{n}"), "amount": amount,
+            "precise_amount": amount * 100, "destination": format!("bln_leg_{n}"),
+        }),
+        fields,
+    );
+    entry(number, &fields)
+}
+
+#[test]
+fn a_split_payment_that_was_asked_about_first_is_its_legs() {
+    let asked = || ask("order-1", &json!({"source": "bln_1", "destination": "bln_2"}));
+    let settled = |number: u32, leg: u32, n: u32, amount: u32, status: &str| {
+        let reference = format!("ref_00000000-0000-4000-8000-{number:012}");
+        let fields = json!({"parent_transaction": id(leg), "reference": reference, "status": status});
+        self::leg(number, n, amount, &fields)
+    };
+    let held = json!({"status": "INFLIGHT"});
+    let rejected = json!({"status": "REJECTED"});
+    for (told, status) in [
+        (vec![leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))], "APPLIED"),
+        (vec![leg(1, 1, 25, &rejected), leg(2, 2, 75, &json!({}))], "APPLIED"),
+        (vec![leg(1, 1, 25, &rejected)], "pending"),
+        (vec![leg(1, 1, 25, &rejected), leg(2, 2, 75, &rejected)], "REJECTED"),
+        (vec![leg(1, 1, 25, &held), settled(3, 1, 1, 25, "APPLIED")], "APPLIED"),
+        (vec![settled(3, 1, 1, 25, "APPLIED"), leg(1, 1, 25, &held)], "APPLIED"),
+        (vec![leg(1, 1, 25, &held), leg(2, 2, 75, &held), settled(3, 1, 1, 25, "VOID")], "INFLIGHT"),
+        (
+            vec![
+                leg(1, 1, 25, &held),
+                leg(2, 2, 75, &held),
+                settled(3, 1, 1, 25, "VOID"),
+                settled(4, 2, 2, 75, "VOID"),
+            ],
+            "VOID",
+        ),
+    ] {
+        let home = by_reference("100");
+        let service = Service::start(&home);
+        ok(&service.inject(&asked()));
+        for entry in told.iter().chain(&told) {
+            ok(&tell_entry(&service, entry));
+        }
+        assert_eq!(status_of(&service, "order-1"), status, "{told:#?}");
+        assert_eq!(number(&service, "tollgate_history_transactions"), 1);
+        check_no_conflict(&service, 0, "split");
+        assert_eq!(is_paid(&service, 0), status == "APPLIED");
+        let found = service.transaction(told[0]["transaction_id"].as_str().unwrap()).expect(200);
+        assert_eq!(found["transaction_id"], "order-1");
+    }
+    // Without the whole, and with another currency, a leg is a payment.
+    let service = Service::start(&by_reference("100"));
+    ok(&tell_entry(&service, &leg(1, 1, 25, &json!({}))));
+    assert_eq!(status_of(&service, "order-1-1"), "APPLIED");
+    ok(&service.inject(&asked()));
+    ok(&tell_entry(&service, &leg(2, 2, 75, &json!({"currency": "USD"}))));
+    assert_eq!(
+        (status_of(&service, "order-1").as_str(), status_of(&service, "order-1-2").as_str()),
+        ("pending", "APPLIED")
+    );
+}
+
+#[test]
+fn the_exact_amount_of_the_database_replaces_the_rounded_one_of_an_event() {
+    let tables = Tables::open();
+    let mut home = home();
+    let exact = "1.234567890123456789";
+    let paid = format!(r#"sum(amount when source == "bln_1", "P30D") == {exact}"#);
+    home.write_rule("exact.ws", sample::rule("exact", &paid));
+    tables.feeds(&mut home);
+    let service = Service::start(&home);
+    let rounded = json!({
+        "amount": 1.234_567_890_123_456_7, "amount_string": "1.2345678901234568", "precise_amount": 1_234_567_890_123_456_800_u64,
+        "precision": 1_000_000_000_000_000_000_u64, "created_at": "2026-11-25T03:00:00Z",
+    });
+    ok(&tell_entry(&service, &entry(1, &rounded)));
+    assert!(service.transaction(&id(1)).text().contains(r#""amount":1.2345678901234568,"#));
+    let is_exact = |n: usize| {
+        let at = json!({"created_at": "2026-11-25T04:00:00Z"});
+        service.inject(&sample::with(&sample::transaction(&format!("probe-{n}")), &at)).triggered()
+            == ["exact"]
+    };
+    assert!(!is_exact(0));
+    tables.sql(&format!(
+        "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
+         precise_amount, precision, currency, created_at, meta_data)
+         VALUES ('{}', '', 'order-1', 'APPLIED', 'bln_1', 'bln_2', 1.2345678901234567, 1234567890123456789, 1000000000000000000,
+         'EUR', '2026-11-25 03:00:00', '{{}}');",
+        id(1)
+    ));
+    caught_up(&service);
+    assert!(service.transaction(&id(1)).text().contains(&format!(r#""amount":{exact},"#)));
+    assert!(is_exact(1));
+    // The event told again changes nothing.
+    ok(&tell_entry(&service, &entry(1, &rounded)));
+    let updates = service.get(&format!("/transactions/{}/status-updates", id(1)));
+    assert!(
+        updates.text().contains(&format!(r#""amount_before":1.2345678901234568,"amount_after":{exact}"#))
+    );
+    assert_eq!(updates.at("/status_updates").as_array().unwrap().len(), 1);
+    check_no_conflict(&service, 0, "exact");
+    drop(service.stop());
+    audit::replay(&home).all_follow();
 }

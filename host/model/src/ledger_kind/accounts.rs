@@ -54,6 +54,18 @@ pub fn can_shadow(
         && (moved <= paid || amounts.holds(moved, paid))
 }
 
+/// Returns whether an entry can be a leg of a split payment: it moves no more, and one of its accounts is that of the
+/// payment.
+#[must_use]
+pub fn can_be_leg(entry: &Transaction, payment: &Transaction, amounts: AmountAgreement) -> bool {
+    let (moved, paid) = (entry.amount.value(), payment.amount.value());
+    let has_account = can_be_same_account(&entry.source, &payment.source)
+        || can_be_same_account(&entry.destination, &payment.destination);
+    has_account
+        && entry.currency.eq_ignore_ascii_case(&payment.currency)
+        && (moved <= paid || amounts.holds(moved, paid))
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
