@@ -24,6 +24,7 @@ mod previous;
 mod range;
 mod rule;
 mod time;
+mod time_part;
 mod value_kind;
 mod vocabulary;
 

@@ -191,6 +191,8 @@ register! {
     UnknownCurrency = "W509",
     /// A word beside `stage` that is no stage.
     UnknownStage = "W510",
+    /// A part of a date-time that arithmetic moves out of its range.
+    ShiftedTimePart = "W511",
 }
 
 impl Code {

@@ -53,6 +53,7 @@ impl Checker<'_, '_> {
 
     /// Warns about comparisons outside the range of the value: counts are never negative, hours never above 23.
     fn warn_of_domain(&mut self, comparing: &ComparisonDraft) {
+        self.warn_of_shifted_part(comparing);
         let ComparisonDraft { left, operator, right, span, written } = comparing;
         let (value, operator, number) = match (&left.operand, &right.operand) {
             (value, Operand::Number(number)) => (value, *operator, number),

@@ -49,17 +49,27 @@ impl Interval {
                 | AggregateFunction::Min
                 | AggregateFunction::Max => None,
             },
-            Operand::Time(spec) => match spec.function {
-                TimeFunction::HourOfDay => Some(Self::closed(0.0, 23.0)),
-                TimeFunction::DayOfWeek => Some(Self::closed(0.0, 6.0)),
-                TimeFunction::DayOfMonth => Some(Self::closed(1.0, 31.0)),
-                TimeFunction::DayOfYear => Some(Self::closed(1.0, 366.0)),
-                TimeFunction::MonthOfYear => Some(Self::closed(1.0, 12.0)),
-                TimeFunction::WeekOfYear => Some(Self::closed(1.0, 53.0)),
-                TimeFunction::Year => None,
-            },
+            Operand::Time(spec) => Self::of_part(spec.function),
             _ => None,
         }
+    }
+
+    /// Returns the possible range of a part of a date-time, or `None` when it is unrestricted.
+    pub(super) const fn of_part(function: TimeFunction) -> Option<Self> {
+        match function {
+            TimeFunction::HourOfDay => Some(Self::closed(0.0, 23.0)),
+            TimeFunction::DayOfWeek => Some(Self::closed(0.0, 6.0)),
+            TimeFunction::DayOfMonth => Some(Self::closed(1.0, 31.0)),
+            TimeFunction::DayOfYear => Some(Self::closed(1.0, 366.0)),
+            TimeFunction::MonthOfYear => Some(Self::closed(1.0, 12.0)),
+            TimeFunction::WeekOfYear => Some(Self::closed(1.0, 53.0)),
+            TimeFunction::Year => None,
+        }
+    }
+
+    /// Returns the range moved by a number.
+    pub(super) const fn plus(self, number: f64) -> Self {
+        Self { low: self.low + number, high: self.high + number, ..self }
     }
 
     pub(super) fn and(self, other: Self) -> Self {
