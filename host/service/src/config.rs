@@ -28,7 +28,7 @@ pub(crate) use environment::{
 pub(crate) use git::GitSettings;
 pub(crate) use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub(crate) use reader::{ConfigError, Variable};
-pub(crate) use settings::{ListsShrink, LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};
-pub(crate) use sources::{PartialSource, WhenNotReady};
+pub(crate) use settings::{LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};
+pub(crate) use sources::{ListsShrink, PartialSource, WhenNotReady};
 pub(crate) use status_words::{StatusWordsFileError, read_status_words};
 pub(crate) use words::words;

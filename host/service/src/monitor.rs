@@ -21,6 +21,7 @@
 //! An answer is durable before it is returned. An admitted transaction is completed even if its caller leaves, because
 //! later transactions have counted it.
 
+mod admitted;
 mod arrivals;
 mod clock_watch;
 mod committer;
@@ -42,17 +43,15 @@ use std::future::Future;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tollgate_engine::evaluation::{Breakers, Evaluated, EvaluationJob, EvaluatorPool};
-use tollgate_engine::registry::{Registry, RuleSet};
+use tollgate_engine::registry::Registry;
 use tollgate_history::History;
-use tollgate_model::assessment::{Assessment, RuleOutcome};
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, TransactionReport};
-use tollgate_store::{CurrentRecord, Store, TransactionRecord};
+use tollgate_store::{CurrentRecord, Store};
 
 use crate::alerting::Alerting;
 use crate::holding::PaymentHolds;
@@ -60,6 +59,7 @@ use crate::monitor::reported::{AmountPrecision, ReportOutcome, with_update};
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
+use admitted::Admitted;
 use committer::Committer;
 use gate::UpdateGate;
 use group::{
@@ -445,26 +445,6 @@ impl TransactionPipeline {
         });
         self.deps.pool.submit(EvaluationJob { rule_set, transaction, as_of, done });
     }
-
-    fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
-        let Admitted { sequence, transaction, rule_set, .. } = admitted;
-        self.deps.breakers.note_evaluated(rule_set, evaluated, (transaction, *sequence));
-        if evaluated.n_bodies_failed > 0 {
-            self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
-        }
-        let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
-            let rule = &rule_set.rules.get(place)?.rule;
-            rule.outcomes.count(outcome, *sequence);
-            if let RuleOutcome::Failed(failure) = *outcome {
-                failures::note(rule, failure, place, evaluated, (transaction, *sequence));
-            }
-            Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
-        });
-        let now = self.deps.clock.now();
-        Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
-            .with_left_out(transaction.left_out.as_deref())
-            .held_for(rule_set.holds.reasons)
-    }
 }
 
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> MonitorError {
@@ -478,33 +458,6 @@ fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Opti
     match Transaction::from_stored(known.body()) {
         Ok(first) => MonitorError::Conflict(difference(&first).as_deref().unwrap_or("created_at").into()),
         Err(error) => unreadable(&error),
-    }
-}
-
-/// A transaction with a sequence number, on its way through the pool.
-struct Admitted {
-    sequence: Sequence,
-    arrival: DateTime<Utc>,
-    transaction: Arc<Transaction>,
-    rule_set: Arc<RuleSet>,
-}
-
-impl Admitted {
-    fn record(
-        &self,
-        assessment: &Assessment,
-        fingerprint: Fingerprint,
-    ) -> Result<TransactionRecord, serde_json::Error> {
-        Ok(TransactionRecord {
-            sequence: self.sequence,
-            transaction_id: Arc::clone(&self.transaction.transaction_id),
-            fingerprint,
-            event_micros: self.transaction.timestamp.micros(),
-            accepted_micros: self.arrival.timestamp_micros(),
-            rule_set_version: self.rule_set.version,
-            body: self.transaction.to_stored(),
-            assessment: Some(serde_json::to_string(assessment)?),
-        })
     }
 }
 

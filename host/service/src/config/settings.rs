@@ -19,7 +19,7 @@ use super::ledger;
 use super::links::{self, LinkSettings};
 use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
-use super::sources::{self, PartialSource, WhenNotReady};
+use super::sources::{self, ListsShrink, PartialSource, WhenNotReady};
 use super::words::{self, WordSettings};
 use super::{requests, traces};
 
@@ -102,16 +102,6 @@ pub struct Settings {
     pub confirms_broad_rules: bool,
 }
 
-/// Handling of a list file that loses more than half of its entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ListsShrink {
-    /// The new version comes into force, with a warning.
-    #[default]
-    Warn,
-    /// The previous version stays in force.
-    Hold,
-}
-
 /// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
@@ -132,8 +122,6 @@ const RULES_DIR_NOTICES: Variable = variable(
     "true",
     "Whether to ask the operating system for change notices. Without them, as on network file systems, changes are found within seconds.",
 );
-const CONFIRM_BROAD: Variable = variable("SERVICE_CONFIRM_BROAD_RULES", "`true` or `false`", "false", "Whether a rule of the API that would have matched most of the latest transactions is refused until it is sent with `?confirm=true`.").explained_in("rules.md");
-const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
     "a whole number from 1 to 256",
@@ -218,8 +206,8 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             sources::PARTIAL,
             sources::REQUIRED,
             sources::WHEN_NOT_READY,
-            LISTS_SHRINK,
-            CONFIRM_BROAD,
+            sources::LISTS_SHRINK,
+            sources::CONFIRM_BROAD,
             POLICY,
             owners::FUEL,
             owners::SAVES,
@@ -354,8 +342,8 @@ impl Settings {
             traces_endpoint: read.secret(traces::ENDPOINT)?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
-            lists_shrink: read.lists_shrink()?,
-            confirms_broad_rules: read.parsed(CONFIRM_BROAD)?.unwrap_or(false),
+            lists_shrink: sources::lists_shrink(&read)?,
+            confirms_broad_rules: read.parsed(sources::CONFIRM_BROAD)?.unwrap_or(false),
         })
     }
 }
@@ -405,14 +393,6 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<
             Ok(filter)
         } else {
             Err(LOG_FILTER.refuse(&filter))
-        }
-    }
-
-    fn lists_shrink(&self) -> Result<ListsShrink, ConfigError> {
-        match self.text(LISTS_SHRINK)?.as_deref() {
-            None | Some("warn") => Ok(ListsShrink::Warn),
-            Some("hold") => Ok(ListsShrink::Hold),
-            Some(other) => Err(LISTS_SHRINK.refuse(other)),
         }
     }
 

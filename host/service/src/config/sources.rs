@@ -1,4 +1,4 @@
-//! Settings that determine when the service is ready with its rules, and what happens while it is not.
+//! Settings of the sources of rules and lists: when the service is ready with them, and what happens while it is not.
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
@@ -24,6 +24,16 @@ pub enum PartialSource {
     NotReady,
     /// The other files are in force alone.
     Accept,
+}
+
+/// Handling of a list file that loses more than half of its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ListsShrink {
+    /// The new version comes into force, with a warning.
+    #[default]
+    Warn,
+    /// The previous version stays in force.
+    Hold,
 }
 
 pub(super) const OPTIONAL: Variable = variable(
@@ -57,6 +67,9 @@ pub(super) const PARTIAL: Variable = variable(
 )
 .explained_in("fail-closed.md#new-sources");
 
+pub(super) const CONFIRM_BROAD: Variable = variable("SERVICE_CONFIRM_BROAD_RULES", "`true` or `false`", "false", "Whether a rule of the API that would have matched most of the latest transactions is refused until it is sent with `?confirm=true`.").explained_in("rules.md");
+pub(super) const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
+
 pub(super) fn partial_source<E>(read: &SettingsReader<E>) -> Result<PartialSource, ConfigError>
 where
     E: Fn(&'static str) -> Result<Option<String>, ConfigError>,
@@ -77,5 +90,16 @@ where
         Some("refuse") => Ok(WhenNotReady::Refuse),
         Some("approve") => Ok(WhenNotReady::Approve),
         Some(other) => Err(WHEN_NOT_READY.refuse(other)),
+    }
+}
+
+pub(super) fn lists_shrink<E>(read: &SettingsReader<E>) -> Result<ListsShrink, ConfigError>
+where
+    E: Fn(&'static str) -> Result<Option<String>, ConfigError>,
+{
+    match read.text(LISTS_SHRINK)?.as_deref() {
+        None | Some("warn") => Ok(ListsShrink::Warn),
+        Some("hold") => Ok(ListsShrink::Hold),
+        Some(other) => Err(LISTS_SHRINK.refuse(other)),
     }
 }

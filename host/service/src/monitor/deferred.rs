@@ -11,12 +11,13 @@ use tollgate_engine::evaluation::{Evaluated, EvaluationJob};
 use tollgate_model::transaction::{Fingerprint, JsonNumber, Transaction, compare_report};
 use tollgate_store::{CurrentRecord, DeferredVerdict, DeferredVerdictRecord};
 
+use crate::monitor::admitted::Admitted;
 use crate::monitor::group::{
     Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, NumberedRecord,
 };
 use crate::monitor::reported::{AmountPrecision, ReportOutcome, ReportedChange, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
-use crate::monitor::{Admitted, MonitorAnswer, MonitorError, TransactionPipeline};
+use crate::monitor::{MonitorAnswer, MonitorError, TransactionPipeline};
 
 impl TransactionPipeline {
     /// Answers a transaction that is stored without a verdict. The more advanced of the stored and the new status wins.

@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use chrono::DateTime;
 use serde_json::Value;
 use tempfile::TempDir;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
-use tollgate_engine::registry::Lists;
+use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::SystemClock;

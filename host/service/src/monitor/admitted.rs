@@ -1,0 +1,63 @@
+//! A transaction that has its number: what its evaluation makes of it.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tollgate_engine::evaluation::Evaluated;
+use tollgate_engine::registry::RuleSet;
+use tollgate_model::assessment::{Assessment, RuleOutcome};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{Fingerprint, Transaction};
+use tollgate_store::TransactionRecord;
+
+use crate::monitor::{TransactionPipeline, failures};
+
+/// A transaction with a sequence number, on its way through the pool.
+pub(super) struct Admitted {
+    pub(super) sequence: Sequence,
+    pub(super) arrival: DateTime<Utc>,
+    pub(super) transaction: Arc<Transaction>,
+    pub(super) rule_set: Arc<RuleSet>,
+}
+
+impl Admitted {
+    pub(super) fn record(
+        &self,
+        assessment: &Assessment,
+        fingerprint: Fingerprint,
+    ) -> Result<TransactionRecord, serde_json::Error> {
+        Ok(TransactionRecord {
+            sequence: self.sequence,
+            transaction_id: Arc::clone(&self.transaction.transaction_id),
+            fingerprint,
+            event_micros: self.transaction.timestamp.micros(),
+            accepted_micros: self.arrival.timestamp_micros(),
+            rule_set_version: self.rule_set.version,
+            body: self.transaction.to_stored(),
+            assessment: Some(serde_json::to_string(assessment)?),
+        })
+    }
+}
+
+impl TransactionPipeline {
+    /// Consolidates the outcomes of all rules into the verdict.
+    pub(super) fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
+        let Admitted { sequence, transaction, rule_set, .. } = admitted;
+        self.deps.breakers.note_evaluated(rule_set, evaluated, (transaction, *sequence));
+        if evaluated.n_bodies_failed > 0 {
+            self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
+        }
+        let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
+            let rule = &rule_set.rules.get(place)?.rule;
+            rule.outcomes.count(outcome, *sequence);
+            if let RuleOutcome::Failed(failure) = *outcome {
+                failures::note(rule, failure, place, evaluated, (transaction, *sequence));
+            }
+            Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
+        });
+        let now = self.deps.clock.now();
+        Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
+            .with_left_out(transaction.left_out.as_deref())
+            .held_for(rule_set.holds.reasons)
+    }
+}
