@@ -398,6 +398,6 @@ mod tests {
         check_held(None, &[], Verdict::Approve, NO_RULE_MATCHED);
         check_held(None, &[Rules], Verdict::Review, "The service is not ready: check `rules`");
         check_held(Some(Verdict::Allow), &[Clock], Verdict::Review, "because a; The clock was set back");
-        check_held(Some(Verdict::Deny), &[Clock], Verdict::Deny, "because a; The clock was set back");
+        check_held(Some(Verdict::Deny), &[Clock], Verdict::Block, "because a; The clock was set back");
     }
 }

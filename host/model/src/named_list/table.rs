@@ -258,7 +258,7 @@ mod tests {
         check("l", "# columns of the bank\nacc-1,x\n", "acc-1\n");
         check("l", "# since May\n# column=2\nacc-1,x\n", "acc-1\n");
         let refused = text_of_table("l", "# column=nme\nid,name\n1,Smith\n").unwrap_err();
-        assert_eq!((refused.code(), refused.line()), ("no_column", Some(2)));
+        assert_eq!((refused.code(), refused.line()), ("no_column", Some(1)));
         assert_eq!(text_of_table("l", "# column=3\nid,name\n").unwrap_err().code(), "no_column");
         assert_eq!(text_of_table("l", "# column=0\nid,name\n").unwrap_err().code(), "no_column");
     }

@@ -59,7 +59,7 @@ catalogue! {
     /// An object of the body has too many keys.
     TooManyKeys: BAD_REQUEST, "too_many_keys",
         "Send at most as many keys in an object as the message says; `SERVICE_OBJECT_KEYS_MAX` sets the limit, 1,024 by default.";
-    /// A number of the body has more digits than the service keeps exactly.
+    /// The `amount`, or a number of a body that is no transaction, has more digits than the service keeps exactly.
     NumberOutOfRange: BAD_REQUEST, "number_out_of_range",
         "Use at most 38 digits, before and after the point together.";
     /// A text or a key of the body contains the character NUL.

@@ -92,16 +92,16 @@ fn an_event_moves_the_status_of_a_known_transaction_and_leaves_its_verdict() {
     check_ok(&save(&fixture, SCRIPT), 201);
     let assessment = inject(&fixture, TRANSACTION);
     let before = fixture.get("/transactions/t").json();
-    for (event, status) in [
-        ("transaction.created", None),
-        ("transaction.inflight", Some("inflight")),
-        ("transaction.queued", Some("inflight")),
-        ("transaction.void", Some("void")),
-        ("transaction.applied", Some("void")),
+    for (event, status, stays) in [
+        ("transaction.created", None, ""),
+        ("transaction.inflight", Some("inflight"), ""),
+        ("transaction.queued", Some("inflight"), "; its status stays inflight"),
+        ("transaction.void", Some("void"), ""),
+        ("transaction.applied", Some("void"), "; its status stays void"),
     ] {
         let answer = report(&fixture, event, TRANSACTION);
         check_ok(&answer, 200);
-        assert_eq!(answer.json(), format!("transaction t from event {event} processed"));
+        assert_eq!(answer.json(), format!("transaction t from event {event} processed{stays}"));
         let mut stored = fixture.get("/transactions/t").json();
         let stands = stored.as_object_mut().unwrap().remove("status");
         assert_eq!(stands, status.map(Into::into), "{event}");
