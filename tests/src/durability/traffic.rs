@@ -248,7 +248,8 @@ impl<'t> Caller<'t> {
         match draw {
             4..150 => self.ask("POST", "/inject", &transaction.to_string()),
             150..220 => {
-                let other = sample::with(&transaction, &json!({"amount": 1_000}));
+                // Less than the amount of any payment: an event of a smaller one would count as its capture.
+                let other = sample::with(&transaction, &json!({"amount": 0.5}));
                 self.ask("POST", "/inject", &other.to_string())
             }
             220..340 => return self.report(&transaction),

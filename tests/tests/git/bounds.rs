@@ -12,13 +12,15 @@ fn rule_files_in_folders_too_deep_are_reported() {
         (format!("{}only/a/README", "e/".repeat(16)), "no rule".to_owned()),
     ]));
     stage.home.write_rule(&deep(17), &rule);
+    // A directory of which nothing can be taken is not ready.
+    stage.home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
     let service = Service::start(&stage.home);
     let status = status(&service);
     let failed = status["failed"].as_array().unwrap();
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert_eq!(failed[0]["path"], "d/".repeat(17).trim_end_matches('/'));
     assert!(failed[0]["message"].as_str().unwrap().contains("deeper than 16 folders"), "{failed:?}");
-    assert_eq!(in_force(&service), ["a"]);
+    assert_eq!(in_force(&service), ["a", "b"]);
     let (_, lines) = service.stop();
     let is_of_check = |line: &str| log::fields(line).is_some_and(|fields| !fields["check"].is_null());
     let reported = |line: &&String| {
