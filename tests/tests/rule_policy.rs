@@ -80,7 +80,7 @@ fn files_are_granted_by_their_path() {
     let service = Service::start(&home);
     let instructions = service.get("/instructions").expect(200);
     let names: Vec<&Value> = instructions.as_array().unwrap().iter().map(|one| &one["name"]).collect();
-    assert_eq!(names, ["c", "a"], "in the order of their paths");
+    assert_eq!(names, ["c", "a", "file:others/b.ws"], "in the order of their paths, refused files last");
     let lines = service.log().lines().join("\n");
     assert!(lines.contains("the rule policy does not grant the history function `sum`"), "{lines}");
 }

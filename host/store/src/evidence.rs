@@ -18,7 +18,7 @@ use super::directory::DataDirectory;
 use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
 use super::rule_sets::{
-    digest_from, digest_of, has_had_source, holds_of, quarantine_of, semantics_of, terms_of,
+    any_version_held, digest_from, digest_of, holds_of, quarantine_of, semantics_of, terms_of,
 };
 use super::transactions::{read, record_of};
 use super::writer::Writer;
@@ -32,8 +32,8 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn has_had_source(&self, kind: &str) -> Result<bool, StoreError> {
-        has_had_source(&self.inner.readers, kind).await
+    pub async fn any_version_held(&self, kind: &str) -> Result<bool, StoreError> {
+        any_version_held(&self.inner.readers, kind).await
     }
 
     /// Opens the store of a directory read-only, whether or not a service has it open. Takes no lock; every write

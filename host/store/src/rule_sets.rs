@@ -36,7 +36,7 @@ pub(super) async fn last_instruction_id(readers: &SqlitePool) -> Result<i64, Sto
     Ok(last.unwrap_or(0))
 }
 
-pub(super) async fn has_had_source(readers: &SqlitePool, kind: &str) -> Result<bool, StoreError> {
+pub(super) async fn any_version_held(readers: &SqlitePool, kind: &str) -> Result<bool, StoreError> {
     let has_had = sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM instructions WHERE json_extract(source, '$.kind') = ?1) \
          OR EXISTS (SELECT 1 FROM rule_set_lists WHERE json_extract(source, '$.kind') = ?1)",

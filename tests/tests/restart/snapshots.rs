@@ -135,7 +135,7 @@ fn one_that_cannot_be_believed_is_named_and_everything_is_read() {
         (&|_| foreign.clone(), "another store"),
         (
             &|_| {
-                b"a text that somebody put there, long enough to be looked at as if it were the head of a snapshot of a history".to_vec()
+                b"a text that somebody put there, long enough to be looked at as if it were the head of a snapshot of a history".repeat(2)
             },
             "not a snapshot",
         ),

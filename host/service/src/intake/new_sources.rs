@@ -51,7 +51,7 @@ impl NewSources {
     /// Reads which sources had a rule or list in an earlier version.
     pub(super) async fn read(&self, store: &Store) -> Result<(), StoreError> {
         for (kind, state) in [("file", &self.directory), ("git", &self.git)] {
-            state.was_in_force.store(store.has_had_source(kind).await?, Ordering::Relaxed);
+            state.was_in_force.store(store.any_version_held(kind).await?, Ordering::Relaxed);
         }
         Ok(())
     }
