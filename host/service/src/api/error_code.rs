@@ -242,9 +242,9 @@ catalogue! {
     /// The remote refused the credentials, or requires credentials that are missing.
     GitCredentialsRefused: BAD_GATEWAY, "git_credentials_refused",
         "Send or configure credentials that may read the repository; a private repository may also not exist.";
-    /// The remote answered, but not as a Git repository does.
+    /// The remote did not answer as a Git repository does, or its identity cannot be verified; the message says which.
     GitRemoteFailed: BAD_GATEWAY, "git_remote_failed",
-        "Check the address; the log says more.";
+        "Do what the message says; docs/git.md lists the messages.";
     /// The remote sent more than the service accepts; the last good rules stay in force.
     GitTransferTooLarge: BAD_GATEWAY, "git_transfer_too_large",
         "Keep rules in a repository of their own, below 256 MiB, 200,000 objects and 32 MiB for each object.";
