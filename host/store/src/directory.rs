@@ -10,6 +10,8 @@ use super::StoreError;
 const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 pub(super) const ANYONE_ELSE: u32 = 0o077;
+/// Number of times that the list of locks is read before the process counts as unknown.
+const LISTINGS_MAX: usize = 8;
 
 /// A directory that this process has locked, or only reads.
 pub(super) struct DataDirectory {
@@ -177,9 +179,14 @@ pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
     }
 }
 
-/// Returns the process that has locked a file, from Linux's list: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0
-/// EOF`.
+/// Returns the process that has locked a file. The system's list may lack a line when locks change while it is read, so it
+/// is read again.
 fn process_of(inode: u64) -> Option<u32> {
+    (0..LISTINGS_MAX).find_map(|_| listed_process(inode))
+}
+
+/// Reads Linux's list of locks: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0 EOF`.
+fn listed_process(inode: u64) -> Option<u32> {
     let listed = fs::read_to_string("/proc/locks").ok()?;
     let of_this_file = |line: &&str| line.contains("FLOCK") && line.contains(&format!(":{inode} "));
     listed.lines().find(of_this_file)?.split_whitespace().nth(4)?.parse().ok()
