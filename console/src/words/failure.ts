@@ -13,7 +13,7 @@ export const FAILURE_WORDS: Record<string, string> = {
   list: "It names a list that is not set.",
   internal: "The host failed while it ran.",
   quarantined: "It is in quarantine and was not run.",
-  left_out: "No rule failed, but this part of the transaction was too large and was left out.",
+  left_out: "No rule failed, but this part of the transaction was beyond the limits and was left out.",
   not_ready: "The service was not ready: this check was failing, so rules or lists could be missing.",
   clock: "The clock had been set back, so windows of time could miss payments.",
 };

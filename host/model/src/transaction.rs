@@ -34,6 +34,7 @@ use std::sync::Arc;
 pub use tollgate_compiler::StatedTime;
 
 pub use access::FieldAccess;
+pub(crate) use agreement::is_same_currency;
 pub use agreement::{AmountAgreement, can_be_same_account};
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;

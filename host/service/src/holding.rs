@@ -95,9 +95,9 @@ impl PaymentHolds {
     }
 
     /// Continues the holds of the last version of an earlier run.
-    pub(crate) fn resume(&self, stored: &Holds, now: DateTime<Utc>) {
+    pub(crate) fn resume(&self, stored: &Holds) {
         if let Some(fell) = stored.clock_fell {
-            *self.shared.clock_fall.lock() = Some(ClockFall::resumed(fell, now));
+            *self.shared.clock_fall.lock() = Some(ClockFall::at(fell));
         }
     }
 

@@ -304,7 +304,7 @@ pub enum IntakeError {
     )]
     Unconfirmed(BroadMatch),
     /// What is in force is not what the caller has read.
-    #[error("what is in force has changed since it was read; read it again and repeat the change")]
+    #[error("the content in force has changed since it was read; read it again and repeat the change")]
     PreconditionFailed,
     /// The change could not be stored, or the history of a rule could not be read.
     #[error("the change could not be stored; try again")]

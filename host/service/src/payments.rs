@@ -16,7 +16,6 @@
 mod dead_letters;
 mod events;
 mod joining;
-mod legs;
 mod rows;
 mod shadows;
 mod waiting;
@@ -382,9 +381,6 @@ impl PaymentsInner {
     /// Applies an entry that does not wait.
     async fn apply(&self, child: &ChildEntry<'_>) -> Result<EntryOutcome, PaymentError> {
         let ChildEntry { entry, .. } = child;
-        if let Some(whole) = self.whole_of(entry).await? {
-            return self.take_leg(child, &whole).await;
-        }
         let payment = || EntryOutcome::Payment(Arc::clone(&entry.report.transaction().transaction_id));
         match &entry.happened {
             PaymentEvent::Payment(_) => {

@@ -120,9 +120,10 @@ fn payments_are_held_for_the_longest_window_after_a_greater_fall() {
     let service = Service::start(&clock.home);
     assert_eq!(judge(&service, "t3")["failures"], held());
     service.kill();
-    clock.set(TimeDelta::hours(-27) + TimeDelta::minutes(61));
+    // A clock that was put right does not tell how long ago it fell.
+    clock.set(TimeDelta::zero());
     let service = Service::start(&clock.home);
-    assert_eq!(judge(&service, "t4")["verdict"], "approve");
+    assert_eq!(judge(&service, "t4")["failures"], held());
     assert_eq!(audit::replay(&clock.home).all_follow(), 4);
 }
 

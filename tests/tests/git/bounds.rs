@@ -13,7 +13,7 @@ fn rule_files_in_folders_too_deep_are_reported() {
     ]));
     stage.home.write_rule(&deep(17), &rule);
     // A directory of which nothing can be taken is not ready.
-    stage.home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
+    stage.home.write_rule("b.ws", sample::rule("b", "amount > 1"));
     let service = Service::start(&stage.home);
     let status = status(&service);
     let failed = status["failed"].as_array().unwrap();

@@ -78,7 +78,7 @@ export function ReadingView({ reading: { result, error } }: { reading: Reading }
           These are more than 100,000 lines. Put a list of that length into a file, or set it over the API.
         </p>
       )}
-      {n_hidden > 0 && <p class="quiet">{plural(n_hidden, "more line")} are not shown.</p>}
+      {n_hidden > 0 && <p class="quiet">Not shown: {plural(n_hidden, "more line")}.</p>}
       {result.warnings.map(({ position, message }) => (
         <p key={position} class="notice warn">
           Line {String(position)}: <Text value={message} />

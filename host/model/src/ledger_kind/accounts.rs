@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::transaction::{AmountAgreement, Transaction, can_be_same_account};
+use crate::transaction::{AmountAgreement, Transaction, can_be_same_account, is_same_currency};
 
 /// How the accounts of an entry agree with those of a payment. An account that one of the two does not name agrees with
 /// every account.
@@ -20,7 +20,7 @@ impl AccountComparison {
     /// Compares an entry with a payment. Two currencies never agree.
     #[must_use]
     pub fn of(entry: &Transaction, payment: &Transaction) -> Self {
-        let has_same_currency = entry.currency.eq_ignore_ascii_case(&payment.currency);
+        let has_same_currency = is_same_currency(&entry.currency, &payment.currency);
         let agree = |source: &Option<Arc<str>>, destination: &Option<Arc<str>>| {
             has_same_currency
                 && can_be_same_account(source, &payment.source)
@@ -50,19 +50,7 @@ pub fn can_shadow(
     is_of_main
         && !is_named(&entry.source)
         && !is_named(&entry.destination)
-        && entry.currency.eq_ignore_ascii_case(&payment.currency)
-        && (moved <= paid || amounts.holds(moved, paid))
-}
-
-/// Returns whether an entry can be a leg of a split payment: it moves no more, and one of its accounts is that of the
-/// payment.
-#[must_use]
-pub fn can_be_leg(entry: &Transaction, payment: &Transaction, amounts: AmountAgreement) -> bool {
-    let (moved, paid) = (entry.amount.value(), payment.amount.value());
-    let has_account = can_be_same_account(&entry.source, &payment.source)
-        || can_be_same_account(&entry.destination, &payment.destination);
-    has_account
-        && entry.currency.eq_ignore_ascii_case(&payment.currency)
+        && is_same_currency(&entry.currency, &payment.currency)
         && (moved <= paid || amounts.holds(moved, paid))
 }
 

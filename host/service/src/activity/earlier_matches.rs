@@ -57,7 +57,7 @@ pub(super) async fn read_earlier_matches(
         }
         Err(StoreError::Closed) => {}
         Err(error) => {
-            tracing::warn!(error = %ErrorChain(&error), "what the rules matched before the start cannot be read");
+            tracing::warn!(error = %ErrorChain(&error), "the matches of rules before the start cannot be read");
         }
     }
 }

@@ -11,27 +11,25 @@ const HELD_MAX: Duration = Duration::from_secs(26 * 3600);
 pub(super) struct ClockFall {
     /// What the clock showed after the fall.
     fell: DateTime<Utc>,
+    /// When the hold began in this run.
     since: Instant,
-    /// The time between the fall and `since`, in an earlier run.
-    before: Duration,
 }
 
 impl ClockFall {
-    /// Creates a fall that happens now.
+    /// Creates a fall that happens now, or continues that of an earlier run. Its hold then begins anew: a wall clock that was
+    /// put right since the fall does not tell how long ago it was.
     pub(super) fn at(fell: DateTime<Utc>) -> Self {
-        Self { fell, since: Instant::now(), before: Duration::ZERO }
-    }
-
-    /// Creates a fall of an earlier run. A clock that fell again since then gives no time, so the hold begins anew.
-    pub(super) fn resumed(fell: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        Self { fell, since: Instant::now(), before: (now - fell).to_std().unwrap_or_default() }
+        Self { fell, since: Instant::now() }
     }
 
     /// Returns what the clock showed after the fall if that is no longer ago than this window, of at most 26 hours.
     pub(super) fn within(&self, window: Duration) -> Option<DateTime<Utc>> {
-        let elapsed = self.before.saturating_add(self.since.elapsed());
-        (elapsed < window.min(HELD_MAX)).then_some(self.fell)
+        is_held(self.since.elapsed(), window).then_some(self.fell)
     }
+}
+
+fn is_held(elapsed: Duration, window: Duration) -> bool {
+    elapsed < window.min(HELD_MAX)
 }
 
 #[cfg(test)]
@@ -39,15 +37,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(elapsed_hours: i64, window_hours: u64, is_held: bool) {
-        let fell = DateTime::UNIX_EPOCH;
-        let fall = ClockFall::resumed(fell, fell + chrono::TimeDelta::hours(elapsed_hours));
-        let window = Duration::from_secs(window_hours * 3600);
-        assert_eq!(
-            fall.within(window).is_some(),
-            is_held,
-            "{elapsed_hours} h after it, {window_hours} h long"
-        );
+    fn check(elapsed_hours: u64, window_hours: u64, expected: bool) {
+        let [elapsed, window] = [elapsed_hours, window_hours].map(|hours| Duration::from_secs(hours * 3600));
+        assert_eq!(is_held(elapsed, window), expected, "{elapsed_hours} h after it, {window_hours} h long");
     }
 
     #[test]
@@ -57,7 +49,5 @@ mod tests {
         check(2, 1, false);
         check(25, 1_000, true);
         check(27, 1_000, false);
-        // The clock fell again.
-        check(-5, 1, true);
     }
 }

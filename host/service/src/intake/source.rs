@@ -43,18 +43,17 @@ impl DirectorySource {
     /// Reports a look at the directory, of which some files are still being written.
     pub(super) fn note_read(&self, pending: &[PendingFile], good: &dyn GoodContents) {
         let late: Vec<&PendingFile> = pending.iter().filter(|file| file.is_late).collect();
-        if let Some(first) = late.iter().map(|file| file.since).min() {
+        let new: Vec<&PendingFile> = pending.iter().filter(|file| !good.has_path(&file.path)).collect();
+        // Without a good version there is nothing that could stay in force.
+        if !self.was_read.load(Ordering::Relaxed) && !new.is_empty() {
+            self.check.failing(format!("being written, and never read: {}", named(&new)));
+        } else if let Some(first) = late.iter().map(|file| file.since).min() {
             self.was_read.store(true, Ordering::Relaxed);
             let since = DateTime::<Utc>::from(first).to_rfc3339_opts(SecondsFormat::Secs, true);
             self.check.degraded(format!(
                 "being written since {since}: {}; the last good version stays in force; write to another name and rename the file",
                 named(&late)
             ));
-        } else if !self.was_read.load(Ordering::Relaxed)
-            && pending.iter().any(|file| !good.has_path(&file.path))
-        {
-            let new: Vec<&PendingFile> = pending.iter().filter(|file| !good.has_path(&file.path)).collect();
-            self.check.failing(format!("being written, and never read: {}", named(&new)));
         } else {
             self.mark_read();
         }
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_that_is_being_written_keeps_the_service_from_being_ready_for_thirty_seconds() {
+    fn a_new_file_that_is_being_written_keeps_the_service_from_being_ready() {
         let checks = ReadinessChecks::new(Arc::new(SystemClock), Arc::new(Metrics::new()));
         let source = DirectorySource::new(&checks, &RulesDirectory::by_default(PathBuf::from("rules")));
         let path = "lists/a.txt".to_owned();
@@ -163,13 +162,14 @@ mod tests {
             assert!(text().starts_with(start), "no `{start}` in `{}`", text());
         };
         check(&[&young], false, "failing: being written, and never read: `lists/a.txt`");
+        check(&[&late], false, "failing: being written, and never read: `lists/a.txt`");
+        check(&[], false, "ok");
+        check(&[&young], false, "ok");
         check(
             &[&late],
             false,
             "degraded: being written since 1970-01-01T00:00:00Z: `lists/a.txt`; the last good version",
         );
-        check(&[&young], false, "ok");
-        check(&[], false, "ok");
         check(&[&young], true, "ok");
     }
 }

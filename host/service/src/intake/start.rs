@@ -79,7 +79,7 @@ impl Intake {
         };
         deps.sources.read(&deps.store).await?;
         if let Some(last) = &stored.last_set {
-            deps.holds.resume(&last.holds, deps.clock.now());
+            deps.holds.resume(&last.holds);
         }
         let directory = rules.clone();
         let pipeline = Arc::new(RulePipeline::new(deps, rules));

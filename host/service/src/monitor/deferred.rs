@@ -108,6 +108,7 @@ impl TransactionPipeline {
             Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;
         }
         self.settle_holds().await?;
+        transaction.read_long_texts();
         let evaluating = self.gate.evaluate().await;
         let place =
             self.deps.history.take_place(|sequence| SequenceSlot::new(sequence, self.committer.clone()));

@@ -52,8 +52,6 @@ enum ParentAction {
     Reverse,
     /// Settles a part of the parent, as a separate payment, or ends the hold.
     Settle { is_part: bool },
-    /// Releases a leg of a split payment, of which more is left.
-    ReleaseLeg,
     /// The effect is impossible.
     Refuse(Contradiction),
 }
@@ -206,14 +204,7 @@ impl PaymentsInner {
         // Another entry of the same payment may have been settled before the lock was acquired.
         let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
         let paid = self.payment_of(&parent).await?;
-        let is_split = self.belongs_to_split(&parent).await?;
-        let mut plans = Vec::with_capacity(joinings.len());
-        for joining in joinings {
-            plans.push(match is_split {
-                true => self.plan_leg(joining, &mut parent),
-                false => self.plan(joining, &mut parent, &paid),
-            });
-        }
+        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent, &paid)).collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
         let steps = joinings.iter().zip(plans);
         let mut steps: Vec<_> =
@@ -240,20 +231,6 @@ impl PaymentsInner {
     pub(super) async fn payment_of(&self, entry: &LedgerEntry) -> Result<Transaction> {
         let found = self.deps.monitor.find(&entry.transaction_id).await?;
         Ok(found.ok_or(MonitorError::Unavailable)?.transaction)
-    }
-
-    /// Determines the effect of an entry on a payment that is split, of which the parent is a leg.
-    fn plan_leg(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry) -> ParentAction {
-        match joining.entry.happened {
-            PaymentEvent::Settled { is_released: false, .. } => ParentAction::Settle { is_part: false },
-            PaymentEvent::Settled { is_released: true, .. } => {
-                match self.release(parent, joining.entry.report.transaction().amount.value()) {
-                    true => ParentAction::Settle { is_part: false },
-                    false => ParentAction::ReleaseLeg,
-                }
-            }
-            _ => ParentAction::Nothing,
-        }
     }
 
     /// Determines the effect of an entry on the payment `paid`, and adds its amount to the settled part of the hold.
@@ -294,10 +271,6 @@ impl PaymentsInner {
         let own = joining.entry.report.transaction();
         let is_part = match plan {
             ParentAction::Settle { is_part } => is_part,
-            ParentAction::ReleaseLeg => {
-                let outcome = EntryOutcome::Payment(Arc::clone(payment));
-                return Ok((outcome, vec![known(&joining.entry.id, payment)]));
-            }
             ParentAction::Nothing | ParentAction::Reverse => {
                 let taken = self.take_refund(joining).await?;
                 if matches!(plan, ParentAction::Reverse) {

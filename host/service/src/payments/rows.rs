@@ -38,14 +38,13 @@ impl Payments {
         for row in rows {
             match row.entry.happened {
                 PaymentEvent::Settled { .. } | PaymentEvent::Shadow { .. } => settling.push(row),
-                _ if inner.whole_of(&row.entry).await?.is_some() => settling.push(row),
                 _ => own.push(row),
             }
         }
         let report = inner.take_own_rows(&own).await?;
         let event = Arc::from(EVENT);
         for RowEntry { entry, told, .. } in own.iter().chain(&settling) {
-            if matches!(entry.happened, PaymentEvent::Payment(_)) && entry.leg_of.is_none() {
+            if matches!(entry.happened, PaymentEvent::Payment(_)) {
                 continue;
             }
             let told = text_of(ReportChannel::Row, told);
@@ -53,12 +52,6 @@ impl Payments {
                 ChildEntry { entry, telling: ReportChannel::Row, event: &event, told: &told, waiting: None };
             match &entry.happened {
                 PaymentEvent::Reversed { original } => drop(inner.join_or_wait(&child, original).await?),
-                // Taken above, unless it is a leg.
-                PaymentEvent::Payment(_) => {
-                    if let Some(whole) = inner.whole_of(entry).await? {
-                        inner.take_leg(&child, &whole).await?;
-                    }
-                }
                 _ => drop(inner.apply(&child).await?),
             }
         }

@@ -1,15 +1,14 @@
 //! The parameter `confirm` of a save.
 
-use std::convert::Infallible;
-
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
 use crate::intake::Confirmation;
 
 const CONFIRM: &str = "confirm";
-/// Values that confirm nothing.
-const DENIALS: [&str; 3] = ["false", "0", "no"];
+const EXPECTED: &str = "`confirm` must be `true` or `false`";
 
 /// Whether a save is confirmed, and the query without that parameter.
 pub(in crate::api) struct Confirmed {
@@ -18,23 +17,28 @@ pub(in crate::api) struct Confirmed {
 }
 
 impl<S: Sync> FromRequestParts<S> for Confirmed {
-    type Rejection = Infallible;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::read(parts.uri.query()))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::read(parts.uri.query())
+            .ok_or_else(|| ApiError::new(ErrorCode::InvalidField, EXPECTED).at(CONFIRM))
     }
 }
 
 impl Confirmed {
-    fn read(query: Option<&str>) -> Self {
-        let Some(query) = query else { return Self { confirmation: Confirmation::Missing, query: None } };
+    /// Returns `None` if the parameter is neither `true` nor `false`, or stands there twice.
+    fn read(query: Option<&str>) -> Option<Self> {
+        let Some(query) = query else {
+            return Some(Self { confirmation: Confirmation::Missing, query: None });
+        };
         let is_confirm = |parameter: &&str| parameter.split('=').next() == Some(CONFIRM);
         let (confirms, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_confirm);
-        let values =
-            confirms.iter().map(|parameter| parameter.split_once('=').map_or("", |(_, value)| value));
-        let is_given = !confirms.is_empty() && !values.into_iter().any(|value| DENIALS.contains(&value));
-        let confirmation = if is_given { Confirmation::Given } else { Confirmation::Missing };
-        Self { confirmation, query: (!others.is_empty()).then(|| others.join("&")) }
+        let confirmation = match confirms[..] {
+            [] | ["confirm=false"] => Confirmation::Missing,
+            ["confirm=true"] => Confirmation::Given,
+            _ => return None,
+        };
+        Some(Self { confirmation, query: (!others.is_empty()).then(|| others.join("&")) })
     }
 }
 
@@ -44,7 +48,7 @@ mod tests {
 
     #[track_caller]
     fn check(query: Option<&str>, confirmation: Confirmation, rest: Option<&str>) {
-        let read = Confirmed::read(query);
+        let read = Confirmed::read(query).unwrap();
         assert_eq!((read.confirmation, read.query.as_deref()), (confirmation, rest), "{query:?}");
     }
 
@@ -52,9 +56,15 @@ mod tests {
     fn a_parameter_confirms_and_the_others_stay() {
         check(None, Confirmation::Missing, None);
         check(Some("confirm=true"), Confirmation::Given, None);
-        check(Some("confirm="), Confirmation::Given, None);
         check(Some("confirm=false"), Confirmation::Missing, None);
         check(Some("name=a&confirm=true&score=1"), Confirmation::Given, Some("name=a&score=1"));
         check(Some("confirmed=true"), Confirmation::Missing, Some("confirmed=true"));
+    }
+
+    #[test]
+    fn any_other_value_is_refused() {
+        for query in ["confirm", "confirm=", "confirm=null", "confirm=1", "confirm=true&confirm=true"] {
+            assert!(Confirmed::read(Some(query)).is_none(), "{query}");
+        }
     }
 }
