@@ -148,7 +148,7 @@ pub enum PaymentEvent {
         about: Arc<str>,
         /// The account of that entry for which the ledger keeps the record.
         main: Arc<str>,
-        /// What happened if it is no bookkeeping entry.
+        /// The event of the payment if it is no bookkeeping entry.
         otherwise: Box<PaymentEvent>,
     },
 }

@@ -98,7 +98,7 @@ pub struct Transaction {
     pub metadata: Option<Json>,
     /// Fields that are not part of the interface: stored, never read by rules.
     pub unnamed: Vec<(Box<str>, Json)>,
-    /// What a ledger reported beyond the limits of a transaction, and is missing here.
+    /// The fields that a ledger reported beyond the limits of a transaction, and that are missing here.
     pub left_out: Option<Box<LeftOutFields>>,
     /// The most that rules can read at once.
     pub longest_reads: LongestReads,

@@ -303,7 +303,7 @@ pub enum IntakeError {
         "the rule would have matched {0} of the latest transactions; if that is meant, send it again with `?confirm=true`"
     )]
     Unconfirmed(BroadMatch),
-    /// What is in force is not what the caller has read.
+    /// The content in force is not the one that the caller has read.
     #[error("the content in force has changed since it was read; read it again and repeat the change")]
     PreconditionFailed,
     /// The change could not be stored, or the history of a rule could not be read.

@@ -1,4 +1,4 @@
-//! What happens to entries that cannot be taken whole.
+//! The treatment of entries that cannot be taken whole.
 
 use tollgate_guest_abi::Verdict;
 

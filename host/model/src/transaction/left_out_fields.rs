@@ -12,7 +12,7 @@ const LEFT_OUT_JUDGED: &str = "left_out_judged";
 /// Maximum number of names; a last one says how many more there are.
 const NAMES_MAX: usize = 32;
 
-/// What was left out of a transaction.
+/// The fields that were left out of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutFields {
     names: Vec<Box<str>>,

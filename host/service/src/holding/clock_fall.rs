@@ -9,7 +9,7 @@ const HELD_MAX: Duration = Duration::from_secs(26 * 3600);
 
 #[derive(Debug)]
 pub(super) struct ClockFall {
-    /// What the clock showed after the fall.
+    /// The time that the clock showed after the fall.
     fell: DateTime<Utc>,
     /// When the hold began in this run.
     since: Instant,

@@ -25,7 +25,7 @@ pub struct EntryWarning {
     pub position: usize,
     /// The entry as it is in force.
     pub entry: String,
-    /// What is odd about it.
+    /// The reason why it is odd.
     pub message: String,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct CaseOutcome {
     pub(super) name: String,
     pub(super) passed: bool,
     pub(super) expected: ExpectedAnswer,
-    /// What was answered; `None` if a payment of the case was refused.
+    /// The answer; `None` if a payment of the case was refused.
     pub(super) answered: Option<ExpectedAnswer>,
     pub(super) failures: Vec<CaseFailure>,
     /// The reason why a payment of the case was refused.

@@ -116,7 +116,7 @@ pub(in crate::api) struct StoredTransaction {
     transaction: RecordedTransaction,
     #[serde(flatten)]
     evaluation: StoredEvaluation<'static>,
-    /// What a ledger reported beyond the limits of a transaction, and is missing here, such as `meta_data.note`.
+    /// The fields that a ledger reported beyond the limits of a transaction, and that are missing here, such as `meta_data.note`.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<Vec<String>>,
     /// The latest version that a ledger reported, if it differs in more than the status. Amount, currency, source and
