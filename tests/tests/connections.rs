@@ -7,6 +7,8 @@ mod caps;
 mod crowds;
 #[path = "connections/leaving.rs"]
 mod leaving;
+#[path = "connections/long_answers.rs"]
+mod long_answers;
 #[path = "connections/stopping.rs"]
 mod stopping;
 

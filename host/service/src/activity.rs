@@ -22,7 +22,7 @@ use earlier_matches::read_earlier_matches;
 use events::EventDeps;
 
 pub(crate) use events::{Event, Events, Topic};
-pub(crate) use statistics::{Statistics, StepFigures, StepLength};
+pub(crate) use statistics::{LastDay, Statistics, StepFigures, StepLength};
 pub(crate) use verdict_row::VerdictRow;
 
 /// Access to stored verdicts, figures of the past and events. Cheap to clone.

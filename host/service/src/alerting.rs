@@ -27,7 +27,7 @@ use tollgate_model::assessment::Assessment;
 use tollgate_model::clock::Clock;
 use tollgate_model::secret::Secret;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{AlertCounts, DeadAlert, DeadLetter, Store, StoreError};
+use tollgate_store::{DeadLetter, Store, StoreError};
 
 use crate::config::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 use crate::telemetry::logs::ErrorChain;
@@ -110,15 +110,6 @@ pub(crate) enum ReplayError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// The undelivered alerts in the store.
-#[derive(Debug)]
-pub(crate) struct Undelivered {
-    /// Alert counts.
-    pub counts: AlertCounts,
-    /// The oldest dead letters.
-    pub dead_letters: Vec<DeadAlert>,
 }
 
 impl Alerting {
@@ -220,15 +211,6 @@ impl Alerting {
         let tunnel = self.inner.tunnel.as_ref().map(|tunnel| ("tunnel", tunnel.status()));
         let alerts = self.inner.outbox.as_ref().map(|outbox| ("alerts", outbox.endpoints.status()));
         tunnel.into_iter().chain(alerts).collect()
-    }
-
-    /// Returns the alert counts and at most `limit` of the oldest dead letters.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(crate) async fn undelivered(&self, limit: usize) -> Result<Undelivered, StoreError> {
-        let counts = self.inner.store.alert_counts().await?;
-        Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
     }
 
     /// Queues a dead letter for delivery again; its attempts are counted from zero.

@@ -13,6 +13,7 @@
 mod alerts;
 mod api_service;
 mod body;
+mod compressed;
 mod console;
 mod docs;
 mod error;
@@ -29,12 +30,14 @@ mod linger;
 mod listener;
 mod lists;
 mod openapi;
+mod page;
 mod preconditions;
 mod query;
 mod quoted;
 mod request_limits;
 mod routes;
 mod stats;
+mod streamed;
 mod system;
 mod transactions;
 mod webhook;
@@ -52,7 +55,6 @@ use crate::alerting::Alerting;
 use crate::audit::Replays;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
-use crate::ledger_sync::LedgerDeadLetters;
 use crate::monitor::Monitor;
 use crate::payments::Payments;
 use crate::telemetry::metrics::Metrics;
@@ -86,8 +88,6 @@ pub(crate) struct ApiDeps {
     pub ledger_keys: Option<Arc<SigningKeys>>,
     /// Payments of a ledger.
     pub payments: Payments,
-    /// Ledger rows and events that could not be accepted.
-    pub dead_letters: LedgerDeadLetters,
     /// Metrics registry.
     pub metrics: Arc<Metrics>,
     /// Called for every `/readyz` request.

@@ -12,7 +12,6 @@
 //! committed. Every pass begins an overlap before the mark, so it finds rows whose commit was delayed. Known ids are
 //! recognised, so no row counts twice. Requests never wait for the ledger.
 
-mod dead_letters;
 mod pass;
 mod progress;
 mod recent;
@@ -37,7 +36,6 @@ use crate::telemetry::metrics::Metrics;
 use pass::LedgerReader;
 use progress::SyncProgress;
 
-pub(crate) use dead_letters::LedgerDeadLetters;
 pub(crate) use progress::LedgerStatus;
 
 /// First and last pause between attempts to reach the database; each is twice the one before. The last bounds how long

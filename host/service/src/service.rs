@@ -37,7 +37,7 @@ use crate::api::{self, AllowedHosts, ApiState, Listener, ListenerError, Readines
 use crate::config::{Settings, StatusWordsFileError};
 use crate::git_sync::{GitSyncError, Polling};
 use crate::intake::Following;
-use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
+use crate::ledger_sync::LedgerSync;
 use crate::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
 use crate::payments::OpenError;
 use crate::telemetry::traces::TracesError;
@@ -208,7 +208,6 @@ impl Service {
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            dead_letters: LedgerDeadLetters::of(store.clone()),
             readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
             payments,
             alerting,

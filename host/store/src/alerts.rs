@@ -7,8 +7,8 @@ use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, Sq
 use tollgate_model::alert::AlertId;
 use tollgate_model::sequence::Sequence;
 
-use super::StoreError;
 use super::transactions::{read, stored};
+use super::{Store, StoreError};
 
 const ROWS_PER_INSERT_MAX: usize = 128;
 
@@ -67,6 +67,24 @@ pub struct AlertCounts {
     pub n_pending: u64,
     /// Dead letters.
     pub n_dead: u64,
+}
+
+impl Store {
+    /// Returns the numbers of at most `limit` dead letters among the alerts after this one, the oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn dead_alerts(&self, after: Sequence, limit: usize) -> Result<Vec<Sequence>, StoreError> {
+        dead_alerts(&self.inner.readers, after, limit).await
+    }
+
+    /// Returns the dead letter among the alerts with this number.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn dead_alert(&self, sequence: Sequence) -> Result<Option<DeadAlert>, StoreError> {
+        dead_alert(&self.inner.readers, sequence).await
+    }
 }
 
 pub(super) async fn insert(
@@ -168,14 +186,29 @@ pub(super) async fn settle(
     Ok(commit.commit().await?)
 }
 
-/// Returns at most `limit` dead letters, the oldest first.
-pub(super) async fn dead_alerts(readers: &SqlitePool, limit: usize) -> Result<Vec<DeadAlert>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT sequence, id, transaction_id, payload, created_micros, attempts, error, dead_micros FROM alerts \
-         WHERE dead_micros IS NOT NULL ORDER BY sequence LIMIT ?1",
+/// Returns the numbers of at most `limit` dead letters after this one, the oldest first.
+async fn dead_alerts(
+    readers: &SqlitePool,
+    after: Sequence,
+    limit: usize,
+) -> Result<Vec<Sequence>, StoreError> {
+    let numbers: Vec<i64> = sqlx::query_scalar(
+        "SELECT sequence FROM alerts WHERE dead_micros IS NOT NULL AND sequence > ?1 ORDER BY sequence LIMIT ?2",
     )
+    .bind(stored(after.0)?)
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(readers)
+    .await?;
+    Ok(numbers.into_iter().map(|number| Sequence(number.unsigned_abs())).collect())
+}
+
+async fn dead_alert(readers: &SqlitePool, sequence: Sequence) -> Result<Option<DeadAlert>, StoreError> {
+    let row = sqlx::query(
+        "SELECT sequence, id, transaction_id, payload, created_micros, attempts, error, dead_micros FROM alerts \
+         WHERE dead_micros IS NOT NULL AND sequence = ?1",
+    )
+    .bind(stored(sequence.0)?)
+    .fetch_optional(readers)
     .await?;
     let dead_letter = |row: &SqliteRow| {
         Ok(DeadAlert {
@@ -185,7 +218,7 @@ pub(super) async fn dead_alerts(readers: &SqlitePool, limit: usize) -> Result<Ve
             dead_micros: row.try_get(7)?,
         })
     };
-    rows.iter().map(dead_letter).collect()
+    row.as_ref().map(dead_letter).transpose()
 }
 
 /// Makes a dead letter due again with all its attempts. Returns whether it exists.

@@ -78,21 +78,23 @@ pub(super) async fn mark(readers: &SqlitePool, feed: &str) -> Result<Option<Ledg
     .transpose()
 }
 
-/// Returns the number of dead letters and at most `limit` of them, the latest first.
+/// Returns how many dead letters there are, and the numbers of at most `limit` of those before this number, the latest
+/// first.
 pub(super) async fn dead_letters(
     readers: &SqlitePool,
+    before: i64,
     limit: usize,
-) -> Result<(u64, Vec<KeptDeadLetter>), StoreError> {
+) -> Result<(u64, Vec<i64>), StoreError> {
     let count: i64 =
         sqlx::query_scalar("SELECT count(*) FROM ledger_dead_letters").fetch_one(readers).await?;
-    let rows = sqlx::query(
-        "SELECT number, feed, transaction_id, created_at, reason, detail, row, found_micros FROM ledger_dead_letters \
-         ORDER BY number DESC LIMIT ?1",
+    let numbers = sqlx::query_scalar(
+        "SELECT number FROM ledger_dead_letters WHERE number < ?1 ORDER BY number DESC LIMIT ?2",
     )
+    .bind(before)
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(readers)
     .await?;
-    Ok((count.unsigned_abs(), rows.iter().map(letter_of).collect::<Result<_, _>>()?))
+    Ok((count.unsigned_abs(), numbers))
 }
 
 pub(super) async fn dead_letter(

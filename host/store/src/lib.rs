@@ -191,14 +191,6 @@ impl Store {
         lease.give_back(kept).await
     }
 
-    /// Returns at most `limit` dead letters among the alerts, the oldest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn dead_alerts(&self, limit: usize) -> Result<Vec<DeadAlert>, StoreError> {
-        alerts::dead_alerts(&self.inner.readers, limit).await
-    }
-
     /// Makes a dead letter among the alerts due at this time, with all its attempts. Returns whether it exists.
     ///
     /// # Errors
@@ -238,12 +230,13 @@ impl Store {
         ledger::mark(&self.inner.readers, feed).await
     }
 
-    /// Returns the number of dead letters of ledgers and at most `limit` of them, the latest first.
+    /// Returns how many dead letters of ledgers there are, and the numbers of at most `limit` of those before this
+    /// number, the latest first.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn dead_letters(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), StoreError> {
-        ledger::dead_letters(&self.inner.readers, limit).await
+    pub async fn dead_letters(&self, before: i64, limit: usize) -> Result<(u64, Vec<i64>), StoreError> {
+        ledger::dead_letters(&self.inner.readers, before, limit).await
     }
 
     /// Returns the dead letter of a ledger with this number.

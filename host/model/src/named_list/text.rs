@@ -25,6 +25,20 @@ pub fn entries(text: &str, semantics: Semantics) -> impl Iterator<Item = Cow<'_,
     without_mark(text).lines().filter_map(move |line| entry_of(line, semantics))
 }
 
+/// Returns the first entry of the lines that begin at this byte or later, and where the line after it begins; `None` if
+/// there is none. Read so, a long list needs no copy of its entries.
+#[must_use]
+pub fn entry_from(text: &str, from: usize, semantics: Semantics) -> Option<(Cow<'_, str>, usize)> {
+    let mut begin = from.max(text.len() - without_mark(text).len());
+    for line in text.get(begin..)?.split_inclusive('\n') {
+        begin += line.len();
+        if let Some(entry) = line.lines().next().and_then(|line| entry_of(line, semantics)) {
+            return Some((entry, begin));
+        }
+    }
+    None
+}
+
 /// Writes entries as the text of a list.
 pub fn text_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
     let mut text = String::new();
@@ -308,6 +322,29 @@ mod tests {
         check("\"#1234\"", Some("\""), Some("#1234"));
         check("\"#1234\" # a shop", Some("\""), Some("#1234"));
         check("\"a # b\"", Some("\"a"), Some("a # b"));
+    }
+
+    #[test]
+    fn entries_are_read_one_by_one_as_all_at_once() {
+        for text in [
+            "",
+            "a",
+            "\u{feff}a\r\n\r\n# comment\n\u{feff}b\n  c # d\ne\r",
+            "\n\n",
+            "\"#1\"\nä\n\n",
+            "\u{feff}",
+        ] {
+            for semantics in [Semantics::V1, Semantics::CURRENT] {
+                let mut from = 0;
+                let one_by_one = std::iter::from_fn(|| {
+                    let (entry, after) = entry_from(text, from, semantics)?;
+                    from = after;
+                    Some(entry)
+                });
+                let one_by_one: Vec<_> = one_by_one.collect();
+                assert_eq!(one_by_one, entries(text, semantics).collect::<Vec<_>>(), "{text:?}");
+            }
+        }
     }
 
     #[test]

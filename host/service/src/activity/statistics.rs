@@ -10,6 +10,7 @@
 //! write are lost when the process is killed; verdicts are not derived from them.
 
 mod file;
+mod last_day;
 mod step;
 
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ use tollgate_model::clock::Clock;
 use tollgate_model::instruction::InstructionId;
 
 use crate::telemetry::metrics::{Metrics, ServiceTotals};
+use last_day::HeldLastDay;
+pub(crate) use last_day::LastDay;
 use step::{RuleFigures, Steps};
 pub(crate) use step::{StepFigures, StepLength};
 
@@ -40,6 +43,7 @@ pub(crate) struct Statistics {
     clock: Arc<dyn Clock>,
     file: PathBuf,
     kept: Mutex<KeptFigures>,
+    last_day: HeldLastDay,
 }
 
 #[derive(Debug)]
@@ -79,6 +83,7 @@ impl Statistics {
             clock: Arc::clone(clock),
             file,
             kept,
+            last_day: HeldLastDay::default(),
         }
     }
 

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tower::Service as _;
 
+use super::compressed::{Compressor, takes_gzip};
 use super::routes::{self, RoutePaths};
 use super::{ApiState, finish, guard, health, webhook};
 use crate::telemetry::metrics::RequestKind;
@@ -28,6 +29,7 @@ pub(super) struct ApiService {
     routes: Router,
     paths: RoutePaths,
     state: ApiState,
+    compressor: Compressor,
 }
 
 impl ApiService {
@@ -40,13 +42,14 @@ impl ApiService {
             .fallback(finish::not_found)
             .method_not_allowed_fallback(finish::method_not_allowed)
             .with_state(state.clone());
-        Self { routes, paths: RoutePaths::all(), state }
+        Self { routes, paths: RoutePaths::all(), state, compressor: Compressor::new() }
     }
 
     /// Answers a request, even if its handler panics.
     pub(super) async fn answer(mut self, request: Request) -> Response {
         let (began, kind) = (Instant::now(), kind_of(&request));
         let has_body = !request.body().is_end_stream();
+        let takes_gzip = takes_gzip(request.headers());
         let traces = self.state.traces.as_ref().filter(|_| kind != RequestKind::Health);
         let span = traces.map(|traces| traces.begin(&request, self.paths.find(request.uri().path())));
         let ids = ids_of(&request).with_span(span.as_ref());
@@ -54,7 +57,8 @@ impl ApiService {
         // State that was in use during a panic is never used again.
         let answer = ids.within(AssertUnwindSafe(self.pass(request)).catch_unwind()).await;
         let answer = answer.unwrap_or_else(finish::panicked);
-        let mut answer = finish::finish(&self.state.metrics, has_body, answer);
+        let answer = finish::finish(&self.state.metrics, has_body, answer);
+        let mut answer = self.compressor.compress(takes_gzip, answer);
         if let Some(span) = span {
             span.end(&request_id, answer.status().as_u16());
         }

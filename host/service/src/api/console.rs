@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use sha2::{Digest as _, Sha256};
 use tollgate_console::{ConsoleFile, FILES};
 
+use super::compressed::takes_gzip;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::quoted::quoted;
@@ -109,10 +110,7 @@ const CROSS_ORIGIN_OPENER_POLICY: header::HeaderName =
 
 /// Returns the content, compressed if the client takes that.
 fn body(file: &ConsoleFile, headers: &HeaderMap) -> Response {
-    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|accepted| accepted.to_str().ok());
-    let takes_gzip =
-        accepted.is_some_and(|accepted| accepted.split(',').any(|coding| coding.trim() == "gzip"));
-    match file.gzip.filter(|_| takes_gzip) {
+    match file.gzip.filter(|_| takes_gzip(headers)) {
         Some(compressed) => ([(header::CONTENT_ENCODING, "gzip")], compressed).into_response(),
         None => file.bytes.into_response(),
     }

@@ -202,7 +202,7 @@ catalogue! {
     /// The remote refused the push; nothing changed here or there.
     GitPushRefused: CONFLICT, "git_push_refused",
         "Send `POST /git/sync` if the remote has moved on, and push again; or obtain permission to push to the branch.";
-    /// The content in force is not the one that `If-Match` names; nothing is changed.
+    /// The content in force is not the one that `If-Match` or `cursor` names; nothing is changed.
     PreconditionFailed: PRECONDITION_FAILED, "precondition_failed",
         "Read it again, compare it with your change, and send the change with the new `ETag`.";
     /// The body is larger than this path accepts.

@@ -5,7 +5,6 @@ pub(super) mod compile_and_save;
 mod confirmation;
 pub(super) mod get;
 pub(super) mod hits;
-mod last_day;
 pub(super) mod list;
 pub(super) mod module;
 mod parameters;

@@ -1,9 +1,14 @@
 //! `GET /ledger/dead-letters`, `POST /ledger/dead-letters/{id}/replay`
 
-use axum::Json;
+use std::future::ready;
+use std::num::NonZeroUsize;
+
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
+use axum::response::Response;
+use axum::{BoxError, Json};
 use chrono::{DateTime, SecondsFormat};
+use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_store::KeptDeadLetter;
@@ -13,13 +18,14 @@ use super::ApiState;
 use super::body::MaybeJsonBody;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
-use super::webhook;
+use super::page::{Page, PageParameters};
+use super::{streamed, webhook};
 use crate::payments::EVENTS;
 
-/// Maximum number of dead letters in a response.
+/// Number of dead letters in a response without `limit`.
 const SHOWN_MAX: usize = 200;
 
-pub(super) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
+pub(super) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField, ErrorCode::Unavailable];
 pub(super) const REPLAY_ERRORS: &[ErrorCode] = &[
     ErrorCode::DeadLetterNotFound,
     ErrorCode::MisspelledField,
@@ -38,7 +44,7 @@ const REPLAY_BYTES_MAX: usize = 1024;
 pub(super) struct DeadLettersView {
     /// Total number of dead letters.
     count: u64,
-    /// The latest dead letters, at most 200, latest first.
+    /// The latest dead letters, at most 200 without `limit`, latest first.
     dead_letters: Vec<LedgerDeadLetterView>,
 }
 
@@ -76,13 +82,38 @@ struct LedgerDeadLetterView {
 /// A row has one dead letter, even if it is read several times. A row that has changed since gets another one.
 #[utoipa::path(
     get, path = "/ledger/dead-letters", tag = "Operation", operation_id = "list_ledger_dead_letters",
-    responses((status = 200, description = "The latest dead letters, newest first.", body = DeadLettersView))
+    params(PageParameters),
+    responses((
+        status = 200, description = "The latest dead letters, newest first.", body = DeadLettersView,
+        headers(("Link" = String, description = "Address of the next page, if there is one and `limit` was given."))
+    ))
 )]
-pub(super) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLettersView>, ApiError> {
-    let (count, letters) = api.dead_letters.latest(SHOWN_MAX).await?;
-    let dead_letters = letters.into_iter().map(view).collect::<Result<_, _>>();
-    let dead_letters = dead_letters.map_err(|error| ApiError::internal(&error.to_string()))?;
-    Ok(Json(DeadLettersView { count, dead_letters }))
+pub(super) async fn dead_letters(
+    State(api): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::read(query.as_deref())?;
+    let before = page.cursor(|number| number.parse().ok())?.unwrap_or(i64::MAX);
+    let limit = page.limit.map_or(SHOWN_MAX, NonZeroUsize::get);
+    let store = api.activity.store.clone();
+    let (count, mut numbers) = store.dead_letters(before, limit + 1).await?;
+    let has_more = numbers.len() > limit;
+    numbers.truncate(limit);
+    let last = numbers.last().filter(|_| has_more);
+    let next = last.and_then(|last| page.link_to_next("/ledger/dead-letters", &last.to_string()));
+    let letters = stream::iter(numbers)
+        .then(move |number| {
+            let store = store.clone();
+            async move {
+                let Some(letter) = store.dead_letter(number).await? else { return Ok(None) };
+                Ok::<_, BoxError>(Some(serde_json::to_vec(&view(letter)?)?))
+            }
+        })
+        .filter_map(|letter| ready(letter.transpose()));
+    let open = format!("{{\"count\":{count},\"dead_letters\":[");
+    let mut response = streamed::json(streamed::awaited(open, letters, "]}")).await;
+    response.headers_mut().extend(next);
+    Ok(response)
 }
 
 /// Processes a dead letter of an event again.

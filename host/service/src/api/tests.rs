@@ -177,7 +177,6 @@ async fn state(directory: &Path) -> ApiState {
         intake: Arc::new(intake),
         git,
         ledger_keys: None,
-        dead_letters: LedgerDeadLetters::of(store),
         metrics,
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(hosts()),

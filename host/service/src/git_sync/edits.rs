@@ -143,7 +143,7 @@ impl PendingEdits {
     pub(super) fn compare(&self, intake: &Intake) {
         // INVARIANT: under the lock. A change that comes into force after this read is also added after it.
         let mut waiting = self.waiting.lock();
-        let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
+        let rules = intake.instructions().map(|listed| listed.instruction);
         let rules = rules.filter(|rule| rule.record.source.is_over_api());
         let mut saved: BTreeSet<EditSubject> = rules.map(|rule| subject_of(&rule.record)).collect();
         let lists = intake.lists();

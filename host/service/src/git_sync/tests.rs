@@ -122,7 +122,7 @@ impl Fixture {
     }
 
     fn id(&self, name: &str) -> InstructionId {
-        let listed = self.intake.instructions().into_iter();
+        let listed = self.intake.instructions();
         listed.map(|one| one.instruction.record.clone()).find(|record| record.name == name).unwrap().id
     }
 

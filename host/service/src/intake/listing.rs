@@ -1,15 +1,16 @@
 //! Queries for instructions and lists.
 
-use std::collections::BTreeMap;
+use std::iter;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use tollgate_engine::registry::{CountedMismatch, FailedRun, Lists, RuleSet};
+use tollgate_engine::registry::{CountedMismatch, FailedRun, Lists, RuleInForce, RuleSet};
 use tollgate_history::QueryEstimate;
-use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
+use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
 use tollgate_model::sequence::Sequence;
 
 use crate::intake::tree::TreeKind;
-use crate::intake::{BroadMatch, FailedScript, Intake};
+use crate::intake::{BroadMatch, FailedScript, Intake, RulePipeline};
 
 /// An instruction with its state.
 #[derive(Debug, Clone)]
@@ -45,56 +46,127 @@ impl ListedInstruction {
     }
 }
 
+/// The instructions that are in force or activating at one moment, by id. What else there is to say about each is looked up
+/// when it is read, so a reader of a thousand instructions holds no copies of them.
+#[derive(Debug, Clone)]
+pub struct ListedInstructions {
+    pipeline: Arc<RulePipeline>,
+    rule_set: Arc<RuleSet>,
+    activating: Arc<[Arc<Instruction>]>,
+    /// How many of the rules in force were read.
+    n_in_force: usize,
+    /// How many of the activating instructions were read.
+    n_activating: usize,
+}
+
+impl ListedInstructions {
+    /// Returns the id of the last of the first `n` instructions, if others follow.
+    #[must_use]
+    pub fn last_of_first(&self, n: NonZeroUsize) -> Option<InstructionId> {
+        let mut read = self.clone();
+        let mut ids = iter::from_fn(|| read.advance().map(|next| id_of(next.instruction())));
+        let last = ids.nth(n.get() - 1);
+        last.filter(|_| ids.next().is_some())
+    }
+
+    fn advance(&mut self) -> Option<NextInstruction<'_>> {
+        let in_force = self.rule_set.rules.get(self.n_in_force);
+        let activating = self.activating.get(self.n_activating);
+        let id_in_force = in_force.map(|in_force| id_of(&in_force.rule.instruction));
+        match activating {
+            Some(activating) if id_in_force.is_none_or(|id| id_of(activating) < id) => {
+                self.n_activating += 1;
+                return Some(NextInstruction::Activating(activating));
+            }
+            // The previous version of a changed rule stays active until the new one is.
+            Some(activating) if id_in_force == Some(id_of(activating)) => self.n_activating += 1,
+            _ => {}
+        }
+        self.n_in_force += 1;
+        in_force.map(NextInstruction::InForce)
+    }
+}
+
+enum NextInstruction<'l> {
+    InForce(&'l RuleInForce),
+    Activating(&'l Arc<Instruction>),
+}
+
+impl NextInstruction<'_> {
+    fn instruction(&self) -> &Arc<Instruction> {
+        match self {
+            Self::InForce(in_force) => &in_force.rule.instruction,
+            Self::Activating(instruction) => instruction,
+        }
+    }
+}
+
+impl Iterator for ListedInstructions {
+    type Item = ListedInstruction;
+
+    fn next(&mut self) -> Option<ListedInstruction> {
+        let pipeline = Arc::clone(&self.pipeline);
+        Some(match self.advance()? {
+            NextInstruction::InForce(in_force) => {
+                let instruction = Arc::clone(&in_force.rule.instruction);
+                let status = InstructionStatus::of(&instruction.record);
+                ListedInstruction {
+                    refused_change: pipeline.refused_change_of(&instruction.record.source),
+                    mismatches: in_force.rule.counted_mismatches(),
+                    ..ListedInstruction::with(instruction, status)
+                }
+            }
+            NextInstruction::Activating(instruction) => {
+                let progress = pipeline.activating.progress_of(id_of(instruction), &pipeline.deps.history);
+                let shown = ListedInstruction::with(Arc::clone(instruction), InstructionStatus::Activating);
+                ListedInstruction { progress, ..shown }
+            }
+        })
+    }
+}
+
+impl RulePipeline {
+    /// Returns the error in the newer content of the file that an instruction came from, which is not in force.
+    fn refused_change_of(&self, source: &InstructionSource) -> Option<FailedScript> {
+        let (kind, path) = (TreeKind::of(source)?, source.path()?);
+        let failed = self.failed.lock();
+        failed.get(&kind)?.iter().rfind(|file| file.path == path).cloned()
+    }
+}
+
+fn id_of(instruction: &Instruction) -> InstructionId {
+    instruction.record.id
+}
+
 impl Intake {
     /// Returns the instructions that are in force or activating, by id.
     #[must_use]
-    pub fn instructions(&self) -> Vec<ListedInstruction> {
-        // In this order an instruction that comes into force meanwhile is seen twice instead of never.
-        let activating = self.pipeline.activating.all();
-        let rule_set = self.pipeline.deps.registry.current();
-        let refused = self.refused_by_path();
-        let refused_change = |instruction: &Instruction| {
-            let source = &instruction.record.source;
-            refused.get(&(TreeKind::of(source)?, source.path()?.to_owned())).cloned()
-        };
-        let mut listed: Vec<ListedInstruction> = rule_set
-            .rules
-            .iter()
-            .map(|in_force| ListedInstruction {
-                status: InstructionStatus::of(&in_force.rule.instruction.record),
-                refused_change: refused_change(&in_force.rule.instruction),
-                instruction: Arc::clone(&in_force.rule.instruction),
-                mismatches: in_force.rule.counted_mismatches(),
-                estimate: None,
-                would_have_matched: None,
-                progress: None,
-            })
-            .collect();
-        for instruction in activating {
-            let id = instruction.record.id;
-            // The previous version of a changed rule stays active until the new one is.
-            if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
-                let progress = self.pipeline.activating.progress_of(id, &self.pipeline.deps.history);
-                let shown = ListedInstruction::with(instruction, InstructionStatus::Activating);
-                listed.insert(place, ListedInstruction { progress, ..shown });
-            }
-        }
-        listed
+    pub fn instructions(&self) -> ListedInstructions {
+        self.instructions_after(InstructionId(0))
     }
 
-    fn refused_by_path(&self) -> BTreeMap<(TreeKind, String), FailedScript> {
-        let failed = self.pipeline.failed.lock();
-        let of_place = |(place, files): (&TreeKind, &Vec<FailedScript>)| {
-            let place = *place;
-            files.iter().map(move |file| ((place, file.path.clone()), file.clone())).collect::<Vec<_>>()
-        };
-        failed.iter().flat_map(of_place).collect()
+    /// Returns the instructions with a greater id that are in force or activating, by id.
+    #[must_use]
+    pub fn instructions_after(&self, id: InstructionId) -> ListedInstructions {
+        // In this order an instruction that comes into force meanwhile is seen in one of both at least.
+        let activating = self.pipeline.activating.all();
+        let rule_set = self.pipeline.deps.registry.current();
+        let n_in_force = rule_set.rules.partition_point(|in_force| id_of(&in_force.rule.instruction) <= id);
+        let n_activating = activating.partition_point(|instruction| id_of(instruction) <= id);
+        ListedInstructions {
+            pipeline: Arc::clone(&self.pipeline),
+            rule_set,
+            activating: activating.into(),
+            n_in_force,
+            n_activating,
+        }
     }
 
     /// Returns one instruction.
     #[must_use]
     pub fn instruction(&self, id: InstructionId) -> Option<ListedInstruction> {
-        self.instructions().into_iter().find(|listed| listed.instruction.record.id == id)
+        let mut from_it = self.instructions_after(InstructionId(id.0.saturating_sub(1)));
+        from_it.next().filter(|listed| listed.instruction.record.id == id)
     }
 
     /// Returns the rule set in force.

@@ -66,8 +66,11 @@ impl PaymentsInner {
 
 /// Shows the number of dead letters and the reason of the last.
 pub(super) async fn count(events: &LedgerEvents, store: &Store) -> Result<(), StoreError> {
-    let (n_letters, latest) = store.dead_letters(1).await?;
-    let reason = latest.into_iter().next().map(|letter| letter.reason).unwrap_or_default();
-    events.dead_letters(n_letters, reason);
+    let (n_letters, numbers) = store.dead_letters(i64::MAX, 1).await?;
+    let latest = match numbers.first() {
+        Some(number) => store.dead_letter(*number).await?,
+        None => None,
+    };
+    events.dead_letters(n_letters, latest.map(|letter| letter.reason).unwrap_or_default());
     Ok(())
 }

@@ -69,8 +69,11 @@ async fn what_is_settled_is_gone_or_due_later_or_dead_also_after_a_restart() {
     assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 2, n_dead: 1 });
     let letter =
         DeadAlert { record: alert(3), n_attempts: 1, error: "status 410".to_owned(), dead_micros: 600 };
-    assert_eq!(store.dead_alerts(9).await.unwrap(), [letter]);
-    assert_eq!(store.dead_alerts(0).await.unwrap(), []);
+    assert_eq!(store.dead_alerts(Sequence(0), 9).await.unwrap(), [Sequence(3)]);
+    assert_eq!(store.dead_alerts(Sequence(3), 9).await.unwrap(), []);
+    assert_eq!(store.dead_alerts(Sequence(0), 0).await.unwrap(), []);
+    assert_eq!(store.dead_alert(Sequence(3)).await.unwrap(), Some(letter));
+    assert_eq!(store.dead_alert(Sequence(2)).await.unwrap(), None);
 }
 
 #[tokio::test]

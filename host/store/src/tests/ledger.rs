@@ -110,7 +110,7 @@ async fn a_mark_moves_in_the_commit_of_its_rows_or_not_at_all() {
     };
     assert!(matches!(store.commit(&refused).await, Err(StoreError::Conflict { .. })));
     assert_eq!(store.ledger_mark(feed).await.unwrap(), Some(mark(10, Some("a"))));
-    assert_eq!(store.dead_letters(10).await.unwrap().0, 1);
+    assert_eq!(store.dead_letters(i64::MAX, 10).await.unwrap().0, 1);
 
     store.commit(&CommitRecord { ledger: second.iter().collect(), ..CommitRecord::default() }).await.unwrap();
     let expected = LedgerMark { since_micros: 5, ..mark(20, None) };
@@ -129,7 +129,16 @@ async fn a_row_has_one_dead_letter_however_often_it_is_read() {
             .await
             .unwrap();
     }
-    let (count, letters) = store.dead_letters(2).await.unwrap();
-    let ids: Vec<&str> = letters.iter().map(|letter| letter.transaction_id.as_str()).collect();
-    assert_eq!((count, ids), (5, vec!["row-5", "row-4"]));
+    let ids = async |before, limit| {
+        let (count, numbers) = store.dead_letters(before, limit).await.unwrap();
+        let mut ids = Vec::new();
+        for number in &numbers {
+            ids.push(store.dead_letter(*number).await.unwrap().unwrap().transaction_id);
+        }
+        (count, ids.join(" "), numbers)
+    };
+    let (count, latest, numbers) = ids(i64::MAX, 2).await;
+    assert_eq!((count, latest.as_str()), (5, "row-5 row-4"));
+    let (count, rest, _) = ids(numbers[1], 9).await;
+    assert_eq!((count, rest.as_str()), (5, "row-3 row-2 row-1"));
 }

@@ -1,21 +1,29 @@
 //! `GET /alerts/dead-letters`
 
-use axum::Json;
-use axum::extract::State;
+use std::future::ready;
+use std::num::NonZeroUsize;
+
+use axum::BoxError;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
 use chrono::{DateTime, SecondsFormat};
+use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tollgate_store::DeadAlert;
+use tollgate_model::sequence::Sequence;
+use tollgate_store::{AlertCounts, DeadAlert};
 use utoipa::ToSchema;
 
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::page::{Page, PageParameters};
+use crate::api::streamed;
 
-/// Maximum number of dead letters in a response.
+/// Number of dead letters in a response without `limit`.
 const LETTERS_MAX: usize = 100;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField, ErrorCode::Unavailable];
 
 /// Alerts that no webhook accepted.
 #[derive(Serialize, ToSchema)]
@@ -24,7 +32,7 @@ pub(in crate::api) struct DeadLetters {
     count: u64,
     /// Number of alerts still being delivered.
     pending: u64,
-    /// The oldest dead letters, at most 100.
+    /// The oldest dead letters, at most 100 without `limit`.
     dead_letters: Vec<DeadLetterView>,
 }
 
@@ -56,22 +64,46 @@ pub(in crate::api) struct DeadLetterView {
 /// Dead letters are kept for 30 days. An alert that is replayed and accepted leaves this list.
 #[utoipa::path(
     get, path = "/alerts/dead-letters", tag = "Alerts", operation_id = "list_alert_dead_letters",
-    responses((status = 200, description = "Alerts that could not be delivered to any webhook.", body = DeadLetters))
+    params(PageParameters),
+    responses((
+        status = 200, description = "Alerts that could not be delivered to any webhook.", body = DeadLetters,
+        headers(("Link" = String, description = "Address of the next page, if there is one and `limit` was given."))
+    ))
 )]
-pub(in crate::api) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLetters>, ApiError> {
-    let undelivered = api.alerting.undelivered(LETTERS_MAX).await?;
-    let letters = undelivered.dead_letters.into_iter().map(DeadLetterView::of);
-    Ok(Json(DeadLetters {
-        count: undelivered.counts.n_dead,
-        pending: undelivered.counts.n_pending,
-        dead_letters: letters.collect::<Result<_, _>>()?,
-    }))
+pub(in crate::api) async fn dead_letters(
+    State(api): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::read(query.as_deref())?;
+    let after = page.cursor(|number| number.parse().ok())?.map_or(Sequence(0), Sequence);
+    let limit = page.limit.map_or(LETTERS_MAX, NonZeroUsize::get);
+    let store = api.activity.store.clone();
+    let counts = store.alert_counts().await?;
+    let mut numbers = store.dead_alerts(after, limit + 1).await?;
+    let has_more = numbers.len() > limit;
+    numbers.truncate(limit);
+    let last = numbers.last().filter(|_| has_more);
+    let next = last.and_then(|last| page.link_to_next("/alerts/dead-letters", &last.0.to_string()));
+    let letters = stream::iter(numbers)
+        .then(move |number| {
+            let store = store.clone();
+            async move {
+                let Some(letter) = store.dead_alert(number).await? else { return Ok(None) };
+                Ok::<_, BoxError>(Some(serde_json::to_vec(&DeadLetterView::of(letter)?)?))
+            }
+        })
+        .filter_map(|letter| ready(letter.transpose()));
+    let AlertCounts { n_pending, n_dead } = counts;
+    let open = format!("{{\"count\":{n_dead},\"pending\":{n_pending},\"dead_letters\":[");
+    let mut response = streamed::json(streamed::awaited(open, letters, "]}")).await;
+    response.headers_mut().extend(next);
+    Ok(response)
 }
 
 impl DeadLetterView {
-    pub(in crate::api) fn of(letter: DeadAlert) -> Result<Self, ApiError> {
+    pub(in crate::api) fn of(letter: DeadAlert) -> Result<Self, serde_json::Error> {
         let DeadAlert { record, n_attempts, error, dead_micros } = letter;
-        let payload = RawValue::from_string(record.payload.to_string());
+        let payload = RawValue::from_string(record.payload.to_string())?;
         Ok(Self {
             id: record.id.to_string(),
             transaction_id: record.transaction_id.to_string(),
@@ -79,7 +111,7 @@ impl DeadLetterView {
             error,
             created_at: time(record.created_micros),
             dead_since: time(dead_micros),
-            payload: payload.map_err(|error| ApiError::internal(&error.to_string()))?,
+            payload,
         })
     }
 }

@@ -1,21 +1,25 @@
 //! `GET /instructions/{id}/hits`
 
-use axum::Json;
+use std::future::ready;
+
+use axum::BoxError;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use axum::response::Response;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use serde::Serialize;
 use tollgate_engine::registry::FailedRun;
 use tollgate_model::assessment::RuleFailure;
-use tollgate_model::instruction::InstructionId;
 use tollgate_model::sequence::Sequence;
+use tollgate_store::Store;
 use utoipa::ToSchema;
 
-use super::last_day::LastDay;
 use super::{id_of, not_found};
-use crate::activity::VerdictRow;
+use crate::activity::{LastDay, VerdictRow};
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::streamed;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound, ErrorCode::Unavailable];
 
@@ -30,7 +34,6 @@ pub(in crate::api) struct HitsView {
     /// Transactions on which it failed in these hours.
     failures: u64,
     /// The latest 10 transactions at most on which it failed, the last one first; absent if there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     failed: Vec<FailedRunView>,
 }
@@ -61,28 +64,45 @@ struct FailedRunView {
 pub(in crate::api) async fn get_hits(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
-) -> Result<Json<HitsView>, ApiError> {
+) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let numbers = api.intake.latest_matches(id).ok_or_else(|| not_found(&id.to_string()))?;
-    let hits = rows_of(&api, &numbers).await?;
-    let failed = failed_runs(&api, id).await?;
-    let day = LastDay::read(&api.activity.statistics).await?;
-    Ok(Json(HitsView { hits, hourly: day.hourly(id), failures: day.failures(id), failed }))
-}
-
-async fn rows_of(api: &ApiState, numbers: &[Sequence]) -> Result<Vec<VerdictRow>, ApiError> {
-    let records = api.activity.store.verdicts_of(numbers).await?;
-    let rows: Result<Vec<VerdictRow>, _> = records.iter().map(VerdictRow::of).collect();
-    rows.map_err(|error| ApiError::internal(&error.to_string()))
-}
-
-async fn failed_runs(api: &ApiState, id: InstructionId) -> Result<Vec<FailedRunView>, ApiError> {
-    let mut failed = Vec::new();
-    // One by one, because a transaction that is not stored yet has no row.
-    for FailedRun { sequence, failure, detail } in api.intake.latest_failures(id) {
-        let Some(hit) = rows_of(api, &[sequence]).await?.pop() else { continue };
-        let (message, fuel) = detail.map(|detail| (detail.message, detail.fuel)).unzip();
-        failed.push(FailedRunView { hit, failure, message, fuel });
+    let failed = api.intake.latest_failures(id);
+    let day = LastDay::read(&api.activity.statistics).await;
+    let day = day.map_err(|error| ApiError::internal(&error.to_string()))?;
+    let figures =
+        serde_json::to_string(&day.hourly(id)).map_err(|error| ApiError::internal(&error.to_string()))?;
+    let figures = format!("],\"hourly\":{figures},\"failures\":{}", day.failures(id));
+    // The rows are read while the client reads them: fifty with long reasons are megabytes.
+    let store = api.activity.store.clone();
+    let hits = rows(store.clone(), numbers.into_iter().map(|number| (number, ())).collect(), |row, ()| {
+        serde_json::to_vec(&row)
+    });
+    if failed.is_empty() {
+        return Ok(streamed::json(streamed::awaited("{\"hits\":[", hits, format!("{figures}}}"))).await);
     }
-    Ok(failed)
+    let failed = failed.into_iter().map(|run| (run.sequence, run)).collect();
+    let failed = rows(store, failed, |hit, FailedRun { failure, detail, .. }| {
+        let (message, fuel) = detail.map(|detail| (detail.message, detail.fuel)).unzip();
+        serde_json::to_vec(&FailedRunView { hit, failure, message, fuel })
+    });
+    let hits = streamed::awaited("{\"hits\":[", hits, figures);
+    Ok(streamed::json(hits.chain(streamed::awaited(",\"failed\":[", failed, "]}"))).await)
+}
+
+/// Returns the rows of these transactions, each as JSON; one that is not stored yet is left out.
+fn rows<T: Send + 'static>(
+    store: Store,
+    numbers: Vec<(Sequence, T)>,
+    write: fn(VerdictRow, T) -> serde_json::Result<Vec<u8>>,
+) -> impl Stream<Item = Result<Vec<u8>, BoxError>> + Send {
+    stream::iter(numbers)
+        .then(move |(number, with)| {
+            let store = store.clone();
+            async move {
+                let Some(record) = store.verdicts_of(&[number]).await?.pop() else { return Ok(None) };
+                Ok::<_, BoxError>(Some(write(VerdictRow::of(&record)?, with)?))
+            }
+        })
+        .filter_map(|row| ready(row.transpose()))
 }

@@ -1,35 +1,45 @@
 //! `GET /instructions`
 
-use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use std::io::Write;
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use tollgate_model::instruction::InstructionId;
 
 use super::view::InstructionView;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::page::{Page, PageParameters};
+use crate::api::streamed;
+use crate::intake::ListedInstruction;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField];
 
 /// Lists the instructions in force and those waiting for the history, by id.
 #[utoipa::path(
-    get, path = "/instructions", tag = "Instructions",
+    get, path = "/instructions", tag = "Instructions", params(PageParameters),
     responses((
         status = 200,
         description = "One entry for each rule that is in force or about to be.",
-        body = [InstructionView]
+        body = [InstructionView],
+        headers(("Link" = String, description = "Address of the next page, if there is one."))
     ))
 )]
-pub(in crate::api) async fn list_instructions(State(api): State<ApiState>) -> Result<Response, ApiError> {
-    let instructions = api.intake.instructions();
-    // A thousand instructions are megabytes of text, which would block the async executor for too long.
-    let written = tokio::task::spawn_blocking(move || {
-        let views: Vec<_> = instructions.iter().map(InstructionView::from).collect();
-        serde_json::to_vec(&views)
-    });
-    match written.await {
-        Ok(Ok(body)) => Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response()),
-        Ok(Err(error)) => Err(ApiError::internal(&error.to_string())),
-        Err(error) => Err(ApiError::internal(&error.to_string())),
-    }
+pub(in crate::api) async fn list_instructions(
+    State(api): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::read(query.as_deref())?;
+    let after = page.cursor(|id| id.parse().ok())?.unwrap_or(0);
+    let instructions = api.intake.instructions_after(InstructionId(after));
+    let last = page.limit.and_then(|limit| instructions.last_of_first(limit));
+    let next = last.and_then(|last| page.link_to_next("/instructions", &last.0.to_string()));
+    let listed = instructions.take(page.limit.map_or(usize::MAX, usize::from));
+    let write = |listed: &ListedInstruction, writer: &mut dyn Write| {
+        serde_json::to_writer(writer, &InstructionView::from(listed))
+    };
+    let mut response = streamed::elements(b"[".to_vec(), listed, write, b"]").await;
+    response.headers_mut().extend(next);
+    Ok(response)
 }

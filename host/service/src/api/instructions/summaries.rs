@@ -1,18 +1,21 @@
 //! `GET /instructions/summaries`
 
+use std::io::Write;
+use std::sync::Arc;
+
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde::Serialize;
 use tollgate_guest_abi::{Cost, Verdict};
 use tollgate_model::instruction::{Instruction, InstructionSource};
 use utoipa::ToSchema;
 
-use super::last_day::LastDay;
 use super::view::{QuarantineView, RefusedChangeView, written};
+use crate::activity::LastDay;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::streamed;
 use crate::intake::ListedInstruction;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
@@ -70,17 +73,13 @@ pub(in crate::api) struct SummaryView<'a> {
     ))
 )]
 pub(in crate::api) async fn list_summaries(State(api): State<ApiState>) -> Result<Response, ApiError> {
-    let day = LastDay::read(&api.activity.statistics).await?;
-    let written = tokio::task::spawn_blocking(move || {
-        let instructions = api.intake.instructions();
-        let summaries: Vec<_> = instructions.iter().map(|listed| summary(listed, &day)).collect();
-        serde_json::to_vec(&summaries)
-    });
-    match written.await {
-        Ok(Ok(body)) => Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response()),
-        Ok(Err(error)) => Err(ApiError::internal(&error.to_string())),
-        Err(error) => Err(ApiError::internal(&error.to_string())),
-    }
+    let day = LastDay::read(&api.activity.statistics).await;
+    let day = day.map_err(|error| ApiError::internal(&error.to_string()))?;
+    let listed = api.intake.instructions().map(move |listed| (listed, Arc::clone(&day)));
+    let write = |(listed, day): &(ListedInstruction, Arc<LastDay>), writer: &mut dyn Write| {
+        serde_json::to_writer(writer, &summary(listed, day))
+    };
+    Ok(streamed::elements(b"[".to_vec(), listed, write, b"]").await)
 }
 
 fn summary<'a>(listed: &'a ListedInstruction, day: &LastDay) -> SummaryView<'a> {

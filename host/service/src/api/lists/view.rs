@@ -1,7 +1,5 @@
 //! Response bodies of lists.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use tollgate_engine::registry::ListInForce;
 use tollgate_model::instruction::InstructionSource;
@@ -42,8 +40,7 @@ pub(in crate::api) struct EntriesView<'a> {
     #[serde(flatten)]
     list: ListView<'a>,
     /// Entries in the order of the list.
-    #[schema(value_type = Vec<String>)]
-    entries: Vec<Cow<'a, str>>,
+    entries: Vec<String>,
 }
 
 /// A named list as a save brought it into force.
@@ -136,11 +133,5 @@ impl<'a> ListView<'a> {
             sha256: list.digest.to_string(),
             used_by: used_by.collect(),
         }
-    }
-}
-
-impl<'a> EntriesView<'a> {
-    pub(in crate::api) fn new(name: &'a str, list: &'a ListInForce, intake: &Intake) -> Self {
-        Self { list: ListView::new(name, list, intake), entries: list.entries().collect() }
     }
 }

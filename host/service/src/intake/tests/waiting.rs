@@ -124,7 +124,7 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
     let saving = tokio::spawn(async move { intake.save(&asking).await });
     tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
     let statuses = || -> Vec<(String, InstructionStatus)> {
-        let listed = fixture.intake.instructions().into_iter();
+        let listed = fixture.intake.instructions();
         listed.map(|one| (one.instruction.record.name.clone(), one.status)).collect()
     };
     let (plain, asking) = ("plain".to_owned(), "asking".to_owned());

@@ -1,29 +1,48 @@
 //! Matches and failures of rules in the last 24 hours.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
+use tokio::task::JoinError;
+use tokio::time::Instant;
 use tollgate_model::instruction::InstructionId;
 
-use crate::activity::{Statistics, StepFigures, StepLength};
-use crate::api::error::ApiError;
+use super::{Statistics, StepFigures, StepLength};
 
 /// Hours that are counted, the present one included.
 const N_HOURS: i64 = 24;
+/// Time for which readers at the same time share a copy.
+const SHARED_FOR: Duration = Duration::from_secs(1);
 
 /// The figures of the last 24 hours, the oldest first; `None` where nothing was counted.
-pub(super) struct LastDay(Vec<Option<StepFigures>>);
+#[derive(Debug)]
+pub(crate) struct LastDay(Vec<Option<StepFigures>>);
+
+/// The copy that some reader still holds, and when it was made.
+#[derive(Debug, Default)]
+pub(super) struct HeldLastDay(Mutex<Option<(Instant, Weak<LastDay>)>>);
 
 impl LastDay {
-    /// Reads the figures, on a thread of its own because it reads those of all rules.
+    /// Reads the figures, on a thread of its own because it reads those of all rules. Readers at the same time share a copy.
     ///
     /// # Errors
-    /// `internal` if that thread fails.
-    pub(super) async fn read(statistics: &Arc<Statistics>) -> Result<Self, ApiError> {
+    /// If that thread fails.
+    pub(crate) async fn read(statistics: &Arc<Statistics>) -> Result<Arc<Self>, JoinError> {
+        let held = statistics.last_day.0.lock().clone();
+        let held = held.filter(|(read_at, _)| read_at.elapsed() < SHARED_FOR);
+        if let Some(day) = held.and_then(|(_, day)| day.upgrade()) {
+            return Ok(day);
+        }
         let statistics = Arc::clone(statistics);
-        let read = tokio::task::spawn_blocking(move || Self::read_here(&statistics));
-        read.await.map_err(|error| ApiError::internal(&error.to_string()))
+        tokio::task::spawn_blocking(move || {
+            let day = Arc::new(Self::read_here(&statistics));
+            *statistics.last_day.0.lock() = Some((Instant::now(), Arc::downgrade(&day)));
+            day
+        })
+        .await
     }
 
     fn read_here(statistics: &Statistics) -> Self {
@@ -38,13 +57,13 @@ impl LastDay {
     }
 
     /// Returns the matches of a rule in each hour.
-    pub(super) fn hourly(&self, id: InstructionId) -> Vec<u64> {
+    pub(crate) fn hourly(&self, id: InstructionId) -> Vec<u64> {
         let hours = self.0.iter().map(|hour| hour.as_ref()?.rules.get(&id.0));
         hours.map(|rule| rule.map_or(0, |rule| rule.matched)).collect()
     }
 
     /// Returns the number of transactions on which a rule failed.
-    pub(super) fn failures(&self, id: InstructionId) -> u64 {
+    pub(crate) fn failures(&self, id: InstructionId) -> u64 {
         let hours = self.0.iter().filter_map(|hour| hour.as_ref()?.rules.get(&id.0));
         hours.map(|rule| rule.failed).sum()
     }
