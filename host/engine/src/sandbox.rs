@@ -114,8 +114,7 @@ impl Sandbox {
     /// When the machine does not support it, or compiled execution is requested and memory cannot be made executable.
     pub fn executing(execution: Execution) -> Result<Self, SandboxError> {
         let failed = |error: &dyn fmt::Display| SandboxError::Engine(format!("{error:#}"));
-        let engine = profile::hardened(execution).and_then(|config| Engine::new(&config));
-        let engine = engine.map_err(|error| failed(&error))?;
+        let engine = profile::engine(execution).map_err(|error| failed(&error))?;
         Module::from_binary(&engine, ONE_FUNCTION)
             .map_err(|error| SandboxError::ExecutableMemory(format!("{error:#}")))?;
         let ticker = EpochTicker::start(engine.weak()).map_err(|error| failed(&error))?;

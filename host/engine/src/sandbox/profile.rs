@@ -2,7 +2,13 @@
 
 use std::num::NonZeroUsize;
 
-use wasmtime::{Config, OperatorCost, OptLevel, Strategy, WasmFeatures};
+use std::thread::available_parallelism;
+
+use tollgate_guest_abi::limits::{MEMORY_PAGES_GRANTED_MAX, TABLE_ELEMENTS_MAX};
+use tollgate_model::instruction::PAGE_BYTES;
+use wasmtime::{
+    Config, Enabled, Engine, OperatorCost, OptLevel, PoolingAllocationConfig, Strategy, WasmFeatures,
+};
 
 use crate::sandbox::Execution;
 
@@ -26,7 +32,45 @@ const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (_, true) => "pulley32be",
 };
 
-/// Returns the configuration of the engine.
+/// Memories at the same time besides two for each core. Only a module that runs has one, so this is more than ever run.
+const SPARE_MEMORIES: usize = 64;
+/// What a memory keeps after a run where the system does not tell the pages that were written, in bytes. All of it is
+/// cleared for the next run.
+const KEPT_BYTES_WITHOUT_SCAN: usize = 1 << 20;
+
+/// Returns an engine that runs modules. Memories are kept from run to run: only the pages that a module wrote are cleared,
+/// instead of returned to the system and faulted in again.
+///
+/// # Errors
+/// When interpreted execution is requested and the engine has no interpreter.
+pub(super) fn engine(execution: Execution) -> wasmtime::Result<Engine> {
+    let mut pooled = hardened(execution)?;
+    pooled.allocation_strategy(pool());
+    Engine::new(&pooled).or_else(|error| {
+        // A process with a small address space has no room for the pool.
+        tracing::warn!(error = %format!("{error:#}"), "the memories of modules cannot be kept from run to run");
+        Engine::new(&hardened(execution)?)
+    })
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let memory_bytes = MEMORY_PAGES_GRANTED_MAX as usize * PAGE_BYTES as usize;
+    let n_memories = SPARE_MEMORIES + 2 * available_parallelism().map_or(1, NonZeroUsize::get);
+    let n_memories = u32::try_from(n_memories).unwrap_or(u32::MAX);
+    let has_scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    let mut pool = PoolingAllocationConfig::new();
+    // Modules without memory stay instantiated, one for each rule and thread.
+    pool.total_core_instances(u32::MAX);
+    pool.total_memories(n_memories).total_tables(n_memories);
+    pool.max_memory_size(memory_bytes).table_elements(TABLE_ELEMENTS_MAX as usize);
+    // As few memories as run at the same time are ever used, whichever modules they were of.
+    pool.max_unused_warm_slots(0);
+    pool.pagemap_scan(if has_scan { Enabled::Yes } else { Enabled::No });
+    pool.linear_memory_keep_resident(if has_scan { memory_bytes } else { KEPT_BYTES_WITHOUT_SCAN });
+    pool
+}
+
+/// Returns the configuration of an engine that compiles modules.
 ///
 /// # Errors
 /// When interpreted execution is requested and the engine has no interpreter.
@@ -38,6 +82,8 @@ pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     config.wasm_features(WasmFeatures::all().difference(FEATURES), false);
     config.wasm_features(FEATURES, true);
     config.strategy(Strategy::Cranelift);
+    // A memory that was mapped from a module's data could not be cleared for the next module.
+    config.memory_init_cow(false);
     config.cranelift_opt_level(OptLevel::Speed);
     // The same module, transaction and history give the same bits on every machine.
     config.cranelift_nan_canonicalization(true);
