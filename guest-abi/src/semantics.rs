@@ -19,7 +19,7 @@ pub enum Semantics {
     /// As `V3`, and a rule pays for the time of everything that the host does for it.
     V4,
     /// As `V4`, a `currency` compares in lower-case ASCII letters, without blanks at its ends, there is the field
-    /// `stage`, and `distinct` counts a text and a number that it equals once.
+    /// `stage`, `distinct` counts a text and a number that it equals once, and an assessment names at most 16 rules.
     V5,
 }
 
@@ -58,6 +58,13 @@ impl Semantics {
     /// Returns whether `distinct` counts a text and a number that it equals once.
     #[must_use]
     pub const fn merges_in_distinct(self) -> bool {
+        matches!(self, Self::V5)
+    }
+
+    /// Returns whether an assessment names a bounded number of rules, with their reasons. This depends on the version of
+    /// the rule set, not of the module.
+    #[must_use]
+    pub const fn bounds_reasons(self) -> bool {
         matches!(self, Self::V5)
     }
 

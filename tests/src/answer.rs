@@ -84,7 +84,8 @@ impl Answer {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the names of the rules that matched, in response order.
+    /// Returns the names of the rules that matched, in response order. Beyond the first 16, the response has none, and an
+    /// id stands for it: `rule 17`.
     ///
     /// # Panics
     /// Panics if the response is not an evaluation.
@@ -95,6 +96,8 @@ impl Answer {
         let Some(list) = body.get("triggered").and_then(Value::as_array) else {
             panic!("no evaluation: {}", self.text());
         };
-        list.iter().filter_map(|rule| rule.get("name")?.as_str()).map(str::to_owned).collect()
+        let id = |rule: &Value| format!("rule {}", rule.get("instruction_id").unwrap_or(&Value::Null));
+        let name = |rule: &Value| rule.get("name").and_then(Value::as_str).map(str::to_owned);
+        list.iter().map(|rule| name(rule).unwrap_or_else(|| id(rule))).collect()
     }
 }

@@ -2,7 +2,14 @@
 //! Response formats of the API: evaluations, stored transactions, webhooks, health and metrics.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, audit, sample};
+
+/// Rules that match or fail on one transaction.
+const N_RULES: usize = 400;
+/// Longest reason of a rule, in bytes.
+const REASON_BYTES_MAX: usize = 1_024;
+/// Most bytes of an answer and of a stored transaction, for so many rules.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 #[test]
 fn an_evaluation_has_all_its_fields_and_the_stored_transaction_has_them_too() {
@@ -181,4 +188,60 @@ fn windows_go_by_the_time_of_the_transaction() {
         let answer = service.inject(&sample::with(&sample::transaction(id), &fields));
         assert_eq!(!answer.triggered().is_empty(), triggered, "{id}: {}", answer.text());
     }
+}
+
+/// Judges a transaction by many rules with this condition and reasons as long as possible. Returns the answer.
+#[track_caller]
+fn judged_by_many(condition: &str, end: &str) -> Value {
+    let rules: Vec<(String, String)> = (0..N_RULES)
+        .map(|n| {
+            let name = format!("rule_{n:03}");
+            let reason = format!("{name} {}", "x".repeat(REASON_BYTES_MAX - name.len() - 1));
+            let script = sample::rule(&name, condition).replace(&format!("{name} matched"), &reason);
+            (format!("{name}.ws"), script)
+        })
+        .collect();
+    let home = Home::with_rules(&rules);
+    let service = Service::start(&home);
+    let answer = service.inject(&sample::transaction("t"));
+    let stored = service.transaction("t");
+    for (what, n_bytes) in [("the answer", answer.body.len()), ("the stored payment", stored.body.len())] {
+        assert!(n_bytes < ANSWER_BYTES_MAX, "{what} has {n_bytes} bytes");
+    }
+    let (answer, stored) = (answer.expect(200), stored.expect(200));
+    for (name, value) in answer.as_object().unwrap() {
+        assert_eq!(stored.get(name), Some(value), "{name}");
+    }
+    assert!(answer["reason"].as_str().unwrap().ends_with(end), "{answer}");
+    assert_eq!(service.stop().0.code(), Some(0));
+    assert_eq!(audit::replay(&home).all_follow(), 1);
+    answer
+}
+
+#[test]
+fn an_answer_names_only_the_severest_rules() {
+    let answer = judged_by_many("amount > 1", "x; and 384 more");
+    assert_eq!((&answer["verdict"], &answer["score"]), (&json!("block"), &json!(0.9)));
+    let triggered = answer["triggered"].as_array().unwrap();
+    assert_eq!(triggered.len(), N_RULES);
+    for (n, rule) in triggered.iter().enumerate() {
+        assert_eq!((&rule["verdict"], &rule["score"]), (&json!("block"), &json!(0.9)));
+        assert!(rule["instruction_id"].is_i64(), "{rule}");
+        let name = (n < 16).then(|| format!("rule_{n:03}"));
+        assert_eq!(
+            (rule.get("name"), rule.get("reason").is_some()),
+            (name.clone().map(Value::from).as_ref(), name.is_some())
+        );
+    }
+}
+
+#[test]
+fn an_answer_names_only_the_first_rules_that_failed() {
+    let answer =
+        judged_by_many("source in $never_set", "; Rule `rule_015` could not be evaluated; and 384 more");
+    assert_eq!((&answer["verdict"], &answer["triggered"]), (&json!("review"), &json!([])));
+    let failures = answer["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), N_RULES);
+    assert!(failures.iter().all(|rule| rule["failure"] == "list"), "{answer}");
+    assert_eq!(failures.iter().filter(|rule| rule.get("name").is_some()).count(), 16);
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, audit, repository};
+use tollgate_tests::{Home, RuleNames, Service, audit, repository};
 
 /// Number of verdicts in each kept store.
 const N_VERDICTS_OF_1: u64 = 48;
@@ -43,9 +43,10 @@ fn matching(service: &Service, id: &str, fields: &Value, of: &[&str]) -> Vec<Str
     for (name, value) in fields.as_object().unwrap() {
         transaction[name] = value.clone();
     }
-    let answer = service.client().inject(&transaction);
+    let client = service.client();
+    let answer = client.inject(&transaction);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let mut names = answer.triggered();
+    let mut names = RuleNames::of(&client).in_member(&answer, "triggered");
     names.retain(|name| of.contains(&name.as_str()));
     names.sort();
     names

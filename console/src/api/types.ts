@@ -159,17 +159,19 @@ export interface VerdictBatch {
   n_more: number;
 }
 
+/** Only the severest rules have a name and a reason. */
 export interface TriggeredRule {
   instruction_id: string;
-  name: string;
+  name?: string;
   verdict: RuleVerdict;
   score: number;
-  reason: string;
+  reason?: string;
 }
 
+/** Only the first rules have a name. */
 export interface FailedRule {
   instruction_id: string;
-  name: string;
+  name?: string;
   failure: string;
 }
 

@@ -219,7 +219,7 @@ impl RiskLevel {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
-    use tollgate_guest_abi::RuleEntry;
+    use tollgate_guest_abi::{RuleEntry, Semantics};
 
     use super::*;
     use crate::assessment::RuleOutcome;
@@ -232,7 +232,8 @@ mod tests {
         let (transaction, _) = Transaction::parse(body, DateTime::UNIX_EPOCH).unwrap();
         let entry = RuleEntry { name: "rule".into(), description: None, verdict, score, reason: "so".into() };
         let outcomes = [(InstructionId(7), &entry, RuleOutcome::Matched)].into_iter();
-        let assessment = Assessment::consolidate("t", 3, DateTime::UNIX_EPOCH, outcomes);
+        let assessment =
+            Assessment::consolidate("t", (3, Semantics::CURRENT), DateTime::UNIX_EPOCH, outcomes);
         Alert::of(&transaction, &assessment, RiskThreshold::new(threshold).unwrap()).unwrap()
     }
 

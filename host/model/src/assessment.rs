@@ -1,10 +1,12 @@
 //! The consolidation of all outcomes of a transaction into one verdict.
 
+mod reasons;
+
 use std::cmp::Reverse;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
+use tollgate_guest_abi::{RuleEntry, Semantics, Verdict, VerdictSeverity};
 use utoipa::ToSchema;
 
 use crate::hold::{HoldReason, HoldReasons};
@@ -23,7 +25,8 @@ pub struct Assessment {
     /// Highest score of the matched rules; 0 if none matched.
     #[schema(minimum = 0, maximum = 1)]
     pub score: f64,
-    /// Reasons of the matched rules, severest first, then a note for each failed rule.
+    /// Reasons of the severest 16 matched rules, then a note for each of the first 16 failed rules. If there are more,
+    /// it ends with their number: `; and 384 more`.
     pub reason: String,
     /// Matched rules, severest first.
     pub triggered: Vec<Triggered>,
@@ -42,15 +45,19 @@ pub struct Triggered {
     /// Instruction of the rule.
     #[schema(value_type = i64)]
     pub instruction_id: InstructionId,
-    /// Name of the rule.
-    pub name: String,
+    /// Name of the rule. Only the severest 16 rules have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub name: Option<String>,
     /// Verdict of the rule.
     pub verdict: Verdict,
     /// Score of the rule.
     #[schema(minimum = 0, maximum = 1)]
     pub score: f64,
-    /// Reason given by the rule.
-    pub reason: String,
+    /// Reason given by the rule. Only the severest 16 rules have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
 }
 
 /// A rule that failed, or a reason to hold every transaction. A failure never counts as approval.
@@ -59,8 +66,10 @@ pub struct FailedRule {
     /// Instruction of the rule; 0 if the failure is not of a rule.
     #[schema(value_type = i64)]
     pub instruction_id: InstructionId,
-    /// Name of the rule; of the readiness check with `not_ready` and `clock`.
-    pub name: String,
+    /// Name of the rule; of the readiness check with `not_ready` and `clock`. Only the first 16 rules have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub name: Option<String>,
     /// Cause of the failure.
     pub failure: RuleFailure,
 }
@@ -215,11 +224,11 @@ pub struct RuleStatement {
 pub(crate) const NO_RULE_MATCHED: &str = "No rule matched";
 
 impl Assessment {
-    /// Consolidates outcomes into the severest verdict, the highest score and all reasons. A failure raises the verdict
-    /// to at least `review`. Adding a rule can never make the verdict milder.
+    /// Consolidates outcomes into the severest verdict, the highest score and the reasons, by the semantics of the rule
+    /// set. A failure raises the verdict to at least `review`. Adding a rule can never make the verdict milder.
     pub fn consolidate<'a>(
         transaction_id: &str,
-        rule_set_version: u64,
+        (rule_set_version, semantics): (u64, Semantics),
         evaluated_at: DateTime<Utc>,
         outcomes: impl Iterator<Item = (InstructionId, &'a RuleEntry, RuleOutcome)>,
     ) -> Self {
@@ -233,7 +242,8 @@ impl Assessment {
                 RuleOutcome::MatchedSaying(said) => triggered.push(matched(instruction_id, entry, *said)),
                 RuleOutcome::NotMatched => {}
                 RuleOutcome::Failed(failure) => {
-                    failures.push(FailedRule { instruction_id, name: entry.name.clone(), failure });
+                    let name = Some(entry.name.clone());
+                    failures.push(FailedRule { instruction_id, name, failure });
                 }
             }
         }
@@ -246,11 +256,14 @@ impl Assessment {
                 .then_with(|| left.name.cmp(&right.name))
         });
         failures.sort_by(|left, right| left.name.cmp(&right.name));
+        if semantics.bounds_reasons() {
+            reasons::bound(&mut triggered, &mut failures);
+        }
         Self {
             transaction_id: transaction_id.to_owned(),
             verdict: severest(&triggered, &failures).verdict(),
             score: triggered.iter().map(|rule| rule.score).fold(0.0, f64::max),
-            reason: join_reasons(&triggered, &failures),
+            reason: reasons::join(&triggered, &failures),
             triggered,
             failures,
             rule_set_version,
@@ -284,12 +297,8 @@ impl Assessment {
 
     /// Adds a failure that is not of a rule. The verdict is at least `review`.
     fn fail(&mut self, failure: RuleFailure, name: String, note: String) {
-        if self.triggered.is_empty() && self.failures.is_empty() {
-            self.reason = note;
-        } else {
-            self.reason = format!("{}; {note}", self.reason);
-        }
-        self.failures.push(FailedRule { instruction_id: NO_INSTRUCTION, name, failure });
+        self.reason = reasons::add(&self.reason, &note, &self.triggered, &self.failures);
+        self.failures.push(FailedRule { instruction_id: NO_INSTRUCTION, name: Some(name), failure });
         if self.verdict.severity() < VerdictSeverity::Review {
             self.verdict = VerdictSeverity::Review.verdict();
         }
@@ -302,10 +311,10 @@ const NO_INSTRUCTION: InstructionId = InstructionId(0);
 fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: RuleStatement) -> Triggered {
     Triggered {
         instruction_id,
-        name: entry.name.clone(),
+        name: Some(entry.name.clone()),
         verdict: entry.verdict,
         score: said.score.unwrap_or(entry.score),
-        reason: said.reason.unwrap_or_else(|| entry.reason.clone()),
+        reason: Some(said.reason.unwrap_or_else(|| entry.reason.clone())),
     }
 }
 
@@ -315,16 +324,11 @@ fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> VerdictSeverity
     if failures.is_empty() { matched } else { matched.max(VerdictSeverity::Review) }
 }
 
-fn join_reasons(triggered: &[Triggered], failures: &[FailedRule]) -> String {
-    let matched = triggered.iter().map(|rule| rule.reason.clone());
-    let failed = failures.iter().map(|rule| format!("Rule `{}` could not be evaluated", rule.name));
-    let reasons: Vec<String> = matched.chain(failed).collect();
-    if reasons.is_empty() { NO_RULE_MATCHED.to_owned() } else { reasons.join("; ") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CURRENT: (u64, Semantics) = (1, Semantics::CURRENT);
 
     fn entry(name: &str, verdict: Verdict, score: f64) -> RuleEntry {
         RuleEntry { name: name.into(), description: None, verdict, score, reason: format!("because {name}") }
@@ -333,7 +337,7 @@ mod tests {
     #[track_caller]
     fn check(outcomes: &[(RuleEntry, RuleOutcome)], verdict: Verdict, score: f64, reason: &str) {
         let rules = outcomes.iter().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
-        let assessment = Assessment::consolidate("t", 1, DateTime::default(), rules);
+        let assessment = Assessment::consolidate("t", CURRENT, DateTime::default(), rules);
         assert_eq!(
             (assessment.verdict, assessment.score, assessment.reason.as_str()),
             (verdict, score, reason)
@@ -341,7 +345,7 @@ mod tests {
         let reversed =
             outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         assert_eq!(
-            Assessment::consolidate("t", 1, DateTime::default(), reversed),
+            Assessment::consolidate("t", CURRENT, DateTime::default(), reversed),
             assessment,
             "order has no effect"
         );
@@ -385,9 +389,9 @@ mod tests {
     fn check_held(rule: Option<Verdict>, reasons: &[HoldReason], verdict: Verdict, reason: &str) {
         let entry = entry("a", rule.unwrap_or(Verdict::Approve), 0.3);
         let outcomes = rule.iter().map(|_| (InstructionId(1), &entry, RuleOutcome::Matched));
-        let assessment = Assessment::consolidate("t", 1, DateTime::default(), outcomes);
+        let assessment = Assessment::consolidate("t", CURRENT, DateTime::default(), outcomes);
         let held = assessment.held_for(reasons.to_vec().into());
-        let names: Vec<&str> = held.failures.iter().map(|failed| failed.name.as_str()).collect();
+        let names: Vec<&str> = held.failures.iter().filter_map(|failed| failed.name.as_deref()).collect();
         let checks: Vec<&str> = reasons.iter().map(|reason| reason.check()).collect();
         assert_eq!((held.verdict, held.reason.as_str(), names), (verdict, reason, checks));
     }
@@ -399,5 +403,62 @@ mod tests {
         check_held(None, &[Rules], Verdict::Review, "The service is not ready: check `rules`");
         check_held(Some(Verdict::Allow), &[Clock], Verdict::Review, "because a; The clock was set back");
         check_held(Some(Verdict::Deny), &[Clock], Verdict::Block, "because a; The clock was set back");
+    }
+
+    /// Consolidates rules that match, named `m00` and so on, and rules that fail, named `f00` and so on.
+    fn of_many(semantics: Semantics, n_matched: usize, n_failed: usize) -> Assessment {
+        let matched = (0..n_matched).map(|n| (format!("m{n:02}"), RuleOutcome::Matched));
+        let failed = (0..n_failed).map(|n| (format!("f{n:02}"), RuleOutcome::Failed(RuleFailure::Trap)));
+        let rules: Vec<(RuleEntry, RuleOutcome)> = matched
+            .chain(failed)
+            .map(|(name, outcome)| (entry(&name, Verdict::Alert, 0.5), outcome))
+            .collect();
+        let outcomes =
+            rules.iter().zip(1..).map(|((entry, outcome), id)| (InstructionId(id), entry, outcome.clone()));
+        Assessment::consolidate("t", (1, semantics), DateTime::default(), outcomes)
+    }
+
+    #[track_caller]
+    fn check_many(
+        semantics: Semantics,
+        (n_matched, n_failed): (usize, usize),
+        named: (usize, usize),
+        end: &str,
+    ) {
+        let assessment = of_many(semantics, n_matched, n_failed);
+        let (reasons, notes) = ((0..named.0), (0..named.1));
+        let reasons = reasons.map(|n| format!("because m{n:02}"));
+        let notes = notes.map(|n| format!("Rule `f{n:02}` could not be evaluated"));
+        let said: Vec<String> = reasons.chain(notes).collect();
+        assert_eq!(assessment.reason, said.join("; ") + end);
+        let ids = assessment.triggered.iter().map(|rule| rule.instruction_id);
+        let ids: Vec<i64> =
+            ids.chain(assessment.failures.iter().map(|rule| rule.instruction_id)).map(|id| id.0).collect();
+        assert_eq!(ids, (1..).take(n_matched + n_failed).collect::<Vec<_>>(), "the ids of all");
+        let has_both = |rule: &&Triggered| rule.name.is_some() && rule.reason.is_some();
+        let n_named = assessment.triggered.iter().take_while(has_both).count();
+        assert_eq!((n_named, assessment.failures.iter().filter(|rule| rule.name.is_some()).count()), named);
+        let held = assessment.held_for(vec![HoldReason::Clock].into());
+        assert_eq!(held.reason, said.join("; ") + "; The clock was set back" + end);
+    }
+
+    #[test]
+    fn only_the_first_rules_are_named_and_give_their_reasons() {
+        use Semantics::{V4, V5};
+        check_many(V5, (16, 16), (16, 16), "");
+        check_many(V5, (17, 0), (16, 0), "; and 1 more");
+        check_many(V5, (0, 17), (0, 16), "; and 1 more");
+        check_many(V5, (20, 19), (16, 16), "; and 7 more");
+        check_many(V4, (20, 19), (20, 19), "");
+    }
+
+    #[test]
+    fn a_rule_without_a_name_is_an_object_without_it() {
+        let assessment = of_many(Semantics::V5, 17, 17);
+        let text = |value: Option<String>| value.unwrap_or_default();
+        let last = assessment.triggered.last().map(|rule| serde_json::to_string(rule).unwrap());
+        assert_eq!(text(last), r#"{"instruction_id":17,"verdict":"alert","score":0.5}"#);
+        let last = assessment.failures.last().map(|rule| serde_json::to_string(rule).unwrap());
+        assert_eq!(text(last), r#"{"instruction_id":34,"failure":"trap"}"#);
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollgate_tests::{Service, proof, sample};
+use tollgate_tests::{RuleNames, Service, proof, sample};
 
 use super::attacks::Attack;
 
@@ -98,6 +98,7 @@ impl Block<'_> {
     /// Injects on schedule; a payment that waits for the one before it waits visibly.
     fn inject(&self, started: Instant, at: u32, n_each: u32) -> Latencies {
         let client = self.service.client();
+        let names = RuleNames::of(&client);
         let mut seen = Latencies::default();
         // Where the rules take long, fewer payments are sent.
         let end = started + 2 * (Duration::from_secs(1) / RATE * n_each * N_CONNECTIONS);
@@ -110,12 +111,8 @@ impl Block<'_> {
             seen.injects.push(due.elapsed());
             match answer.status {
                 200 => {
-                    seen.n_failed_good += answer.json()["failures"].as_array().map_or(0, |failures| {
-                        failures
-                            .iter()
-                            .filter(|one| one["name"].as_str().unwrap().starts_with("good"))
-                            .count()
-                    })
+                    let failed = names.in_member(&answer, "failures");
+                    seen.n_failed_good += failed.iter().filter(|name| name.starts_with("good")).count();
                 }
                 _ => seen.n_unavailable += 1,
             }

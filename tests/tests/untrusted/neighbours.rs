@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tollgate_compiler::{CompileOptions, compile};
 use tollgate_tests::generator::{self, Batch};
-use tollgate_tests::{Home, Service, proof, repository, sample};
+use tollgate_tests::{Home, RuleNames, Service, proof, repository, sample};
 
 use super::guest::{self, Expected};
 use super::traffic::percentiles;
@@ -37,6 +37,7 @@ const P99_RATIO_MAX: f64 = 1.2;
 struct Fixture {
     hostile: Vec<&'static str>,
     service: Service,
+    names: RuleNames,
     /// The hostile rules that are admitted and fail.
     failing: Vec<Value>,
     times: Times,
@@ -134,7 +135,8 @@ impl Fixture {
                 failing.push(id);
             }
         }
-        Self { hostile, service, failing, times: Times::default() }
+        let names = RuleNames::of(&service.client());
+        Self { hostile, service, names, failing, times: Times::default() }
     }
 
     /// Returns the good rules that match the `n`th transaction.
@@ -148,10 +150,11 @@ impl Fixture {
             self.times.after.push(duration);
         }
         let is_hostile = |name: &str| self.hostile.contains(&name);
-        for failure in answer.at("/failures").as_array().unwrap() {
-            assert!(is_hostile(failure["name"].as_str().unwrap()), "a good rule failed: {failure}");
+        for failed in self.names.in_member(&answer, "failures") {
+            assert!(is_hostile(&failed), "a good rule failed: {failed}");
         }
-        answer.triggered().into_iter().filter(|name| !is_hostile(name)).collect()
+        let matched = self.names.in_member(&answer, "triggered").into_iter();
+        matched.filter(|name| !is_hostile(name)).collect()
     }
 
     fn wait_for_quarantine(&self) {

@@ -15,15 +15,21 @@ export function MatchedRules({ evaluation }: { evaluation: StoredEvaluation }): 
         <li key={rule.instruction_id}>
           <VerdictBadge verdict={rule.verdict} score={rule.score} />
           <a href={link("rules", rule.instruction_id)}>
-            <Text value={rule.name} />
+            <Text value={nameOf(rule)} />
           </a>
-          <p class="reason">
-            <LongText value={rule.reason} />
-          </p>
+          {rule.reason !== undefined && (
+            <p class="reason">
+              <LongText value={rule.reason} />
+            </p>
+          )}
         </li>
       ))}
     </ul>
   );
+}
+
+function nameOf(rule: { instruction_id: string; name?: string }): string {
+  return rule.name ?? `rule ${rule.instruction_id}`;
 }
 
 /** Returns whether a failure is of a rule; others are reasons to hold every payment. */
@@ -40,16 +46,16 @@ export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): J
       <p class="quiet">A rule that fails raises the verdict to at least review.</p>
       <ul class="outcomes">
         {failed.map((rule) => (
-          <li key={`${rule.instruction_id} ${rule.name}`}>
+          <li key={`${rule.instruction_id} ${nameOf(rule)}`}>
             <span class="state bad">
               <span aria-hidden="true">✗</span> {rule.failure}
             </span>
             {isOfRule(rule) ? (
               <a href={link("rules", rule.instruction_id)}>
-                <Text value={rule.name} />
+                <Text value={nameOf(rule)} />
               </a>
             ) : (
-              <Text value={rule.name} />
+              <Text value={nameOf(rule)} />
             )}
             <p class="reason">{FAILURE_WORDS[rule.failure] ?? rule.failure}</p>
           </li>

@@ -40,7 +40,7 @@ pub(crate) struct VerdictRow {
     /// Reasons of the rules that matched.
     #[schema(required = true)]
     reason: Option<String>,
-    /// Names of the rules that matched, most severe first.
+    /// Names of the rules that matched, most severe first; of the first 16.
     rules: Vec<String>,
 }
 
@@ -69,8 +69,8 @@ struct AnswerFields<'a> {
 
 #[derive(Deserialize)]
 struct MatchedRule<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
 }
 
 impl VerdictRow {
@@ -93,7 +93,7 @@ impl VerdictRow {
             verdict: answer.verdict.into_owned(),
             score: answer.score,
             reason: answer.reason.map(Cow::into_owned),
-            rules: answer.triggered.into_iter().map(|rule| rule.name.into_owned()).collect(),
+            rules: answer.triggered.into_iter().filter_map(|rule| rule.name.map(Cow::into_owned)).collect(),
         })
     }
 }

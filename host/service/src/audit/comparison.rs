@@ -153,8 +153,9 @@ fn assessment(
         let outcome = derived.get(&instruction.record.id)?;
         Some((instruction.record.id, &instruction.entry, outcome.clone()))
     });
+    let version = (rule_set.version, rule_set.semantics);
     let assessment =
-        Assessment::consolidate(&transaction.transaction_id, rule_set.version, DateTime::default(), outcomes)
+        Assessment::consolidate(&transaction.transaction_id, version, DateTime::default(), outcomes)
             .with_left_out(transaction.left_out.as_deref())
             .held_for(rule_set.holds.reasons);
     Assessment { evaluated_at, ..assessment }

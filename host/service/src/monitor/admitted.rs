@@ -55,8 +55,8 @@ impl TransactionPipeline {
             }
             Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
         });
-        let now = self.deps.clock.now();
-        Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
+        let (now, version) = (self.deps.clock.now(), (rule_set.version, rule_set.semantics));
+        Assessment::consolidate(&transaction.transaction_id, version, now, outcomes)
             .with_left_out(transaction.left_out.as_deref())
             .held_for(rule_set.holds.reasons)
     }

@@ -47,7 +47,7 @@ impl Checker {
         rules: &RulesInForce,
     ) -> Result<(), String> {
         let said = json(&row.assessment)?;
-        let (triggered, failed) = (names(&said, "triggered"), names(&said, "failures"));
+        let (triggered, failed) = (names(&said, "triggered", rules), names(&said, "failures", rules));
         // A clock that fell far holds transactions; no rule failed then.
         if failed.iter().any(|name| name != "clock") && !self.is_starved {
             return Err(format!("rules failed: {failed:?}"));
@@ -120,10 +120,11 @@ fn holds(stored: &Value, sent: &Value) -> bool {
         && stored.get("status").is_some_and(|status| !status.is_null()) == fields.contains_key("status")
 }
 
-/// Returns the rule names in one list of an assessment.
-fn names(said: &Value, member: &str) -> BTreeSet<String> {
+/// Returns the rule names in one list of an assessment, which has only the ids of the last ones.
+fn names(said: &Value, member: &str, rules: &RulesInForce) -> BTreeSet<String> {
     let list = said.get(member).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|rule| text(rule, "name")).collect()
+    let by_id = |rule: &Value| rules.name_of(rule.get("instruction_id")?.as_i64()?);
+    list.into_iter().flatten().filter_map(|rule| text(rule, "name").or_else(|| by_id(rule))).collect()
 }
 
 /// Returns the combined verdict of these rules. A failed rule never yields `approve`.

@@ -28,6 +28,10 @@ impl RulesInForce {
         self.versions.contains(&version)
     }
 
+    pub(super) fn name_of(&self, id: i64) -> Option<String> {
+        Some(self.instructions.get(&id)?.name.clone())
+    }
+
     /// Returns the names of the always-matching rules of a version.
     pub(super) fn markers_at(&self, version: u64) -> impl Iterator<Item = String> {
         let is_in_force = move |member: &&Member| {

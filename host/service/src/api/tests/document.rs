@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::DateTime;
-use tollgate_guest_abi::{Cost, RuleEntry, Verdict};
+use tollgate_guest_abi::{Cost, RuleEntry, Semantics, Verdict};
 use tollgate_model::alert::AlertId;
 use tollgate_model::assessment::{Assessment, RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{
@@ -145,7 +145,7 @@ fn the_shape_of_an_assessment_is_the_one_that_is_answered() {
     let entry = entry();
     let outcomes = [RuleOutcome::Matched, RuleOutcome::Failed(RuleFailure::HostCall)];
     let outcomes = outcomes.into_iter().map(|outcome| (InstructionId(1), &entry, outcome));
-    let assessment = Assessment::consolidate("t", 1, DateTime::default(), outcomes);
+    let assessment = Assessment::consolidate("t", (1, Semantics::CURRENT), DateTime::default(), outcomes);
     let body = serde_json::to_value(&assessment).unwrap();
     check_shape("Assessment", &body);
     check_shape("Triggered", &body["triggered"][0]);

@@ -180,7 +180,8 @@ impl RunningScenario {
             Some((instruction.record.id, &instruction.entry, outcome.clone()))
         });
         let id = Arc::clone(&transaction.transaction_id);
-        let assessment = Assessment::consolidate(&id, self.rule_set.version, Utc::now(), noted);
+        let version = (self.rule_set.version, self.rule_set.semantics);
+        let assessment = Assessment::consolidate(&id, version, Utc::now(), noted);
         let judged = JudgedPayment { fingerprint, assessment, details: self.evaluator.take_failures() };
         self.judged.insert(id, judged.clone());
         Ok(judged)
@@ -191,7 +192,7 @@ fn failures_of(judged: &JudgedPayment) -> Vec<CaseFailure> {
     let detail = judged.details.first().map(|(_, detail)| detail);
     let failures = judged.assessment.failures.iter();
     let failure = |FailedRule { name, failure, .. }: &FailedRule| CaseFailure {
-        rule: name.clone(),
+        rule: name.clone().unwrap_or_default(),
         failure: failure.as_str().to_owned(),
         message: detail.map_or_else(|| failure.to_string(), |detail| detail.message.clone()),
         function: detail.and_then(|detail| detail.function.clone()),
@@ -206,7 +207,7 @@ fn answer_of(assessment: Assessment) -> ExpectedAnswer {
         verdict: assessment.verdict.to_string(),
         score: assessment.score,
         reason: Some(assessment.reason),
-        triggered: assessment.triggered.into_iter().map(|rule| rule.name).collect(),
+        triggered: assessment.triggered.into_iter().filter_map(|rule| rule.name).collect(),
     }
 }
 
