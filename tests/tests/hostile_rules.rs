@@ -1,7 +1,7 @@
 #![cfg(test)]
 //! Rules of an author who is not trusted, each made to take as long as it can, beside rules of files and a client who
 //! has nothing to do with them. No rule of a file fails, no transaction is refused, and what the hostile rules may use
-//! is bounded: they fail, are quarantined, or cost little.
+//! is bounded: they are refused, fail, or cost no more than the ceiling of their owner. No quarantine helps so soon.
 //!
 //! The latency of that client is compared with and without the hostile rules, in blocks that alternate. The full mode
 //! needs a release build, which `TOLLGATE_BINARY` may name.

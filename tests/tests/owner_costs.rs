@@ -13,6 +13,8 @@ use tollgate_tests::{Answer, Home, Service, audit, modules, sample};
 const N_TURNS: u32 = 200_000;
 const N_COSTLY: usize = 12;
 const N_CLIENTS: usize = 8;
+/// Accounts of the transactions on which the rules cost too much.
+const N_SOURCES: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn home() -> Home {
@@ -70,7 +72,8 @@ fn rules_without_fuel_fail_alike_before_and_after_a_restart_and_in_a_replay() {
 
 #[test]
 fn rules_that_would_take_the_place_of_costly_ones_are_quarantined_with_them() {
-    let home = home();
+    let mut home = home();
+    home.set("SERVICE_QUARANTINE_AFTER", "0s");
     let service = Service::start(&home);
     let (costly, cheap) = upload(&service, N_COSTLY);
     let shown = |id: &Value| service.get(&format!("/instructions/{id}")).expect(200);
@@ -84,7 +87,9 @@ fn rules_that_would_take_the_place_of_costly_ones_are_quarantined_with_them() {
             scope.spawn(move || {
                 let (mut n, end) = (0, Instant::now() + PATIENCE);
                 while !is_over.load(Ordering::Relaxed) && Instant::now() < end {
-                    assert_eq!(client.inject(&sample::transaction(&format!("{at}-{n}"))).status, 200);
+                    let source = json!({"source": format!("acc-{}", (n * N_CLIENTS + at) % N_SOURCES)});
+                    let transaction = sample::with(&sample::transaction(&format!("{at}-{n}")), &source);
+                    assert_eq!(client.inject(&transaction).status, 200);
                     n += 1;
                 }
             });

@@ -2,11 +2,22 @@
 //! A rule that keeps failing is quarantined visibly, and no transaction bypasses it. Crafted transactions cannot
 //! quarantine a good rule.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, modules, sample};
 
-/// Number of consecutive failures, each for a different source, that quarantine a rule.
+/// Number of consecutive failures, of different sources, that quarantine a rule once they have lasted long enough.
+const N_RUNS: usize = 256;
+/// The number of sources that they must have.
 const N_SOURCES: usize = 32;
+
+/// Returns a home of a service that quarantines what has lasted this long.
+fn quarantining_after(time: &str) -> Home {
+    let mut home = Home::new();
+    home.set("SERVICE_QUARANTINE_AFTER", time);
+    home
+}
 
 /// Returns a rule that loops forever if the amount exceeds the limit, and never matches.
 fn fragile(name: &str, limit: u32) -> Vec<u8> {
@@ -42,18 +53,19 @@ fn review(word: &str) -> (String, Vec<String>) {
     ("review".to_owned(), vec![word.to_owned()])
 }
 
-/// Makes the rule fail for this many sources in a row.
+/// Makes the rule fail this often in a row, for [`N_SOURCES`] sources.
 #[track_caller]
 fn fail(service: &Service, round: &str, n: usize) {
     for i in 0..n {
-        let judged = judge(service, &transaction(&format!("{round}-{i}"), 10, &format!("source-{i}")));
+        let source = format!("source-{}", i % N_SOURCES);
+        let judged = judge(service, &transaction(&format!("{round}-{i}"), 10, &source));
         assert_eq!(judged, review("fuel"), "{round} {i}");
     }
 }
 
 #[test]
 fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
-    let home = Home::new();
+    let home = quarantining_after("0s");
     let service = Service::start(&home);
     let id = service.upload("", &fragile("fragile", 0)).expect(201)["id"].clone();
     let path = format!("/instructions/{id}");
@@ -61,7 +73,7 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
         service.inject(&transaction(id, 0, "anyone")).at("/rule_set_version").as_u64().unwrap()
     };
     let before = version(&service, "before");
-    fail(&service, "first", N_SOURCES);
+    fail(&service, "first", N_RUNS);
     service.until("it is in quarantine", || status(&service, &id) == "quarantined");
 
     let shown = service.get(&path).expect(200);
@@ -90,7 +102,7 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
     assert_eq!(service.post(&format!("{path}/release"), &json!({})).expect(200), released, "and again");
     assert_eq!(judge(&service, &transaction("free", 0, "anyone")).0, "approve");
     // A rule that fails again is quarantined again.
-    fail(&service, "second", N_SOURCES);
+    fail(&service, "second", N_RUNS);
     service.until("it is in quarantine again", || status(&service, &id) == "quarantined");
     assert_eq!(service.post("/instructions/77/release", &json!({})).code(), "instruction_not_found");
 
@@ -99,23 +111,47 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
 }
 
 #[test]
-fn crafted_transactions_cannot_switch_a_good_rule_off() {
-    let service = Service::start(&Home::new());
-    // Blocks amounts above 5,000, and has a bug that amounts above 9,000 trigger.
-    let sanctions = modules::of_text(
+fn a_rule_that_fails_for_everybody_is_quarantined_after_the_time() {
+    const LEAST: Duration = Duration::from_secs(5);
+    let service = Service::start(&quarantining_after("5s"));
+    let id = service.upload("", &sanctions()).expect(201)["id"].clone();
+    let begun = Instant::now();
+    let mut n = 0;
+    service.until("it is in quarantine", || {
+        // Many, so that the number of runs is reached long before the time.
+        for _ in 0..N_RUNS {
+            n += 1;
+            let crafted = transaction(&format!("t-{n}"), 9_500, &format!("source-{}", n % N_SOURCES));
+            assert_eq!(judge(&service, &crafted).0, "review");
+        }
+        status(&service, &id) == "quarantined"
+    });
+    assert!(begun.elapsed() >= LEAST, "after {:?}", begun.elapsed());
+    assert!(n > N_RUNS, "the first runs were not enough");
+}
+
+/// Returns a rule that blocks amounts above 5,000, and has a bug that amounts above 9,000 trigger.
+fn sanctions() -> Vec<u8> {
+    let module = modules::of_text(
         r#"(module
           (import "tollgate" "number" (func $number (param i32) (result f64)))
           (func (export "evaluate") (result i64)
             (if (f64.gt (call $number (i32.const 0)) (f64.const 9000)) (then (unreachable)))
             (i64.extend_i32_u (f64.gt (call $number (i32.const 0)) (f64.const 5000)))))"#,
     );
-    let saved = service.upload("", &modules::with_manifest(&sanctions, &modules::manifest("sanctions")));
-    let id = saved.expect(201)["id"].clone();
-    for i in 0..500 {
-        // Crafted transactions from any number of accounts; each is held regardless.
-        let crafted = transaction(&format!("crafted-{i}"), 9_500, &format!("mallory-{i}"));
+    modules::with_manifest(&module, &modules::manifest("sanctions"))
+}
+
+/// Sends crafted transactions of so many accounts, with an ordinary one after every `n_crafted`, and checks that each is
+/// held and that the rule stays in force.
+#[track_caller]
+fn check_crafted(home: &Home, n_accounts: usize, n_crafted: usize) {
+    let service = Service::start(home);
+    let id = service.upload("", &sanctions()).expect(201)["id"].clone();
+    for i in 0..1_500 {
+        let crafted = transaction(&format!("crafted-{i}"), 9_500, &format!("mallory-{}", i % n_accounts));
         assert_eq!(judge(&service, &crafted), review("trap"), "{i}");
-        if i % 25 == 0 {
+        if i % n_crafted == 0 {
             assert_eq!(judge(&service, &transaction(&format!("honest-{i}"), 10, "alice")).0, "approve");
         }
     }
@@ -125,4 +161,15 @@ fn crafted_transactions_cannot_switch_a_good_rule_off() {
     }
     assert_eq!(status(&service, &id), "active");
     assert_eq!(judge(&service, &transaction("caught", 6_000, "mallory-1")).0, "block");
+}
+
+#[test]
+fn crafted_transactions_cannot_switch_a_good_rule_off() {
+    // Of one client, however long it goes on.
+    check_crafted(&quarantining_after("0s"), 1, 1_500);
+    check_crafted(&quarantining_after("0s"), N_SOURCES - 2, 1_500);
+    // Of any number of accounts, beside a tenth of ordinary ones.
+    check_crafted(&quarantining_after("0s"), 1_500, 8);
+    // Without any, for less than five minutes.
+    check_crafted(&Home::new(), 1_500, 1_500);
 }

@@ -8,6 +8,7 @@ mod answers;
 mod breakers;
 mod displaced;
 mod facts;
+mod fault_stretch;
 mod lookup_costs;
 mod mismatches;
 mod outcomes;

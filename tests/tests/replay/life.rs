@@ -10,7 +10,7 @@ use crate::{home, traffic, transaction};
 
 const N_CLIENTS: usize = 4;
 /// Number of consecutive failures, each for a different source, that quarantine a rule.
-const N_FAILURES: usize = 32;
+const N_FAILURES: usize = 256;
 
 /// States of a store after different ends of the process.
 #[test]
@@ -85,7 +85,8 @@ fn fail_until_quarantined(service: &Service, id: &Value) {
 
 #[test]
 fn every_verdict_of_a_life_follows_from_what_is_stored() {
-    let home = home();
+    let mut home = home();
+    home.set("SERVICE_QUARANTINE_AFTER", "0s");
     let mut n_verdicts = 0;
     let n = proof::rounds(20, 2_000);
     for cycle in 0..proof::rounds(2, 20) {

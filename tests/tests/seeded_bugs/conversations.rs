@@ -10,7 +10,7 @@ use tollgate_tests::{Home, Service, modules, sample, tampering};
 use crate::Build;
 
 /// Number of consecutive failures, each for a different source, that quarantine a rule.
-const N_SOURCES: usize = 32;
+const N_SOURCES: usize = 256;
 /// Delay of the end of a request after a stop begins. A service that does not wait for it is gone by then.
 const HELD_BACK: Duration = Duration::from_millis(250);
 const JSON: (&str, &str) = ("Content-Type", "application/json");
@@ -112,7 +112,9 @@ pub(crate) fn failing_rules(build: &Build) {
     let module = modules::of_text(
         r#"(module (func (export "evaluate") (result i64) (loop $for_ever (br $for_ever)) (i64.const 0)))"#,
     );
-    let service = Service::start(&build.at(Home::new()));
+    let mut home = build.at(Home::new());
+    home.set("SERVICE_QUARANTINE_AFTER", "0s");
+    let service = Service::start(&home);
     let uploaded = service.upload("", &modules::with_manifest(&module, &modules::manifest("endless")));
     let path = format!("/instructions/{}", uploaded.expect(201)["id"]);
     let verdict = |id: &str, source: &str| -> Value {

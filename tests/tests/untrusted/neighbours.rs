@@ -28,8 +28,8 @@ const HOSTILE: [&str; 12] = [
     "a18_flood_of_text",
 ];
 
-/// Number of transactions from distinct sources; a rule that fails for all of them is quarantined.
-const N_SOURCES: usize = 40;
+/// Number of transactions from distinct sources. A rule that fails for all of them, and for those before, is quarantined.
+const N_SOURCES: usize = 120;
 /// Maximum ratio of the p99 latency beside one hostile rule to that without.
 const P99_RATIO_MAX: f64 = 1.2;
 
@@ -127,7 +127,9 @@ fn report(fixtures: &[Fixture]) {
 
 impl Fixture {
     fn of(rules: &[(String, String)], hostile: Vec<&'static str>) -> Self {
-        let service = Service::start(&Home::with_rules(rules));
+        let mut home = Home::with_rules(rules);
+        home.set("SERVICE_QUARANTINE_AFTER", "0s");
+        let service = Service::start(&home);
         let mut failing = Vec::new();
         for guest in guest::of_files().iter().filter(|guest| hostile.contains(&guest.name.as_str())) {
             let id = service.upload("", &guest.bytes).expect(201)["id"].clone();

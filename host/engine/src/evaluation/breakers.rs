@@ -1,15 +1,14 @@
 //! Detects rules that keep failing or cost too much.
 //!
-//! A streak begins with a failure that is the fault of the rule and ends with its first answer. A rule is reported
-//! after [`SOURCES_MAX`] distinct sources in one streak, or [`FAILURES_MAX`] failures. A few crafted transactions reach
-//! neither limit, and in ordinary traffic a correct rule answers in between.
+//! A rule is reported after a [stretch](FaultStretch) of runs nearly all of which failed by its own fault, over minutes
+//! and for many sources. A few crafted transactions are no such stretch, and neither are many of one client.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{ContentDigest, InstructionId};
@@ -17,14 +16,10 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::evaluation::displaced::DisplacedRules;
-use crate::evaluation::sustained_costs::{Excess, SustainedCosts};
-use crate::evaluation::{Evaluated, OwnerCost, RuleOutcomes};
+use crate::evaluation::fault_stretch::{FaultStretch, RUNS};
+use crate::evaluation::sustained_costs::{Excess, OwnerRunCost, SustainedCosts};
+use crate::evaluation::{Evaluated, RuleOutcomes};
 use crate::registry::{RuleInForce, RuleSet};
-
-/// Consecutive failures with distinct sources before a rule is reported.
-pub(crate) const SOURCES_MAX: usize = 32;
-/// Consecutive failures before a rule is reported, regardless of sources.
-pub(crate) const FAILURES_MAX: u64 = 1_000;
 
 /// A rule that keeps failing or costs too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +48,10 @@ pub enum RuleFault {
     Failures {
         /// The last failure.
         last: RuleFailure,
-        /// The number of consecutive failures.
+        /// How many of its last runs failed.
         n_failures: u64,
+        /// The number of these runs.
+        n_runs: u64,
     },
     /// The rules of its owner keep taking too long while other transactions wait.
     SustainedCost {
@@ -69,35 +66,33 @@ pub enum RuleFault {
     },
 }
 
-/// Rules whose last runs failed, with the lengths of their streaks.
+/// Rules of which nearly all runs failed lately, and owners whose rules cost too much on nearly all transactions.
 #[derive(Debug)]
 pub struct Breakers {
-    streaks: Mutex<HashMap<InstructionId, FailureStreak>>,
-    /// The number of streaks, to check without the lock that there is none.
-    n_streaks: AtomicUsize,
+    failing: Mutex<HashMap<InstructionId, FailingStretch>>,
+    /// The number of failing rules, to check without the lock that there is none.
+    n_failing: AtomicUsize,
     costs: Mutex<SustainedCosts>,
+    /// The shortest time over which a rule must fail, or an owner cost too much, to be reported.
+    least: Duration,
     reports: UnboundedSender<FaultReport>,
     hasher: ahash::RandomState,
 }
 
 #[derive(Debug)]
-struct FailureStreak {
+struct FailingStretch {
     digest: ContentDigest,
-    n_failures: u64,
-    /// Hashes of distinct sources.
-    sources: SmallVec<[u64; 4]>,
-    /// The number of failures at the last report; 0 if there was none.
-    reported_at: u64,
+    stretch: FaultStretch,
 }
 
 impl Breakers {
-    /// Creates an instance without streaks, and the receiver of its reports.
+    /// Creates an instance that reports what lasts this long, and the receiver of its reports.
     #[must_use]
-    pub fn new() -> (Self, UnboundedReceiver<FaultReport>) {
-        let (reports, failing) = unbounded_channel();
+    pub fn new(least: Duration) -> (Self, UnboundedReceiver<FaultReport>) {
+        let (reports, receiver) = unbounded_channel();
         let hasher = ahash::RandomState::new();
-        let (streaks, costs, n_streaks) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
-        (Self { streaks, n_streaks, costs, reports, hasher }, failing)
+        let (failing, costs, n_failing) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
+        (Self { failing, n_failing, costs, least, reports, hasher }, receiver)
     }
 
     /// Records the evaluation of a rule set for a transaction with this number.
@@ -107,7 +102,8 @@ impl Breakers {
         evaluated: &Evaluated,
         (transaction, as_of): (&Arc<Transaction>, Sequence),
     ) {
-        self.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
+        let occasion = || (self.hasher.hash_one(transaction.source.as_deref()), Instant::now());
+        self.note(rule_set, &evaluated.outcomes, occasion);
         for (owner, cost) in &evaluated.costs {
             let displaced = |fuel| DisplacedRules {
                 rule_set: Arc::clone(rule_set),
@@ -116,21 +112,24 @@ impl Breakers {
                 places: cost.displaced.clone(),
                 fuel,
             };
-            self.note_cost(rule_set, (*owner, cost), evaluated.others_wait, displaced);
+            let (source, now) = occasion();
+            let run = OwnerRunCost { cost, source, now, others_wait: evaluated.others_wait };
+            self.note_cost(rule_set, *owner, run, displaced);
         }
     }
 
-    /// Records the outcomes of a rule set for a transaction from this source.
-    fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, source: Option<&str>) {
+    /// Records the outcomes of a rule set for a transaction. `occasion` returns the hash of its source, and the time.
+    fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, occasion: impl Fn() -> (u64, Instant)) {
         let failed =
             |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(failure) if counts(*failure));
-        if self.n_streaks.load(Ordering::Relaxed) == 0
+        if self.n_failing.load(Ordering::Relaxed) == 0
             && !outcomes.noted().any(|(_, outcome)| failed(outcome))
         {
             return;
         }
-        let source = self.hasher.hash_one(source);
-        let mut streaks = self.streaks.lock();
+        let (source, now) = occasion();
+        let mut all = self.failing.lock();
+        all.retain(|id, failing| failing.goes_on(rule_set, outcomes, *id));
         for (place, outcome) in outcomes.noted() {
             let &RuleOutcome::Failed(failure) = outcome else { continue };
             if !counts(failure) {
@@ -139,33 +138,32 @@ impl Breakers {
             let Some(in_force) = rule_set.rules.get(place) else { continue };
             let instruction = &in_force.rule.instruction;
             let (id, digest) = (instruction.record.id, instruction.digest);
-            let streak = streaks.entry(id).or_insert_with(|| FailureStreak::of(digest));
-            if streak.digest != digest {
-                *streak = FailureStreak::of(digest);
-            }
-            // A timeout may be the fault of the machine, so it counts only towards [`FAILURES_MAX`].
-            let source = (failure != RuleFailure::Timeout).then_some(source);
-            if let Some(n_failures) = streak.grow(source) {
-                let fault = RuleFault::Failures { last: failure, n_failures };
+            let begin = || FailingStretch { digest, stretch: FaultStretch::begin(now) };
+            let stretch = &mut all.entry(id).or_insert_with(begin).stretch;
+            stretch.note_faulty(source);
+            if stretch.is_due(now, self.least) {
+                let fault =
+                    RuleFault::Failures { last: failure, n_failures: stretch.n_faulty(), n_runs: RUNS };
                 let failing = vec![FailingRule { id, digest, fault }];
                 self.reports.send(FaultReport { failing, displaced: None }).ok();
+                // If it stays in force, it is reported again after another stretch.
+                all.remove(&id);
             }
         }
-        streaks.retain(|id, _| goes_on(rule_set, outcomes, *id));
-        self.n_streaks.store(streaks.len(), Ordering::Relaxed);
+        self.n_failing.store(all.len(), Ordering::Relaxed);
     }
 
-    /// Records what the rules of an owner, by its index, cost on a transaction. `others_wait` tells whether other
-    /// transactions wait to be evaluated, and `displaced` returns the rules that did not run, which may cost this much.
+    /// Records what the rules of an owner, by its index, cost on a transaction. `displaced` returns the rules that did not
+    /// run, which may cost this much.
     fn note_cost(
         &self,
         rule_set: &RuleSet,
-        (owner, cost): (usize, &OwnerCost),
-        others_wait: bool,
+        owner: usize,
+        run: OwnerRunCost<'_>,
         displaced: impl FnOnce(u64) -> DisplacedRules,
     ) {
         let Some(owner) = rule_set.owners.get(owner) else { return };
-        let blamed = self.costs.lock().note(rule_set, owner, cost, others_wait);
+        let blamed = self.costs.lock().note(rule_set, owner, run, self.least);
         let Some(Excess { blamed, fuel_left }) = blamed else { return };
         let failing = blamed.into_iter().map(|(rule, mean_fuel)| {
             let (id, digest) = (rule.rule.instruction.record.id, rule.rule.instruction.digest);
@@ -176,57 +174,44 @@ impl Breakers {
             // All are cheap, so nothing makes room for the displaced ones.
             return;
         }
-        let displaced = (!cost.displaced.is_empty()).then(|| displaced(fuel_left));
+        let displaced = (!run.cost.displaced.is_empty()).then(|| displaced(fuel_left));
         self.reports.send(FaultReport { failing, displaced }).ok();
     }
 
-    /// Removes the streak of a rule after an operator has reviewed it.
+    /// Forgets the failures of a rule after an operator has reviewed it.
     pub fn forgive(&self, id: InstructionId) {
-        let mut streaks = self.streaks.lock();
-        streaks.remove(&id);
-        self.n_streaks.store(streaks.len(), Ordering::Relaxed);
+        let mut all = self.failing.lock();
+        all.remove(&id);
+        self.n_failing.store(all.len(), Ordering::Relaxed);
     }
 }
 
-fn goes_on(rule_set: &RuleSet, outcomes: &RuleOutcomes, id: InstructionId) -> bool {
-    let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
-    // Rules no longer in the set produce no more outcomes.
-    let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
-    match outcomes.of(place) {
-        // The rule was reported; after its release a new streak begins.
-        RuleOutcome::Failed(RuleFailure::Quarantined) => false,
-        // The failure leaves open what the rule would have answered.
-        RuleOutcome::Failed(_) => true,
-        RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) | RuleOutcome::NotMatched => false,
+impl FailingStretch {
+    /// Adds the outcome for one transaction unless it is a failure that counts. Returns whether the stretch goes on.
+    fn goes_on(&mut self, rule_set: &RuleSet, outcomes: &RuleOutcomes, id: InstructionId) -> bool {
+        let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
+        // Rules no longer in the set produce no more outcomes.
+        let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
+        let is_same = |in_force: &RuleInForce| in_force.rule.instruction.digest == self.digest;
+        if !rule_set.rules.get(place).is_some_and(is_same) {
+            return false;
+        }
+        match outcomes.of(place) {
+            // The rule was reported; after its release a new stretch begins.
+            RuleOutcome::Failed(RuleFailure::Quarantined) => false,
+            // The failure counts, or leaves open what the rule would have answered.
+            RuleOutcome::Failed(_) => true,
+            RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) | RuleOutcome::NotMatched => {
+                self.stretch.note_sound()
+            }
+        }
     }
 }
 
-/// Whether a failure counts towards a streak.
+/// Whether a failure counts towards a stretch. A timeout may be the fault of the machine, but hardly nine times of ten for
+/// minutes; and a rule that only times out takes longer than any other.
 fn counts(failure: RuleFailure) -> bool {
     failure.is_own_fault() || failure == RuleFailure::Timeout
-}
-
-impl FailureStreak {
-    fn of(digest: ContentDigest) -> Self {
-        Self { digest, n_failures: 0, sources: SmallVec::new(), reported_at: 0 }
-    }
-
-    /// Adds a failure. Returns their number if the rule is due for a report.
-    fn grow(&mut self, source: Option<u64>) -> Option<u64> {
-        self.n_failures += 1;
-        let is_new = |source: &u64| self.sources.len() < SOURCES_MAX && !self.sources.contains(source);
-        if let Some(source) = source.filter(is_new) {
-            self.sources.push(source);
-        }
-        let is_enough = self.sources.len() >= SOURCES_MAX || self.n_failures >= FAILURES_MAX;
-        // Reported once, and again after every further [`FAILURES_MAX`] failures.
-        let is_due = self.reported_at == 0 || self.n_failures - self.reported_at >= FAILURES_MAX;
-        if !is_enough || !is_due {
-            return None;
-        }
-        self.reported_at = self.n_failures;
-        Some(self.n_failures)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Settings of the owners of rules.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use tollgate_guest_abi::limits::{FUEL_PER_OWNER, FUEL_PER_RUN};
 
@@ -25,6 +26,20 @@ pub(super) const SAVES: Variable = variable(
     "Rules that scripts over the API, and uploads, may each save in a minute; as many may come at once.",
 )
 .explained_in("untrusted-rules.md");
+pub(super) const QUARANTINE_AFTER: Variable = variable(
+    "SERVICE_QUARANTINE_AFTER",
+    "a time such as 90s or 5m, from 0s to 1d",
+    "5m",
+    "Time for which a rule must fail, or the rules of an owner who is not trusted cost too much, before they are quarantined.",
+)
+.explained_in("untrusted-rules.md#quarantine");
+
+pub(super) fn quarantine_after<E>(read: &SettingsReader<E>) -> Result<Duration, ConfigError>
+where
+    E: Fn(&'static str) -> Result<Option<String>, ConfigError>,
+{
+    read.time(QUARANTINE_AFTER, Duration::ZERO..=Duration::from_secs(86_400))
+}
 
 pub(super) fn fuel<E>(read: &SettingsReader<E>) -> Result<u64, ConfigError>
 where

@@ -64,6 +64,8 @@ pub struct Settings {
     pub rule_policy: Option<PathBuf>,
     /// Fuel that all rules of an owner who is trusted may use on one transaction.
     pub fuel_per_owner: u64,
+    /// Time for which a rule must fail or cost too much before it is quarantined.
+    pub quarantine_after: Duration,
     /// Words of currencies and statuses.
     pub words: WordSettings,
     /// Rules that each owner may save in a minute.
@@ -210,6 +212,7 @@ pub(crate) const SECTIONS: [(&str, &[Variable]); 8] = [
             sources::CONFIRM_BROAD,
             POLICY,
             owners::FUEL,
+            owners::QUARANTINE_AFTER,
             owners::SAVES,
             words::CURRENCIES,
             words::STATUS_WORDS,
@@ -324,6 +327,7 @@ impl Settings {
             execution: execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
             fuel_per_owner: owners::fuel(&read)?,
+            quarantine_after: owners::quarantine_after(&read)?,
             words: WordSettings::read(&read)?,
             saves_per_minute: owners::saves_per_minute(&read)?,
             spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),

@@ -98,9 +98,12 @@ impl RulePipeline {
 
     fn quarantine_for(&self, fault: RuleFault) -> Quarantine {
         let (cause, reason) = match fault {
-            RuleFault::Failures { last, n_failures } => (
+            RuleFault::Failures { last, n_failures, n_runs } => (
                 QuarantineCause::Failures,
-                format!("it failed {n_failures} times in a row, the last time as `{}`", last.as_str()),
+                format!(
+                    "it failed on {n_failures} of its last {n_runs} runs, the last time as `{}`",
+                    last.as_str()
+                ),
             ),
             RuleFault::SustainedCost { mean_fuel } => (
                 QuarantineCause::SustainedCost,

@@ -94,7 +94,7 @@ impl Fixture {
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
-            breakers: Arc::new(tollgate_engine::evaluation::Breakers::new().0),
+            breakers: Arc::new(tollgate_engine::evaluation::Breakers::new(std::time::Duration::ZERO).0),
             policy: tollgate_engine::policy::Policy::default(),
             artifacts: Arc::new(Artifacts::open(directory.path(), &sandbox, Compiler::in_this_process())),
             sandbox,

@@ -69,7 +69,7 @@ impl Fixture {
             store,
             commits: checks.add("commits"),
             pool: EvaluatorPool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
-            breakers: Arc::new(Breakers::new().0),
+            breakers: Arc::new(Breakers::new(std::time::Duration::ZERO).0),
             metrics: Arc::new(Metrics::new()),
             arrivals: Arc::new(AcceptanceOrder::after(DateTime::UNIX_EPOCH, Arc::new(clock))),
             in_flight_max: NonZeroUsize::new(64).unwrap(),

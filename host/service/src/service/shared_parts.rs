@@ -67,7 +67,7 @@ impl SharedParts {
         let history = history
             .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?
             .refusing_excess();
-        let (breakers, failing) = Breakers::new();
+        let (breakers, failing) = Breakers::new(settings.quarantine_after);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let arrivals = AcceptanceOrder::after(last_arrival(&store).await?, Arc::clone(&clock));
         let metrics = Arc::new(Metrics::new());

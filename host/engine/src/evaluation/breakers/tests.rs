@@ -1,4 +1,4 @@
-//! Tests of failure streaks.
+//! Tests of rules that keep failing and of owners whose rules cost too much.
 
 use std::sync::Arc;
 
@@ -6,15 +6,22 @@ use chrono::DateTime;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CompileOptions, compile};
 use tollgate_history::History;
-use tollgate_model::instruction::{Instruction, InstructionRecord, InstructionSource};
+use tollgate_model::instruction::{Instruction, InstructionRecord, InstructionSource, RuleOwner};
 
 use super::*;
+use crate::evaluation::OwnerCost;
 use crate::registry::{BoundRule, Lists};
 use crate::sandbox::Sandbox;
 
 const FAILED: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
+const LEAST: Duration = Duration::from_secs(300);
 
 fn rule_set() -> RuleSet {
+    owned(None)
+}
+
+/// Returns a set of two rules of this owner.
+fn owned(owner: Option<RuleOwner>) -> RuleSet {
     let (sandbox, lists, history) = (Sandbox::new().unwrap(), Lists::default(), History::new());
     let rule = |id: i64| {
         let script = format!("rule r{id} {{ when amount > {id} then review }}");
@@ -23,7 +30,7 @@ fn rule_set() -> RuleSet {
         let module = sandbox.admit(&emitted.bytes).unwrap();
         let instruction = Instruction {
             record: Arc::new(InstructionRecord {
-                owner: None,
+                owner: owner.clone(),
                 id: InstructionId(id),
                 name: rule.entry.name.clone(),
                 script: Some(script),
@@ -53,7 +60,6 @@ fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
     outcomes
 }
 
-/// Checks after how many failures the first rule is reported; `None` for never.
 fn n_failures(failing: &FailingRule) -> u64 {
     match failing.fault {
         RuleFault::Failures { n_failures, .. } => n_failures,
@@ -66,84 +72,139 @@ fn next(failing: &mut UnboundedReceiver<FaultReport>) -> Option<FailingRule> {
     failing.try_recv().ok().and_then(|report| report.failing.into_iter().next())
 }
 
+/// An outcome of the first rule, for a transaction from this source.
+type Run = (RuleOutcome, u64);
+
+fn failed_for(n_sources: u64) -> impl Iterator<Item = Run> {
+    (0..).map(move |run| (FAILED, run % n_sources))
+}
+
+/// Checks after how many of the runs, which take so long together, the rule is reported; `None` for never.
 #[track_caller]
-fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option<u64>) {
+fn check(runs: impl Iterator<Item = Run>, n_runs: u32, lasts: Duration, expected: Option<u32>) {
     let rule_set = rule_set();
-    let (breakers, mut failing) = Breakers::new();
-    for (outcome, source) in outcomes {
-        breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), Some(&source));
+    let (breakers, mut failing) = Breakers::new(LEAST);
+    let begun = Instant::now();
+    let mut reported = None;
+    for (n, (outcome, source)) in (0..n_runs).zip(runs) {
+        let now = begun + lasts * n / (n_runs - 1);
+        breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), || (source, now));
+        if let Some(failing) = next(&mut failing) {
+            assert_eq!(failing.id, InstructionId(1));
+            reported = reported.or(Some(n + 1));
+        }
     }
-    let reported = next(&mut failing);
-    assert_eq!(
-        reported.map(|failing| (failing.id, n_failures(&failing))),
-        expected.map(|n| (InstructionId(1), n))
-    );
-    // Without a reaction it is reported again, after many more failures.
-    let mut last = expected;
-    while let Some(again) = next(&mut failing) {
-        assert_eq!(Some(n_failures(&again)), last.map(|last| last + FAILURES_MAX));
-        last = Some(n_failures(&again));
+    assert_eq!(reported, expected);
+}
+
+#[test]
+fn a_rule_that_fails_for_many_sources_for_long_is_reported() {
+    check(failed_for(32), 256, LEAST, Some(256));
+    check(failed_for(1_000), 2_001, LEAST, Some(2_001));
+    check(failed_for(1_000), 2_001, 2 * LEAST, Some(1_001));
+}
+
+#[test]
+fn a_rule_that_fails_for_few_sources_or_too_short_or_too_seldom_is_not() {
+    check(failed_for(1), 10_000, 2 * LEAST, None);
+    check(failed_for(31), 10_000, 2 * LEAST, None);
+    check(failed_for(1_000), 10_000, LEAST - Duration::from_secs(1), None);
+    check(failed_for(1_000), 255, 2 * LEAST, None);
+}
+
+#[test]
+fn an_answer_to_every_tenth_transaction_is_enough() {
+    let with_answers = |n: u64| {
+        failed_for(64).zip(1..).map(move |((failed, source), run)| {
+            (if run % n == 0 { RuleOutcome::NotMatched } else { failed }, source)
+        })
+    };
+    check(with_answers(9), 10_000, 2 * LEAST, None);
+    check(with_answers(11), 10_001, 2 * LEAST, Some(5_001));
+}
+
+#[test]
+fn failures_long_ago_do_not_begin_the_time() {
+    let early = failed_for(64).take(200).chain((0..26).map(|_| (RuleOutcome::Matched, 0)));
+    check(early.chain(failed_for(64)), 1_000, LEAST, None);
+}
+
+#[test]
+fn what_is_not_the_rules_own_fault_is_no_run() {
+    for failure in [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Budget, RuleFailure::Quarantined]
+    {
+        check((0..).map(|source| (RuleOutcome::Failed(failure), source)), 2_000, LEAST, None);
     }
+    let between =
+        |run| RuleOutcome::Failed(if run % 2 == 0 { RuleFailure::Fuel } else { RuleFailure::Lookup });
+    check((0..).map(|run| (between(run), run)), 511, LEAST, Some(511));
 }
 
 #[test]
-fn a_rule_that_fails_for_many_sources_in_a_row_is_reported() {
-    check((0..100).map(|i| (FAILED, format!("source {i}"))), Some(SOURCES_MAX as u64));
-    check((0..31).map(|i| (FAILED, format!("source {i}"))), None);
+fn a_rule_that_only_runs_out_of_time_is_reported_too() {
+    check((0..).map(|source| (RuleOutcome::Failed(RuleFailure::Timeout), source)), 256, LEAST, Some(256));
 }
 
 #[test]
-fn one_source_alone_takes_much_longer() {
-    check((0..999).map(|_| (FAILED, "mallory".to_owned())), None);
-    check((0..3_000).map(|_| (FAILED, "mallory".to_owned())), Some(FAILURES_MAX));
-}
-
-#[test]
-fn a_rule_that_was_let_run_again_begins_anew() {
+fn a_rule_that_was_reported_or_let_run_again_begins_anew() {
     let rule_set = rule_set();
-    let (breakers, mut failing) = Breakers::new();
-    let note = |outcome| breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), None);
-    for _ in 0..2 {
-        (0..FAILURES_MAX).for_each(|_| note(FAILED));
-        assert_eq!(next(&mut failing).map(|failing| n_failures(&failing)), Some(FAILURES_MAX));
-        note(RuleOutcome::Failed(RuleFailure::Quarantined));
-        assert_eq!(breakers.n_streaks.load(Ordering::Relaxed), 0, "who answers is not looked at");
-    }
-}
-
-#[test]
-fn an_answer_ends_the_row() {
-    let now_and_then = |i| if i % 31 == 30 { RuleOutcome::NotMatched } else { FAILED };
-    check((0..5_000).map(|i| (now_and_then(i), format!("source {i}"))), None);
-}
-
-#[test]
-fn what_is_not_the_rules_own_fault_is_not_counted() {
-    for failure in [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Quarantined] {
-        check((0..2_000).map(|i| (RuleOutcome::Failed(failure), format!("source {i}"))), None);
-    }
-}
-
-#[test]
-fn who_is_forgiven_begins_anew() {
-    let rule_set = rule_set();
-    let (breakers, mut failing) = Breakers::new();
-    let fail = |n: usize| {
-        for i in 0..n {
-            breakers.note(&rule_set, &they_say(FAILED, RuleOutcome::Matched), Some(&i.to_string()));
+    let (breakers, mut failing) = Breakers::new(Duration::ZERO);
+    let begun = Instant::now();
+    let note = |outcome, n| {
+        for source in 0..n {
+            let outcomes = they_say(RuleOutcome::clone(&outcome), RuleOutcome::NotMatched);
+            breakers.note(&rule_set, &outcomes, || (source, begun));
         }
     };
-    fail(31);
+    for _ in 0..2 {
+        note(FAILED, 255);
+        assert!(next(&mut failing).is_none());
+        note(FAILED, 1);
+        assert_eq!(next(&mut failing).map(|failing| n_failures(&failing)), Some(RUNS));
+        note(FAILED, 3);
+        note(RuleOutcome::Failed(RuleFailure::Quarantined), 1);
+        assert_eq!(breakers.n_failing.load(Ordering::Relaxed), 0, "who answers is not looked at");
+    }
+    note(FAILED, 255);
     breakers.forgive(InstructionId(1));
-    fail(31);
+    note(FAILED, 255);
     assert!(next(&mut failing).is_none());
-    fail(32);
+    note(FAILED, 1);
     assert!(next(&mut failing).is_some());
 }
 
+/// Checks after how many transactions, which take so long together, the rules of an owner are reported. The costs are
+/// those of the first rule.
+#[track_caller]
+fn check_costs(costs: impl Iterator<Item = (u64, u64)>, n_runs: u32, lasts: Duration, expected: Option<u32>) {
+    const LIMIT: u64 = 100_000;
+    let owner = RuleOwner { name: "api".into(), fuel: 10 * LIMIT, sustained_fuel: Some(LIMIT) };
+    let rule_set = owned(Some(owner));
+    let (breakers, mut failing) = Breakers::new(LEAST);
+    let begun = Instant::now();
+    let mut reported = None;
+    for (n, (fuel, source)) in (0..n_runs).zip(costs) {
+        let now = begun + lasts * n / (n_runs - 1);
+        let cost = OwnerCost { fuel, costly: vec![(0, fuel)], displaced: Vec::new() };
+        let run = OwnerRunCost { cost: &cost, source, now, others_wait: true };
+        breakers.note_cost(&rule_set, 0, run, |_| unreachable!("no rule was displaced"));
+        if let Some(failing) = next(&mut failing) {
+            assert_eq!(failing.id, InstructionId(1));
+            reported = reported.or(Some(n + 1));
+        }
+    }
+    assert_eq!(reported, expected);
+}
+
 #[test]
-fn running_out_of_time_counts_only_in_the_long_run() {
-    let late = RuleOutcome::Failed(RuleFailure::Timeout);
-    check((0..999).map(|i| (late.clone(), format!("source {i}"))), None);
-    check((0..2_000).map(|i| (late.clone(), format!("source {i}"))), Some(FAILURES_MAX));
+fn an_owner_whose_rules_cost_too_much_for_many_sources_for_long_is_reported() {
+    let costing = |fuel: u64, n_sources: u64| (0..).map(move |run| (fuel, run % n_sources));
+    check_costs(costing(200_000, 32), 256, LEAST, Some(256));
+    check_costs(costing(200_000, 31), 10_000, 2 * LEAST, None);
+    check_costs(costing(200_000, 64), 10_000, LEAST - Duration::from_secs(1), None);
+    check_costs(costing(99_999, 64), 10_000, 2 * LEAST, None);
+    let cheap_at_times =
+        |n: u64| (0..).map(move |run| (if run % n == n - 1 { 0 } else { 1_000_000 }, run % 64));
+    check_costs(cheap_at_times(9), 10_000, 2 * LEAST, None);
+    check_costs(cheap_at_times(11), 10_001, 2 * LEAST, Some(5_001));
 }
