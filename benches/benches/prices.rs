@@ -15,7 +15,7 @@ mod stage;
 use anyhow::bail;
 use tollgate_benches::report::machine;
 
-use operations::operations;
+use operations::{MEMORY_WRITES, operations};
 use stage::{Measured, Stage};
 
 /// The most nanoseconds per unit of fuel on the reference machine.
@@ -52,6 +52,17 @@ fn main() -> anyhow::Result<()> {
         show(operation.name, &measured, ratio);
         if ratio > ratio_max {
             too_cheap.push(operation.name);
+        }
+    }
+    for memory in &MEMORY_WRITES {
+        if !names.is_empty() && !names.iter().any(|name| memory.name.contains(name.as_str())) {
+            continue;
+        }
+        let measured = stage.measure_memory(memory)?;
+        let ratio = measured.ns_per_unit() / unit;
+        show(memory.name, &measured, ratio);
+        if ratio > ratio_max {
+            too_cheap.push(memory.name);
         }
     }
     if !too_cheap.is_empty() {

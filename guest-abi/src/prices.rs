@@ -30,3 +30,15 @@ pub const DISTINCT_VALUE: u64 = 250;
 pub const ELEMENT: u64 = 60;
 /// Each key of the history that equals the one sought, after the first few: numbers, and texts that are numbers.
 pub const EQUAL_KEY: u64 = 300;
+/// Each run of a module with a memory, a table or a mutable global, which has an instance of its own. Since
+/// [`Semantics::V5`](crate::Semantics::V5).
+pub const INSTANCE: u64 = 4_000;
+/// Each page of 64 KiB of the memory of such an instance, which is cleared for the next run. Since
+/// [`Semantics::V5`](crate::Semantics::V5).
+pub const MEMORY_PAGE: u64 = 1_000;
+
+/// Returns the price of an instance whose memory has so many pages of 64 KiB.
+#[must_use]
+pub const fn instance(n_pages: u64) -> u64 {
+    INSTANCE.saturating_add(n_pages.saturating_mul(MEMORY_PAGE))
+}

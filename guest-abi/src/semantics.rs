@@ -68,6 +68,13 @@ impl Semantics {
         matches!(self, Self::V5)
     }
 
+    /// Returns whether a module pays for its instance and its memory. This depends on the version of the rule set, not of the
+    /// module.
+    #[must_use]
+    pub const fn prices_instances(self) -> bool {
+        matches!(self, Self::V5)
+    }
+
     /// Returns whether calls to the host cost what [`prices`](crate::prices) says. Before, a script paid for past
     /// transactions alone. This depends on the version of the rule set, not of the module.
     #[must_use]

@@ -92,6 +92,8 @@ fn limits_stand_in_it_with_their_values() {
         ("DISTINCT_VALUE", prices::DISTINCT_VALUE),
         ("ELEMENT", prices::ELEMENT),
         ("EQUAL_KEY", prices::EQUAL_KEY),
+        ("INSTANCE", prices::INSTANCE),
+        ("MEMORY_PAGE", prices::MEMORY_PAGE),
         ("NEEDS_MAX", limits::NEEDS_MAX as u64),
         ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),
     ] {

@@ -14,6 +14,25 @@ pub(crate) struct Operation {
     pub(crate) asked: fn(usize) -> Json,
 }
 
+/// A module that writes a byte of its memory at regular distances.
+pub(crate) struct MemoryWrites {
+    pub(crate) name: &'static str,
+    /// Size of the memory in pages of 64 KiB.
+    pub(crate) n_pages: u64,
+    /// The distance in bytes.
+    pub(crate) every: u64,
+}
+
+/// The system has pages of 4 KiB.
+pub(crate) const MEMORY_WRITES: [MemoryWrites; 6] = [
+    MemoryWrites { name: "memory: 1 page, one byte written", n_pages: 1, every: 65_536 },
+    MemoryWrites { name: "memory: 16 pages, one byte written", n_pages: 16, every: 1 << 20 },
+    MemoryWrites { name: "memory: 16 pages, all written", n_pages: 16, every: 4_096 },
+    MemoryWrites { name: "memory: 16 pages, every other part written", n_pages: 16, every: 8_192 },
+    MemoryWrites { name: "memory: 255 pages, one byte of each written", n_pages: 255, every: 65_536 },
+    MemoryWrites { name: "memory: 255 pages, all written", n_pages: 255, every: 4_096 },
+];
+
 fn nothing(_: usize) -> Json {
     json!({})
 }

@@ -13,14 +13,15 @@ use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet};
 use tollgate_engine::sandbox::{CheckedModule, Sandbox, with_manifest};
+use tollgate_guest_abi::limits::{FUEL_GRANTED_MAX, MEMORY_PAGES_GRANTED_MAX};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use tollgate_history::History;
 use tollgate_model::calendar::ZoneData;
-use tollgate_model::instruction::{Grant, InstructionId, InstructionSource, RuleOwner};
+use tollgate_model::instruction::{Grant, InstructionId, InstructionSource, PAGE_BYTES, RuleOwner};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::operations::{Operation, PAST_LONG_TEXT};
+use crate::operations::{MemoryWrites, Operation, PAST_LONG_TEXT};
 
 /// Accounts with most of the transactions, and how many accounts share the rest.
 const N_BUSY: usize = 8;
@@ -66,6 +67,24 @@ impl Stage {
 
     /// Measures a module that does nothing but loop until its fuel is nearly used up.
     pub(crate) fn measure_loop(&self) -> anyhow::Result<Measured> {
+        self.measure_module(LOOP)
+    }
+
+    /// Measures a module that writes memory, with the most that a service can grant.
+    pub(crate) fn measure_memory(&self, memory: &MemoryWrites) -> anyhow::Result<Measured> {
+        let MemoryWrites { n_pages, every, .. } = memory;
+        let n_bytes = n_pages * PAGE_BYTES;
+        self.measure_module(&format!(
+            r#"(module (memory (export "memory") {n_pages}) (func (export "evaluate") (result i64) (local $at i32)
+                (loop $again
+                    (i32.store8 (local.get $at) (i32.const 1))
+                    (br_if $again
+                        (i32.lt_u (local.tee $at (i32.add (local.get $at) (i32.const {every}))) (i32.const {n_bytes}))))
+                (i64.const 0)))"#
+        ))
+    }
+
+    fn measure_module(&self, text: &str) -> anyhow::Result<Measured> {
         let rule = RuleEntry {
             name: "loop".into(),
             description: None,
@@ -80,8 +99,10 @@ impl Stage {
             needs: Needs::default(),
             cost: Cost::default(),
         };
-        let bytes = with_manifest(&wat::parse_str(LOOP)?, &manifest);
-        let module = CheckedModule::check(&bytes, Grant::default())?.compile_here(&self.sandbox, &bytes)?;
+        let bytes = with_manifest(&wat::parse_str(text)?, &manifest);
+        let granted = MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES;
+        let grant = Grant { fuel: FUEL_GRANTED_MAX, memory_bytes: granted, ..Grant::default() };
+        let module = CheckedModule::check(&bytes, grant)?.compile_here(&self.sandbox, &bytes)?;
         let identity = Identity::new(InstructionId(1), InstructionSource::Upload, Utc::now());
         let rule = Draft::of_module(module, bytes)?.bind(&self.history, identity)?;
         let transactions = [transaction(json!({}))?];

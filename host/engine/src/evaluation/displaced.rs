@@ -70,7 +70,7 @@ impl Evaluator {
             let facts = runner.host()?;
             facts.begin(Arc::clone(transaction), *as_of);
             facts.turn_to(ModuleIndex::Rule(place as usize));
-            let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::SinceV4 };
+            let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::of(rule_set.semantics) };
             let mut cost = RunCost::default();
             // A rule that fails costs what it used until then.
             runner.run(place as usize, &in_force.asker.bound.module, terms, &mut cost).ok();

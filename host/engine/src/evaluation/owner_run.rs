@@ -126,7 +126,7 @@ impl OwnerRun<'_> {
                 break;
             }
             let mut cost = RunCost::default();
-            let terms = RunTerms { fuel_max: left, charges: CallCharges::SinceV4 };
+            let terms = RunTerms { fuel_max: left, charges: CallCharges::of(self.rule_set.semantics) };
             fits &= self.run_alone(number, terms, &mut cost)?;
             left = if fits { left.saturating_sub(cost.fuel) } else { 0 };
             if cost.fuel >= CHEAP_FUEL && self.owner.owner.sustained_fuel.is_some() {

@@ -141,7 +141,7 @@ fn charge_fuel<H: HostCalls>(
     if let Some(calls_left) = &mut guests.calls_left {
         *calls_left = calls_left.checked_sub(1).ok_or(RuleFailure::HostCallLimit)?;
     }
-    if charges == CallCharges::SinceV4 {
+    if matches!(charges, CallCharges::SinceV4 | CallCharges::SinceV5) {
         let reading = guests.host()?.price_of_reading(call, slots)?;
         return take_fuel(caller, call.import().fuel.saturating_add(reading));
     }

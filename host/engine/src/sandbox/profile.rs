@@ -6,9 +6,7 @@ use std::thread::available_parallelism;
 
 use tollgate_guest_abi::limits::{MEMORY_PAGES_GRANTED_MAX, TABLE_ELEMENTS_MAX};
 use tollgate_model::instruction::PAGE_BYTES;
-use wasmtime::{
-    Config, Enabled, Engine, OperatorCost, OptLevel, PoolingAllocationConfig, Strategy, WasmFeatures,
-};
+use wasmtime::{Config, Engine, OperatorCost, OptLevel, PoolingAllocationConfig, Strategy, WasmFeatures};
 
 use crate::sandbox::Execution;
 
@@ -34,12 +32,7 @@ const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
 
 /// Memories at the same time besides two for each core. Only a module that runs has one, so this is more than ever run.
 const SPARE_MEMORIES: usize = 64;
-/// What a memory keeps after a run where the system does not tell the pages that were written, in bytes. All of it is
-/// cleared for the next run.
-const KEPT_BYTES_WITHOUT_SCAN: usize = 1 << 20;
-
-/// Returns an engine that runs modules. Memories are kept from run to run: only the pages that a module wrote are cleared,
-/// instead of returned to the system and faulted in again.
+/// Returns an engine that runs modules. Their memories are kept from run to run.
 ///
 /// # Errors
 /// When interpreted execution is requested and the engine has no interpreter.
@@ -57,7 +50,6 @@ fn pool() -> PoolingAllocationConfig {
     let memory_bytes = MEMORY_PAGES_GRANTED_MAX as usize * PAGE_BYTES as usize;
     let n_memories = SPARE_MEMORIES + 2 * available_parallelism().map_or(1, NonZeroUsize::get);
     let n_memories = u32::try_from(n_memories).unwrap_or(u32::MAX);
-    let has_scan = PoolingAllocationConfig::is_pagemap_scan_available();
     let mut pool = PoolingAllocationConfig::new();
     // Modules without memory stay instantiated, one for each rule and thread.
     pool.total_core_instances(u32::MAX);
@@ -65,8 +57,8 @@ fn pool() -> PoolingAllocationConfig {
     pool.max_memory_size(memory_bytes).table_elements(TABLE_ELEMENTS_MAX as usize);
     // As few memories as run at the same time are ever used, whichever modules they were of.
     pool.max_unused_warm_slots(0);
-    pool.pagemap_scan(if has_scan { Enabled::Yes } else { Enabled::No });
-    pool.linear_memory_keep_resident(if has_scan { memory_bytes } else { KEPT_BYTES_WITHOUT_SCAN });
+    // Clearing the memory of a module costs less than the faults of pages that were returned to the system.
+    pool.linear_memory_keep_resident(memory_bytes);
     pool
 }
 

@@ -1,6 +1,6 @@
 //! Runs modules in warm instances, or in a fresh instance per run.
 
-use tollgate_guest_abi::EVALUATE_EXPORT;
+use tollgate_guest_abi::{EVALUATE_EXPORT, Semantics, prices};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
 use wasmtime::{Engine, InstancePre, Linker, Module, Store, TypedFunc};
 
@@ -43,7 +43,7 @@ struct RunLimits {
     charges: CallCharges,
 }
 
-/// Which calls to the host a module pays for, besides the past transactions that they read.
+/// What a module pays for, besides its instructions and the past transactions that its calls to the host read: which calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallCharges {
     /// None: a bound of their cost is known.
@@ -52,6 +52,16 @@ pub enum CallCharges {
     BeforeV4,
     /// All.
     SinceV4,
+    /// All, and the instance and its memory.
+    SinceV5,
+}
+
+impl CallCharges {
+    /// Returns what a rule pays for that runs alone, under semantics that have prices.
+    #[must_use]
+    pub const fn of(semantics: Semantics) -> Self {
+        if semantics.prices_instances() { Self::SinceV5 } else { Self::SinceV4 }
+    }
 }
 
 /// Limits of one run besides those of the module.
@@ -243,7 +253,23 @@ fn call_fresh<H: HostCalls>(
     let memory = instance.get_memory(&mut *store, MEMORY_EXPORT);
     store.data_mut().memory = memory;
     let entry = instance.get_typed_func(&mut *store, EVALUATE_EXPORT)?;
-    call(store, terms, &entry)
+    if terms.charges != CallCharges::SinceV5 {
+        return call(store, terms, &entry);
+    }
+    let price = |store: &Store<_>| prices::instance(memory.map_or(0, |memory| memory.size(store)));
+    let at_first = price(store);
+    take(store, at_first)?;
+    let left = terms.fuel.saturating_sub(at_first);
+    let ran = call(store, RunLimits { fuel: left, ..terms }, &entry);
+    // What it grew by is only known now. The limit of its memory bounds it.
+    take(store, price(store).saturating_sub(at_first)).and(ran)
+}
+
+/// Takes fuel for what a module did not do by itself.
+fn take<H>(store: &mut Store<GuestState<H>>, fuel: u64) -> wasmtime::Result<()> {
+    let left = store.get_fuel()?;
+    store.set_fuel(left.saturating_sub(fuel))?;
+    if fuel > left { Err(RuleFailure::Fuel.into()) } else { Ok(()) }
 }
 
 fn call<H: HostCalls>(

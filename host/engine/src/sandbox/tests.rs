@@ -4,7 +4,7 @@ use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
-use tollgate_model::instruction::Grant;
+use tollgate_model::instruction::{Grant, PAGE_BYTES};
 
 use super::*;
 
@@ -127,6 +127,28 @@ fn module(wat: &str) -> Vec<u8> {
 
 fn evaluating(body: &str) -> String {
     format!(r#"(module (import "tollgate" "number" (func $number (param i32) (result f64))) {body})"#)
+}
+
+/// Checks how much more fuel a module uses since semantics 5, and that it fails with less.
+#[track_caller]
+fn check_price(body: &str, expected: u64) {
+    let sandbox = Sandbox::new().unwrap();
+    let bytes = module(&evaluating(body));
+    let grant = Grant { memory_bytes: 32 * PAGE_BYTES, ..Grant::default() };
+    let uploaded = CheckedModule::check(&bytes, grant).unwrap().compile_here(&sandbox, &bytes).unwrap();
+    let mut runner = Runner::new(&sandbox, Silent, 1).unwrap();
+    let mut fuel = |fuel_max, charges| {
+        let mut cost = RunCost::default();
+        let ran = runner.run(0, &uploaded, RunTerms { fuel_max, charges }, &mut cost);
+        (ran, cost.fuel)
+    };
+    let (_, before) = fuel(u64::MAX, CallCharges::SinceV4);
+    let (ran, used) = fuel(u64::MAX, CallCharges::SinceV5);
+    assert_eq!((ran, used), (Ok(1), before + expected), "{body}");
+    for too_little in [0, expected / 2, expected - 1] {
+        let failed = (Err(RuleFailure::Fuel), too_little);
+        assert_eq!(fuel(too_little, CallCharges::SinceV5), failed, "{body}");
+    }
 }
 
 /// Checks the answer of an untrusted module in three runs, next to a valid module.

@@ -1,5 +1,7 @@
 //! Tests of modules with state, with their own score and reason, and with excessive calls.
 
+use tollgate_guest_abi::prices;
+
 use super::*;
 
 fn with_memory(body: &str) -> String {
@@ -131,4 +133,24 @@ fn a_bulk_of_bytes_costs_fuel_by_its_size() {
     check_bits(fill, Err(RuleFailure::Fuel));
     let copy = "(loop $l (memory.copy (i32.const 0) (i32.const 1) (i32.const 65535)) (br $l)) (i64.const 0)";
     check_bits(copy, Err(RuleFailure::Fuel));
+}
+
+#[test]
+fn a_module_pays_for_its_instance_and_its_memory() {
+    let (few, many) = (prices::INSTANCE, prices::MEMORY_PAGE);
+    let body = |declared: u32, grown: u32| {
+        format!(
+            r#"(memory (export "memory") {declared}) (func (export "evaluate") (result i64)
+                (drop (memory.grow (i32.const {grown}))) (i64.const 1))"#
+        )
+    };
+    check_price(
+        r#"(global $n (mut i32) (i32.const 0)) (func (export "evaluate") (result i64) (i64.const 1))"#,
+        few,
+    );
+    check_price(&body(0, 0), few);
+    check_price(&body(1, 0), few + many);
+    check_price(&body(1, 15), few + 16 * many);
+    check_price(&body(16, 0), few + 16 * many);
+    check_price(&body(16, 2), few + 18 * many);
 }
