@@ -193,6 +193,12 @@ impl Decimal {
         Self::of_parts(mantissa, scale)
     }
 
+    /// Returns the difference, or `None` if it has too many digits.
+    #[must_use]
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.checked_add(Self { mantissa: -other.mantissa, ..other })
+    }
+
     /// Returns the digits as one integer, at most 38 of them.
     #[must_use]
     pub const fn mantissa(self) -> i128 {

@@ -33,7 +33,7 @@ use tollgate_model::ledger_kind::{LedgerKind, LeftOutTreatment, UnreadableVerdic
 use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState,
-    StatusWithoutEffect, Store, StoreError, WaitingEntry,
+    StatusWithoutEffect, Store, StoreError, TallyKind, WaitingEntry,
 };
 
 use crate::alerting::Alerting;

@@ -3,6 +3,7 @@
 //! INVARIANT: an id is added before the commit that stores it begins, and every id of earlier runs is added before the
 //! first negative answer. A negative answer is therefore certain; a positive one must be confirmed by the database.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -160,6 +161,14 @@ impl IdFilter {
         let bits = AtomicBloomFilter::with_num_bits(n_max * BITS_PER_ID);
         let ids = bits.hasher(RandomState::new()).expected_items(n_max);
         Self { ids, n_noted: AtomicUsize::new(0), n_max }
+    }
+}
+
+/// Reads the remaining ids. Until it succeeds, every id is looked up in the file.
+pub(super) async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: UnreadIds) {
+    match known_ids.finish(&readers, unread).await {
+        Ok(()) | Err(StoreError::Closed) => {}
+        Err(error) => tracing::warn!(%error, "the ids of earlier transactions cannot be read"),
     }
 }
 

@@ -37,6 +37,24 @@ pub struct Hold {
     pub settled: Decimal,
 }
 
+/// A sum that bounds which entries count as parts of a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TallyKind {
+    /// Of a bookkeeping entry: its amount, and the part committed or released.
+    Shadow,
+    /// Of a payment: the bound of its bookkeeping entries, and their sum.
+    Shadows,
+}
+
+impl TallyKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            TallyKind::Shadow => "shadow",
+            TallyKind::Shadows => "shadows",
+        }
+    }
+}
+
 /// A ledger entry that waits for its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingEntry {
@@ -66,6 +84,8 @@ pub enum EntryChange {
     },
     /// The payment with this id moved, or is held with these amounts.
     Moved(Box<str>, Option<Hold>),
+    /// The sum of this kind for the entry or payment with this id has these amounts.
+    Tally(TallyKind, Box<str>, Hold),
     /// An entry starts to wait.
     Waits(WaitingEntry),
     /// The wait of the entry with this id is over.
@@ -81,6 +101,14 @@ impl Store {
     /// When the file cannot be read.
     pub async fn ledger_entry(&self, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
         entry_of(&self.inner.readers, entry).await
+    }
+
+    /// Returns the sum of this kind for an entry or a payment, if anything was added to it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_tally(&self, kind: TallyKind, id: &str) -> Result<Option<Hold>, StoreError> {
+        tally(&self.inner.readers, kind, id).await
     }
 
     /// Returns at most `limit` waiting entries.
@@ -158,6 +186,14 @@ pub(super) async fn change(
         .bind(&**transaction_id)
         .bind(hold.map(|hold| hold.held.to_string()))
         .bind(hold.map(|hold| hold.settled.to_string())),
+        EntryChange::Tally(kind, id, hold) => sqlx::query(
+            "INSERT INTO ledger_tallies (kind, id, held, settled) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT (kind, id) DO UPDATE SET held = excluded.held, settled = excluded.settled",
+        )
+        .bind(kind.as_str())
+        .bind(&**id)
+        .bind(hold.held.to_string())
+        .bind(hold.settled.to_string()),
         EntryChange::Waits(WaitingEntry { entry, parent, event, told, heard_micros, is_taken }) => {
             sqlx::query(
                 "INSERT INTO ledger_waiting (entry, parent, event, told, heard_micros, is_taken) \
@@ -199,6 +235,22 @@ async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntr
         };
         let text = |place| row.try_get::<&str, _>(place);
         Ok(LedgerEntry { entry: text(0)?.into(), transaction_id: text(1)?.into(), standing })
+    })
+    .transpose()
+}
+
+async fn tally(readers: &SqlitePool, kind: TallyKind, id: &str) -> Result<Option<Hold>, StoreError> {
+    let row = sqlx::query("SELECT held, settled FROM ledger_tallies WHERE kind = ?1 AND id = ?2")
+        .bind(kind.as_str())
+        .bind(id)
+        .fetch_optional(readers)
+        .await?;
+    row.map(|row| {
+        let number = |place| row.try_get::<&str, _>(place).map(Decimal::from_plain);
+        match (number(0)?, number(1)?) {
+            (Some(held), Some(settled)) => Ok(Hold { held, settled }),
+            _ => Err(StoreError::corrupt("a sum of ledger entries is not a number")),
+        }
     })
     .transpose()
 }

@@ -65,7 +65,9 @@ pub use directory::{Holder, holder};
 pub use error::StoreError;
 pub use examination::{StoreFinding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
-pub use ledger_entries::{EntryChange, Hold, LedgerEntry, PaymentState, WaitingEntry, WaitingQuery};
+pub use ledger_entries::{
+    EntryChange, Hold, LedgerEntry, PaymentState, TallyKind, WaitingEntry, WaitingQuery,
+};
 pub use lost::LostStore;
 pub use past::StoredPast;
 pub use records::{
@@ -477,14 +479,6 @@ impl Store {
 impl Drop for StoreInner {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-/// Reads the remaining ids. Until it succeeds, every id is looked up in the file.
-async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: known_ids::UnreadIds) {
-    match known_ids.finish(&readers, unread).await {
-        Ok(()) | Err(StoreError::Closed) => {}
-        Err(error) => tracing::warn!(%error, "the ids of earlier transactions cannot be read"),
     }
 }
 

@@ -7,11 +7,11 @@ use sqlx::SqlitePool;
 use tollgate_model::sequence::Sequence;
 
 use super::directory::DataDirectory;
-use super::known_ids::KnownIds;
+use super::known_ids::{KnownIds, read_ids};
 use super::lost::{LostStore, set_log_aside};
 use super::mark::{MarkFound, MarkWriter, StoreMark, StoreName};
 use super::writer::Writer;
-use super::{Store, StoreError, StoreInner, connection, identity, read_ids, testimony, transactions};
+use super::{Store, StoreError, StoreInner, connection, identity, testimony, transactions};
 
 impl Store {
     /// Opens the store of a directory, and creates both if they do not exist. The directory is locked until the last

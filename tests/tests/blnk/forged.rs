@@ -1,10 +1,12 @@
 //! References and metadata that a client chooses: they never hide a payment, and never touch the payment of somebody else.
 
+use std::thread;
+
 use serde_json::{Value, json};
 use tollgate_tests::{Service, sample};
 
 use crate::odd::{check_told, dead, entry, expected, id};
-use crate::truth::check;
+use crate::truth::{check, number};
 use crate::{home, ok, tell_entry};
 
 /// Returns an entry between these accounts.
@@ -71,6 +73,74 @@ fn a_payment_that_claims_to_be_bookkeeping_is_a_payment() {
         json!({"parent_transaction": id(2), "reference": "ref_00000000-0000-4000-8000-000000000003"});
     let commit = sample::with(&between(3, "APPLIED", 100, LINEAGE, &claim()), &reference);
     check_told(&[payment(), hold, commit], both, &[]);
+}
+
+#[test]
+fn bookkeeping_moves_together_at_most_three_times_the_amount_of_its_payment() {
+    let payment = || entry(1, "APPLIED", 100, &json!({}));
+    let shadow = |number, amount| between(number, "APPLIED", amount, LINEAGE, &shadow_of(1, "bln_2"));
+    // The credit, the release and the receipt of lineage.
+    let all = || [payment(), shadow(2, 100), shadow(3, 100), shadow(4, 99)];
+    check_told(&all(), &[(1, "applied", 100)], &[]);
+    let more = [&all()[..], &[shadow(5, 2), shadow(6, 1), shadow(7, 1)]].concat();
+    check_told(&more, &[(1, "applied", 100), (5, "applied", 2), (7, "applied", 1)], &[]);
+    // Those that waited for the payment.
+    let waiting = [shadow(2, 100), shadow(3, 100), shadow(4, 100), shadow(5, 100)];
+    let service = Service::start(&home());
+    waiting.iter().chain([&payment()]).chain(&waiting).for_each(|entry| ok(&tell_entry(&service, entry)));
+    assert_eq!(number(&service, "tollgate_history_transactions"), 2);
+    // A held entry and its commit count once, whichever comes first.
+    let held = |number, amount| between(number, "INFLIGHT", amount, LINEAGE, &shadow_of(1, "bln_2"));
+    let settled = |number, status, amount, hold| {
+        let reference = format!("ref_00000000-0000-4000-8000-{number:012}");
+        let parent = json!({"parent_transaction": id(hold), "reference": reference});
+        sample::with(&between(number, status, amount, LINEAGE, &shadow_of(1, "bln_2")), &parent)
+    };
+    let holds = || {
+        [
+            entry(1, "INFLIGHT", 100, &json!({})),
+            held(2, 100),
+            settled(3, "APPLIED", 100, 2),
+            settled(5, "VOID", 100, 4),
+            held(4, 100),
+            held(6, 100),
+            settled(7, "APPLIED", 40, 6),
+            settled(8, "VOID", 60, 6),
+        ]
+    };
+    check_told(&holds(), &[(1, "inflight", 100)], &[]);
+    // A hold beyond the bound is a payment, and so is its commit; a commit of more than the hold counts too.
+    let beyond = [&holds()[..], &[held(9, 50), settled(10, "APPLIED", 50, 9), settled(11, "APPLIED", 1, 2)]];
+    let payments = [(1, "inflight", 100), (9, "applied", 50), (11, "applied", 1)];
+    check_told(&beyond.concat(), &payments, &[]);
+}
+
+#[test]
+fn the_bound_of_bookkeeping_is_exact_in_parallel_and_after_a_restart() {
+    let home = home();
+    let mut service = Service::start(&home);
+    let copy = json!({
+        "transaction_id": id(2), "parent_transaction": id(1), "reference": "order-1_q",
+        "meta_data": {"QUEUED_PARENT_TRANSACTION": id(1), "queue_lane": "normal"},
+    });
+    ok(&tell_entry(&service, &entry(1, "APPLIED", 100, &copy)));
+    // Each names one of two entries of the payment, and is told twice.
+    for half in [100..120, 120..150] {
+        thread::scope(|scope| {
+            for first in 0..10 {
+                let (client, half) = (service.client(), half.clone());
+                scope.spawn(move || {
+                    for number in half.skip(first / 2).step_by(5) {
+                        let fields = shadow_of(1 + number % 2, "bln_1");
+                        ok(&tell_entry(&client, &between(number, "APPLIED", 10, LINEAGE, &fields)));
+                    }
+                });
+            }
+        });
+        service.kill();
+        service = Service::start(&home);
+    }
+    assert_eq!(number(&service, "tollgate_history_transactions"), 1 + 50 - 30);
 }
 
 #[test]

@@ -2,18 +2,27 @@
 //!
 //! A client can write the metadata that marks such an entry. So the entry is compared with the payment that it names, and
 //! waits if that is not known yet. An entry that cannot be bookkeeping is taken like any other.
+//!
+//! INVARIANT: bookkeeping about one payment moves at most [`SHADOWS_OF_PAYMENT`] times its amount. The sum is changed under
+//! the lock of the payment, in the commit that makes the entry known, so each entry counts once. A held entry and those that
+//! settle it count together, with the larger of what they hold and what they settle.
 
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tollgate_model::decimal::Decimal;
 use tollgate_model::ledger_kind::can_shadow;
+use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 
 use super::joining::{ChildEntry, Result};
 use super::waiting::RereadEntry;
-use super::{EntryChange, EntryOutcome, PaymentEvent, PaymentsInner, ReportedEntry, known};
+use super::{EntryChange, EntryOutcome, Hold, PaymentEvent, PaymentsInner, ReportedEntry, TallyKind, known};
 
+/// How often the bookkeeping about a payment moves its amount: Blnk credits the receiver's lineage with the provider of a
+/// payment, releases the funds of the sender's providers, and passes these on to the receiver.
+const SHADOWS_OF_PAYMENT: usize = 3;
 /// The status of a payment that turned out to be bookkeeping.
 const VOID: &str = "VOID";
 
@@ -29,14 +38,14 @@ impl PaymentsInner {
 
     async fn compare_shadow(&self, child: &ChildEntry<'_>) -> Result<EntryOutcome> {
         let entry = child.entry;
-        let PaymentEvent::Shadow { about, main, .. } = &entry.happened else {
+        let PaymentEvent::Shadow { about, main, otherwise } = &entry.happened else {
             return Ok(EntryOutcome::Nothing);
         };
         let locked = self.lock(&self.entries, about).await;
         let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&entry.id), 1).await?.pop();
         let own = &entry.report.transaction().transaction_id;
         let before = self.deps.store.ledger_entry(&entry.id).await?;
-        if waiting.is_none() && before.is_some_and(|before| *before.transaction_id != **own) {
+        if waiting.is_none() && before.as_ref().is_some_and(|before| *before.transaction_id != **own) {
             return Ok(EntryOutcome::Nothing);
         }
         let Some(known_about) = self.moved(about).await? else {
@@ -47,17 +56,24 @@ impl PaymentsInner {
         };
         let is_taken = waiting.as_ref().is_some_and(|waiting| waiting.is_taken);
         let paid = self.payment_of(&known_about).await?;
-        let is_shadow = can_shadow(entry.report.transaction(), main, &paid, self.deps.kind.amounts());
+        // Several entries can be of one payment, so the lock of the entry is not enough.
+        let counted = self.lock(&self.payments, &paid.transaction_id).await;
+        // What was taken as a payment of its own stays one.
+        let is_own = waiting.is_none() && before.is_some();
+        let is_shadow =
+            !is_own && can_shadow(entry.report.transaction(), main, &paid, self.deps.kind.amounts());
+        let tallies = if is_shadow { self.count_shadow(entry, otherwise, &paid).await? } else { None };
         let mut outcome = EntryOutcome::Nothing;
         let mut changes = Vec::new();
-        if is_shadow {
+        if let Some(tallies) = tallies {
             if is_taken {
                 self.deps.monitor.advance(own, VOID, Arc::clone(child.event)).await?;
             }
             changes.push(known(&entry.id, &paid.transaction_id));
+            changes.extend(tallies);
             tracing::debug!(transaction.id = %entry.id, about = %about, "a bookkeeping entry of the ledger");
         } else if !is_taken {
-            drop(locked);
+            drop((locked, counted));
             let (entry, _) = without_shadow(entry.clone());
             let child = ChildEntry { entry: &entry, waiting: None, ..*child };
             outcome = self.apply(&child).await?;
@@ -72,12 +88,69 @@ impl PaymentsInner {
         Ok(outcome)
     }
 
+    /// Adds an entry to the bookkeeping about a payment. Returns the new sums, or `None` if it cannot be a part of it: the
+    /// sum would exceed its bound, or the entry settles one that is no bookkeeping about this payment.
+    async fn count_shadow(
+        &self,
+        entry: &ReportedEntry,
+        otherwise: &PaymentEvent,
+        paid: &Transaction,
+    ) -> Result<Option<[EntryChange; 2]>> {
+        let (store, amounts) = (&self.deps.store, self.deps.kind.amounts());
+        let settled = match otherwise {
+            PaymentEvent::Settled { hold, .. } => Some(hold),
+            _ => None,
+        };
+        if let Some(hold) = settled
+            && let Some(hold) = store.ledger_entry(hold).await?
+            && *hold.transaction_id != *paid.transaction_id
+        {
+            return Ok(None);
+        }
+        let root = settled.unwrap_or(&entry.id);
+        let before = store.ledger_tally(TallyKind::Shadow, root).await?.unwrap_or(NOTHING);
+        let all = store.ledger_tally(TallyKind::Shadows, &paid.transaction_id).await?.unwrap_or(NOTHING);
+        let amount = entry.report.transaction().amount.value();
+        let Some((own, all)) = with_shadow(before, all, amount, settled.is_some(), paid.amount.value())
+        else {
+            return Ok(None);
+        };
+        let fits = all.settled <= all.held || amounts.holds(all.settled, all.held);
+        Ok(fits.then(|| {
+            [
+                EntryChange::Tally(TallyKind::Shadow, (**root).into(), own),
+                EntryChange::Tally(TallyKind::Shadows, (*paid.transaction_id).into(), all),
+            ]
+        }))
+    }
+
     pub(super) async fn take_waiting_shadows(&self, shadows: Vec<RereadEntry<'_>>) -> Result<()> {
         for shadow in shadows {
             self.take_shadow(&shadow.child()).await?;
         }
         Ok(())
     }
+}
+
+const NOTHING: Hold = Hold { held: Decimal::ZERO, settled: Decimal::ZERO };
+
+/// Adds an amount to a bookkeeping entry, and the increase of what that can move to all bookkeeping about a payment of
+/// `paid`. Returns both, or `None` if a number would have too many digits.
+fn with_shadow(
+    before: Hold,
+    all: Hold,
+    amount: Decimal,
+    is_settled: bool,
+    paid: Decimal,
+) -> Option<(Hold, Hold)> {
+    let own = match is_settled {
+        true => Hold { settled: before.settled.checked_add(amount)?, ..before },
+        false => Hold { held: before.held.max(amount), ..before },
+    };
+    let can_move = |hold: Hold| hold.held.max(hold.settled);
+    let settled = all.settled.checked_add(can_move(own).checked_sub(can_move(before))?)?;
+    let held = (0..SHADOWS_OF_PAYMENT).try_fold(Decimal::ZERO, |sum, _| sum.checked_add(paid))?;
+    Some((own, Hold { held, settled }))
 }
 
 /// Returns an entry as what it is if it is no bookkeeping, and whether it claims to be.
