@@ -15,6 +15,8 @@ mod odd;
 mod orders;
 #[path = "blnk/recordings.rs"]
 mod recordings;
+#[path = "blnk/splits.rs"]
+mod splits;
 #[path = "blnk/tables.rs"]
 mod tables;
 #[path = "blnk/truth.rs"]

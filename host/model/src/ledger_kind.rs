@@ -18,7 +18,7 @@ use chrono::{DateTime, Utc};
 
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json, StatusWords, TransactionReport};
 
-pub use accounts::{AccountComparison, can_shadow};
+pub use accounts::{AccountComparison, can_be_leg, can_shadow};
 pub use treatment::{LeftOutTreatment, UnreadableVerdict};
 
 /// The kind of a ledger.
@@ -106,6 +106,8 @@ pub struct ReportedEntry {
     pub id: Arc<str>,
     /// Other ledger ids of the same payment.
     pub also: Vec<Arc<str>>,
+    /// Identity of the payment of which the entry is a leg, if it is one and payments are identified by reference.
+    pub leg_of: Option<Arc<str>>,
     /// Event that the entry reports.
     pub happened: PaymentEvent,
     /// Payment as reported. For an entry that settles a hold, only the settled part.
@@ -186,7 +188,13 @@ fn generic(told: EntryReport<'_>, words: &StatusWords) -> Result<ReportedEntry, 
     let EntryReport { telling, data, message, arrival } = told;
     let report = TransactionReport::read(telling.word(), data, message, arrival, words)?;
     let id = Arc::clone(&report.transaction().transaction_id);
-    Ok(ReportedEntry { id, also: Vec::new(), happened: PaymentEvent::Payment(Progress::Ended), report })
+    Ok(ReportedEntry {
+        id,
+        also: Vec::new(),
+        leg_of: None,
+        happened: PaymentEvent::Payment(Progress::Ended),
+        report,
+    })
 }
 
 /// Returns whether the data has the fields of a Blnk entry, which a generic ledger does not have.

@@ -16,6 +16,7 @@
 mod dead_letters;
 mod events;
 mod joining;
+mod legs;
 mod rows;
 mod shadows;
 mod waiting;
@@ -357,9 +358,12 @@ impl PaymentsInner {
     }
 
     async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
-        let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
-        locks[place].lock().await
+        locks[self.place_of(id)].lock().await
+    }
+
+    fn place_of(&self, id: &str) -> usize {
+        usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default()
     }
 
     /// Takes an entry of a ledger that keeps several for one payment.
@@ -372,7 +376,7 @@ impl PaymentsInner {
     ) -> Result<EntryOutcome, PaymentError> {
         let _turn = self.turn.read().await;
         let told = match &entry.happened {
-            PaymentEvent::Payment(_) => String::new(),
+            PaymentEvent::Payment(_) if self.deps.identity == LedgerIdentity::Id => String::new(),
             _ => text_of(telling, told),
         };
         self.apply(&ChildEntry { entry: &entry, telling, event: &event, told: &told, waiting: None }).await
@@ -381,16 +385,17 @@ impl PaymentsInner {
     /// Applies an entry that does not wait.
     async fn apply(&self, child: &ChildEntry<'_>) -> Result<EntryOutcome, PaymentError> {
         let ChildEntry { entry, .. } = child;
-        let payment = || EntryOutcome::Payment(Arc::clone(&entry.report.transaction().transaction_id));
         match &entry.happened {
-            PaymentEvent::Payment(_) => {
-                self.take_own(child).await?;
-                Ok(payment())
-            }
+            PaymentEvent::Payment(_) => match self.take_leg(child).await? {
+                Some(taken) => Ok(taken),
+                None => self.take_own(child).await,
+            },
             PaymentEvent::Reversed { original } => {
-                self.take_own(child).await?;
-                self.join_or_wait(child, original).await?;
-                Ok(payment())
+                let taken = self.take_own(child).await?;
+                if matches!(taken, EntryOutcome::Payment(_)) {
+                    self.join_or_wait(child, original).await?;
+                }
+                Ok(taken)
             }
             PaymentEvent::Settled { hold, .. } => self.join_or_wait(child, hold).await,
             PaymentEvent::Shadow { .. } => self.take_shadow(child).await,

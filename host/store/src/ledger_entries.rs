@@ -40,10 +40,16 @@ pub struct Hold {
 /// A sum that bounds which entries count as parts of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TallyKind {
-    /// Of a bookkeeping entry: its amount, and the part committed or released.
+    /// The amount of a bookkeeping entry, and the part of it committed or released.
     Shadow,
-    /// Of a payment: the bound of its bookkeeping entries, and their sum.
+    /// The bound of the bookkeeping entries of a payment, and their sum.
     Shadows,
+    /// The amount of a leg of a split payment, and the part of it committed or released.
+    Leg,
+    /// The amount of a split payment, and the sum of its legs.
+    Legs,
+    /// The amount of a split payment, and the part of it rejected or released.
+    Released,
 }
 
 impl TallyKind {
@@ -51,6 +57,9 @@ impl TallyKind {
         match self {
             TallyKind::Shadow => "shadow",
             TallyKind::Shadows => "shadows",
+            TallyKind::Leg => "leg",
+            TallyKind::Legs => "legs",
+            TallyKind::Released => "released",
         }
     }
 }
@@ -109,6 +118,15 @@ impl Store {
     /// When the file cannot be read.
     pub async fn ledger_tally(&self, kind: TallyKind, id: &str) -> Result<Option<Hold>, StoreError> {
         tally(&self.inner.readers, kind, id).await
+    }
+
+    /// Returns whether an entry is known with which the payment of this id moved or is held.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn knows_ledger_payment(&self, transaction_id: &str) -> Result<bool, StoreError> {
+        let query = "SELECT EXISTS (SELECT 1 FROM ledger_payments WHERE transaction_id = ?1)";
+        Ok(sqlx::query_scalar(query).bind(transaction_id).fetch_one(&self.inner.readers).await?)
     }
 
     /// Returns at most `limit` waiting entries.

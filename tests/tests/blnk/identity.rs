@@ -1,14 +1,14 @@
 //! The id and the stored fields of a payment.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, sample};
+use tollgate_tests::{Client, Home, Service, audit, sample};
 
 use crate::recordings::stored;
 use crate::tables::{INDEX, Tables, caught_up};
 use crate::truth::{check_no_conflict, number};
 use crate::{home, ok, tell_entry};
 
-fn entry(number: u32, fields: &Value) -> Value {
+pub(crate) fn entry(number: u32, fields: &Value) -> Value {
     let entry = json!({
         "transaction_id": id(number), "parent_transaction": "", "reference": format!("order-{number}"), "currency": "EUR",
         "amount": 100, "precise_amount": 10000, "precision": 100, "source": "bln_1", "destination": "bln_2",
@@ -17,7 +17,7 @@ fn entry(number: u32, fields: &Value) -> Value {
     sample::with(&entry, fields)
 }
 
-fn id(number: u32) -> String {
+pub(crate) fn id(number: u32) -> String {
     format!("txn_00000000-0000-4000-8000-{number:012}")
 }
 
@@ -31,7 +31,7 @@ fn copy(number: u32, status: &str) -> Value {
 }
 
 #[track_caller]
-fn status_of(client: &Client, id: &str) -> String {
+pub(crate) fn status_of(client: &Client, id: &str) -> String {
     client.transaction(id).expect(200)["status"].as_str().unwrap_or_default().to_owned()
 }
 
@@ -169,4 +169,94 @@ fn what_the_database_lacks_is_said_with_the_statement_to_run() {
             service.get("/readyz").at("/checks/ledger").as_str().unwrap_or_default().contains(expected)
         });
     }
+}
+
+/// A home that identifies payments by reference, with a rule about the sum that an account paid.
+pub(crate) fn by_reference(sum: &str) -> Home {
+    let mut home = home();
+    home.set("LEDGER_IDENTITY", "reference");
+    let paid = format!(r#"sum(amount when reference == "mine" and status == "applied", "P30D") == {sum}"#);
+    home.write_rule("paid.ws", sample::rule("paid", &paid));
+    home
+}
+
+pub(crate) fn ask(id: &str, fields: &Value) -> Value {
+    let asked = json!({
+        "transaction_id": id, "amount": 100, "currency": "EUR", "reference": "mine", "status": "pending",
+        "created_at": "2026-11-25T03:00:00Z",
+    });
+    sample::with(&asked, fields)
+}
+
+pub(crate) fn is_paid(client: &Client, n: usize) -> bool {
+    let probe = sample::with(
+        &sample::transaction(&format!("probe-{n}")),
+        &json!({"created_at": "2026-11-25T04:00:00Z"}),
+    );
+    client.inject(&probe).triggered() == ["paid"]
+}
+
+#[test]
+fn an_indicator_is_the_account_that_the_ledger_reports() {
+    let home = by_reference("100");
+    let service = Service::start(&home);
+    ok(&service.inject(&ask("order-1", &json!({"source": "@world", "destination": "bln_2"}))));
+    ok(&tell_entry(&service, &copy(1, "INFLIGHT")));
+    assert_eq!(status_of(&service, "order-1"), "INFLIGHT");
+    let commit = json!({"parent_transaction": id(2), "reference": format!("{}_commit_act_1", id(2))});
+    ok(&tell_entry(&service, &entry(3, &commit)));
+    assert_eq!(status_of(&service, "order-1"), "APPLIED");
+    assert_eq!(number(&service, "tollgate_history_transactions"), 1);
+    check_no_conflict(&service, 0, "an indicator");
+    assert!(is_paid(&service, 0));
+    // An id is no other id, and an indicator no other indicator.
+    for source in ["bln_7", "@cash"] {
+        let service = Service::start(&by_reference("100"));
+        ok(&service.inject(&ask("order-1", &json!({"source": source}))));
+        let other = if source == "@cash" { json!({"source": "@world"}) } else { json!({}) };
+        assert_eq!(tell_entry(&service, &entry(1, &other)).status, 409, "{source}");
+    }
+}
+
+#[test]
+fn the_exact_amount_of_the_database_replaces_the_rounded_one_of_an_event() {
+    let tables = Tables::open();
+    let mut home = home();
+    let exact = "1.234567890123456789";
+    let paid = format!(r#"sum(amount when source == "bln_1", "P30D") == {exact}"#);
+    home.write_rule("exact.ws", sample::rule("exact", &paid));
+    tables.feeds(&mut home);
+    let service = Service::start(&home);
+    let rounded = json!({
+        "amount": 1.234_567_890_123_456_7, "amount_string": "1.2345678901234568", "precise_amount": 1_234_567_890_123_456_800_u64,
+        "precision": 1_000_000_000_000_000_000_u64, "created_at": "2026-11-25T03:00:00Z",
+    });
+    ok(&tell_entry(&service, &entry(1, &rounded)));
+    assert!(service.transaction(&id(1)).text().contains(r#""amount":1.2345678901234568,"#));
+    let is_exact = |n: usize| {
+        let at = json!({"created_at": "2026-11-25T04:00:00Z"});
+        service.inject(&sample::with(&sample::transaction(&format!("probe-{n}")), &at)).triggered()
+            == ["exact"]
+    };
+    assert!(!is_exact(0));
+    tables.sql(&format!(
+        "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
+         precise_amount, precision, currency, created_at, meta_data)
+         VALUES ('{}', '', 'order-1', 'APPLIED', 'bln_1', 'bln_2', 1.2345678901234567, 1234567890123456789, 1000000000000000000,
+         'EUR', '2026-11-25 03:00:00', '{{}}');",
+        id(1)
+    ));
+    caught_up(&service);
+    assert!(service.transaction(&id(1)).text().contains(&format!(r#""amount":{exact},"#)));
+    assert!(is_exact(1));
+    // The event told again changes nothing.
+    ok(&tell_entry(&service, &entry(1, &rounded)));
+    let updates = service.get(&format!("/transactions/{}/status-updates", id(1)));
+    assert!(
+        updates.text().contains(&format!(r#""amount_before":1.2345678901234568,"amount_after":{exact}"#))
+    );
+    assert_eq!(updates.at("/status_updates").as_array().unwrap().len(), 1);
+    check_no_conflict(&service, 0, "exact");
+    drop(service.stop());
+    audit::replay(&home).all_follow();
 }

@@ -54,6 +54,17 @@ pub fn can_shadow(
         && (moved <= paid || amounts.holds(moved, paid))
 }
 
+/// Returns whether an entry can be a leg of a split payment, by currency and accounts: an account that the payment names
+/// is that of the entry on the same side. An entry of a payment that names no account is none.
+#[must_use]
+pub fn can_be_leg(entry: &Transaction, payment: &Transaction) -> bool {
+    let is_shared = |own: &Option<Arc<str>>, paid: &Option<Arc<str>>| {
+        own.is_some() && paid.is_some() && can_be_same_account(own, paid)
+    };
+    is_same_currency(&entry.currency, &payment.currency)
+        && (is_shared(&entry.source, &payment.source) || is_shared(&entry.destination, &payment.destination))
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;

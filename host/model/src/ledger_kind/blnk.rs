@@ -26,6 +26,8 @@ const DESCRIPTION: &str = "description";
 const ENTRY: &str = "txn_";
 /// Suffix that Blnk adds to the reference of a copy of a queued entry.
 const OF_COPY: &str = "_q";
+/// Characters between the reference of a split payment and the number of a leg.
+const LEG_MARKS: [char; 2] = ['_', '-'];
 /// Suffix that turns the id of an entry into the reference of its refund.
 const OF_REFUND: &str = "_refund";
 /// Prefix of a reference that Blnk generates for a commit or void; a UUID follows. Such a reference may also be the id
@@ -66,6 +68,12 @@ pub(super) fn read(
             None => return Err(InvalidTransaction::MissingField { field: "reference" }),
         },
     };
+    let leg_of = match identity {
+        LedgerIdentity::Id => None,
+        LedgerIdentity::Reference => {
+            reference.as_deref().filter(|_| words.is_leg(copied)).and_then(whole_of).map(Arc::from)
+        }
+    };
     let also = copied.into_iter().map(Arc::from).collect();
     let is_exact = !matches!(telling, ReportChannel::Event(_));
     let amount = amount::of(&data, is_exact)?;
@@ -81,7 +89,7 @@ pub(super) fn read(
         TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
             .at_its_schedule();
     let report = report.with_left_out(left_out).with_exact_amount(is_exact);
-    Ok(ReportedEntry { id, also, happened, report })
+    Ok(ReportedEntry { id, also, leg_of, happened, report })
 }
 
 /// Cuts what only people read to the limits of a transaction. Returns the names of everything that was left out, also
@@ -113,6 +121,8 @@ struct EntryFields<'a> {
     main_balance: Option<&'a str>,
     /// Whether the entry passed through a queue.
     is_queued: bool,
+    /// The entry that the client requested, if this one passed through a queue.
+    queued_parent: Option<&'a str>,
 }
 
 impl<'a> EntryFields<'a> {
@@ -132,9 +142,18 @@ impl<'a> EntryFields<'a> {
             shadow_for: text(&["meta_data", "_shadow_for"]),
             provider: text(&["meta_data", "_provider"]),
             main_balance: text(&["meta_data", "_main_balance"]),
+            queued_parent: text(&["meta_data", "QUEUED_PARENT_TRANSACTION"]),
             is_queued: ["QUEUED_PARENT_TRANSACTION", "queue_lane"]
                 .iter()
                 .any(|name| data.at(&["meta_data", name]).is_some()),
+        }
+    }
+
+    /// Returns whether the entry is a leg of a split payment: it has a parent, which is never reported.
+    fn is_leg(&self, copied: Option<&str>) -> bool {
+        match copied {
+            Some(copied) => self.queued_parent.is_some_and(|root| root.starts_with(ENTRY) && root != copied),
+            None => !self.parent.is_empty(),
         }
     }
 
@@ -189,6 +208,15 @@ fn settles(parent: &str, reference: &str) -> bool {
         reference.strip_prefix(parent).is_some_and(|rest| SETTLING.iter().any(|word| rest.starts_with(word)))
     };
     !parent.is_empty() && (is_made_up || names_parent())
+}
+
+/// Returns the reference of a split payment from that of a leg, which ends in the number of the leg. No client was judged
+/// under a reference that Blnk generates.
+fn whole_of(reference: &str) -> Option<&str> {
+    let whole = reference.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let name = whole.strip_suffix(LEG_MARKS)?;
+    let is_made_up = name.starts_with(MADE_UP) || name.starts_with(ENTRY);
+    (whole.len() < reference.len() && !name.is_empty() && !is_made_up).then_some(name)
 }
 
 /// Returns the entry that a refund with this reference refunds.

@@ -34,6 +34,17 @@ impl AmountAgreement {
     }
 }
 
+impl AmountAgreement {
+    /// Returns whether two reports can name the same account. A ledger of doubles, which is Blnk, also replaces the
+    /// indicator of a balance by its id.
+    fn is_same_account(self, one: &Option<Arc<str>>, other: &Option<Arc<str>>) -> bool {
+        match self {
+            AmountAgreement::Exact => is_same_where_named(one, other),
+            AmountAgreement::Doubles => can_be_same_account(one, other),
+        }
+    }
+}
+
 impl Transaction {
     /// Returns the first field in which another report disagrees about the movement: amount, currency, or an account
     /// that both name. Other fields may differ. A row or event of the ledger may contain more or less than the request,
@@ -43,8 +54,8 @@ impl Transaction {
         let same = [
             ("amount", amounts.holds(self.amount.value(), other.amount.value())),
             ("currency", is_same_currency(&self.currency, &other.currency)),
-            ("source", is_same_where_named(&self.source, &other.source)),
-            ("destination", is_same_where_named(&self.destination, &other.destination)),
+            ("source", amounts.is_same_account(&self.source, &other.source)),
+            ("destination", amounts.is_same_account(&self.destination, &other.destination)),
         ];
         same.into_iter().find(|(_, is_same)| !is_same).map(|(field, _)| field)
     }
@@ -137,6 +148,23 @@ mod tests {
         check(r#"{"amount": 1.5, "currency": "EU", "reference": "r"}"#, false);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "s"}"#, true);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "r", "source": "b"}"#, false);
+    }
+
+    #[test]
+    fn an_indicator_and_an_id_are_one_account_of_blnk_alone() {
+        let of = |source: &str| {
+            let body =
+                format!(r#"{{"amount": 1, "currency": "EUR", "reference": "r", "source": "{source}"}}"#);
+            Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap().0
+        };
+        for (one, other, expected) in [
+            ("@world", "bln_1", None),
+            ("@world", "@cash", Some("source")),
+            ("bln_1", "bln_2", Some("source")),
+        ] {
+            assert_eq!(of(one).disagreement_with(&of(other), AmountAgreement::Doubles), expected);
+            assert_eq!(of(one).disagreement_with(&of(other), AmountAgreement::Exact), Some("source"));
+        }
     }
 
     #[test]

@@ -45,13 +45,15 @@ pub(super) struct ChildEntry<'a> {
 }
 
 /// The effect of an entry on its parent.
-enum ParentAction {
+pub(super) enum ParentAction {
     /// None: the entry is a separate payment that only names the parent.
     Nothing,
     /// Reverses the parent, as a separate payment.
     Reverse,
     /// Settles a part of the parent, as a separate payment, or ends the hold.
     Settle { is_part: bool },
+    /// Releases a leg of a split payment, of which more is left.
+    ReleaseLeg,
     /// The effect is impossible.
     Refuse(Contradiction),
 }
@@ -65,12 +67,19 @@ impl ChildEntry<'_> {
 
 impl PaymentsInner {
     /// Takes a separate payment, and joins the entries that wait for it.
-    pub(super) async fn take_own(&self, child: &ChildEntry<'_>) -> Result<()> {
+    pub(super) async fn take_own(&self, child: &ChildEntry<'_>) -> Result<EntryOutcome> {
         let entry = child.entry;
+        let payment = &entry.report.transaction().transaction_id;
+        let locked = self.lock_wholes(std::iter::once(entry)).await;
+        if self.counts_legs(payment).await? {
+            return self.refuse_whole(child).await;
+        }
         self.take_alone(child).await?;
         self.commit(&self.known_by(entry).await?).await?;
+        drop(locked);
         let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
-        self.join_those_that_wait(told).await
+        self.join_those_that_wait(told).await?;
+        Ok(EntryOutcome::Payment(Arc::clone(payment)))
     }
 
     /// Returns the changes that make an entry known, without those already stored.
@@ -204,7 +213,16 @@ impl PaymentsInner {
         // Another entry of the same payment may have been settled before the lock was acquired.
         let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
         let paid = self.payment_of(&parent).await?;
-        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent, &paid)).collect();
+        let mut split = self.split_of(&parent, &paid).await?;
+        let plans: Vec<_> = joinings
+            .iter()
+            .map(|joining| match &mut split {
+                Some(split) => {
+                    self.plan_leg(joining, split, &paid).unwrap_or_else(|| self.refund(joining, &paid))
+                }
+                None => self.plan(joining, &mut parent, &paid),
+            })
+            .collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
         let steps = joinings.iter().zip(plans);
         let mut steps: Vec<_> =
@@ -219,6 +237,7 @@ impl PaymentsInner {
         }
         let waited = || joinings.iter().filter_map(|joining| joining.waiting);
         changes.extend(waited().map(|waiting| EntryChange::Arrived(waiting.entry.clone())));
+        changes.extend(split.iter().flat_map(|split| split.changes(&parent)));
         if let PaymentState::Held(hold) = parent.standing {
             changes.push(EntryChange::Moved(parent.transaction_id, Some(hold)));
         }
@@ -237,17 +256,12 @@ impl PaymentsInner {
     fn plan(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry, paid: &Transaction) -> ParentAction {
         let transaction = joining.entry.report.transaction();
         let amount = transaction.amount.value();
-        let accounts = AccountComparison::of(transaction, paid);
-        let refund = match self.deps.kind.amounts().holds(amount, paid.amount.value()) {
-            true if accounts.is_swapped => ParentAction::Reverse,
-            _ => ParentAction::Nothing,
-        };
         let is_released = match joining.entry.happened {
             PaymentEvent::Settled { is_released, .. } => is_released,
-            _ => return refund,
+            _ => return self.refund(joining, paid),
         };
-        if !accounts.is_same {
-            return refund;
+        if !AccountComparison::of(transaction, paid).is_same {
+            return self.refund(joining, paid);
         }
         match self.settled(parent, amount) {
             Ok(hold) => {
@@ -257,6 +271,15 @@ impl PaymentsInner {
                 }
             }
             Err(contradiction) => ParentAction::Refuse(contradiction),
+        }
+    }
+
+    /// Returns the effect of an entry that settles nothing: it refunds the payment `paid` if it moves all of it back.
+    fn refund(&self, joining: &ChildEntry<'_>, paid: &Transaction) -> ParentAction {
+        let transaction = joining.entry.report.transaction();
+        match self.deps.kind.amounts().holds(transaction.amount.value(), paid.amount.value()) {
+            true if AccountComparison::of(transaction, paid).is_swapped => ParentAction::Reverse,
+            _ => ParentAction::Nothing,
         }
     }
 
@@ -271,6 +294,10 @@ impl PaymentsInner {
         let own = joining.entry.report.transaction();
         let is_part = match plan {
             ParentAction::Settle { is_part } => is_part,
+            ParentAction::ReleaseLeg => {
+                let outcome = EntryOutcome::Payment(Arc::clone(payment));
+                return Ok((outcome, vec![known(&joining.entry.id, payment)]));
+            }
             ParentAction::Nothing | ParentAction::Reverse => {
                 let taken = self.take_refund(joining).await?;
                 if matches!(plan, ParentAction::Reverse) {

@@ -22,6 +22,16 @@ pub(crate) struct RowEntry {
     pub if_it_differs: DeadLetter,
 }
 
+impl RowEntry {
+    fn text(&self) -> String {
+        text_of(ReportChannel::Row, &self.told)
+    }
+
+    fn child<'c>(&'c self, event: &'c Arc<str>, told: &'c str) -> ChildEntry<'c> {
+        ChildEntry { entry: &self.entry, telling: ReportChannel::Row, event, told, waiting: None }
+    }
+}
+
 impl Payments {
     /// Takes rows, and then stores the progress. Returns when all is durable. Repeating a call has no effect.
     ///
@@ -38,22 +48,20 @@ impl Payments {
         for row in rows {
             match row.entry.happened {
                 PaymentEvent::Settled { .. } | PaymentEvent::Shadow { .. } => settling.push(row),
+                _ if inner.whole_of(&row.entry).await?.is_some() => settling.push(row),
                 _ => own.push(row),
             }
         }
-        let report = inner.take_own_rows(&own).await?;
+        // Before what belongs to them. An entry of a whole counts as earlier than legs of the same page.
+        let (own, report) = inner.take_own_rows(own).await?;
         let event = Arc::from(EVENT);
-        for RowEntry { entry, told, .. } in own.iter().chain(&settling) {
-            if matches!(entry.happened, PaymentEvent::Payment(_)) {
-                continue;
+        for row in &own {
+            if let PaymentEvent::Reversed { original } = &row.entry.happened {
+                inner.join_or_wait(&row.child(&event, &row.text()), original).await?;
             }
-            let told = text_of(ReportChannel::Row, told);
-            let child =
-                ChildEntry { entry, telling: ReportChannel::Row, event: &event, told: &told, waiting: None };
-            match &entry.happened {
-                PaymentEvent::Reversed { original } => drop(inner.join_or_wait(&child, original).await?),
-                _ => drop(inner.apply(&child).await?),
-            }
+        }
+        for row in &settling {
+            inner.apply(&row.child(&event, &row.text())).await?;
         }
         inner.join_what_can_be().await?;
         inner.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;
@@ -62,16 +70,24 @@ impl Payments {
 }
 
 impl PaymentsInner {
-    /// Takes all rows that are separate payments.
-    async fn take_own_rows(&self, rows: &[RowEntry]) -> Result<FeedReport> {
+    /// Takes all rows that are separate payments, and returns them.
+    async fn take_own_rows(&self, own: Vec<RowEntry>) -> Result<(Vec<RowEntry>, FeedReport)> {
+        let _locked = self.lock_wholes(own.iter().map(|row| &row.entry)).await;
+        let mut rows = Vec::with_capacity(own.len());
+        for row in own {
+            match self.counts_legs(&row.entry.report.transaction().transaction_id).await? {
+                true => drop(self.refuse_whole(&row.child(&Arc::from(EVENT), &row.text())).await?),
+                false => rows.push(row),
+            }
+        }
         let fed = rows.iter().map(|row| fed(&row.entry, row.if_it_differs.clone())).collect();
         let report = self.deps.monitor.feed(fed, self.manner(), nothing_yet()).await?;
         let mut changes = Vec::new();
-        for row in rows {
+        for row in &rows {
             changes.extend(self.known_by(&row.entry).await?);
         }
         self.commit(&changes).await?;
-        Ok(report)
+        Ok((rows, report))
     }
 
     /// Takes a row that settles part of a hold as a separate payment.

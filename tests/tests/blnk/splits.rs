@@ -1,0 +1,229 @@
+//! Split payments that were judged as a whole: their legs move it, count once, and never move more than was judged.
+
+use std::thread;
+
+use serde_json::{Value, json};
+use tollgate_tests::{Service, sample};
+
+use crate::identity::{ask, by_reference, entry, id, is_paid, status_of};
+use crate::odd::dead;
+use crate::tables::{Tables, caught_up};
+use crate::truth::{check_no_conflict, number};
+use crate::{ok, tell_entry};
+
+/// Returns a leg of the split payment `order-1`, which has the id 90.
+fn leg(number: u32, n: u32, amount: u32, fields: &Value) -> Value {
+    let fields = sample::with(
+        &json!({
+            "parent_transaction": id(90), "reference": format!("order-1-{n}"), "amount": amount,
+            "precise_amount": amount * 100, "destination": format!("bln_leg_{n}"),
+        }),
+        fields,
+    );
+    entry(number, &fields)
+}
+
+/// Returns a commit or void of a part of the leg with this number.
+fn settled(number: u32, leg: u32, n: u32, amount: u32, status: &str) -> Value {
+    let reference = format!("ref_00000000-0000-4000-8000-{number:012}");
+    let fields = json!({"parent_transaction": id(leg), "reference": reference, "status": status});
+    self::leg(number, n, amount, &fields)
+}
+
+fn held(number: u32, n: u32, amount: u32) -> Value {
+    leg(number, n, amount, &json!({"status": "INFLIGHT"}))
+}
+
+fn rejected(number: u32, n: u32, amount: u32) -> Value {
+    leg(number, n, amount, &json!({"status": "REJECTED"}))
+}
+
+/// The whole as it was judged.
+fn asked() -> Value {
+    ask("order-1", &json!({"source": "bln_1", "destination": "bln_2"}))
+}
+
+/// Stores an entry as a row.
+fn insert(tables: &Tables, entry: &Value) {
+    let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+    tables.sql(&format!(
+        "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
+         precise_amount, precision, currency, created_at, meta_data)
+         VALUES ('{}', '{}', '{}', '{}', '{}', '{}', {}, {}, 100, '{}', '2026-11-25 03:00:00', '{}');",
+        text("transaction_id"),
+        text("parent_transaction"),
+        text("reference"),
+        text("status"),
+        text("source"),
+        text("destination"),
+        entry["amount"],
+        entry["precise_amount"],
+        text("currency"),
+        entry.get("meta_data").unwrap_or(&json!({})),
+    ));
+}
+
+/// Checks the status of the whole after these entries, and the payments that are their own, by webhook and by the database.
+#[track_caller]
+fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], reasons: &[&str]) {
+    tables.empty();
+    for is_fed in [false, true] {
+        let mut home = by_reference("100");
+        if is_fed {
+            tables.feeds(&mut home);
+            home.set("LEDGER_EVALUATE", "true");
+        }
+        let service = Service::start(&home);
+        ok(&service.inject(&asked()));
+        if is_fed {
+            for entry in told {
+                insert(tables, entry);
+                // Within a page, an entry of the whole counts as the earlier one.
+                if !reasons.is_empty() {
+                    caught_up(&service);
+                }
+            }
+            caught_up(&service);
+        } else {
+            told.iter().chain(told).for_each(|entry| ok(&tell_entry(&service, entry)));
+        }
+        assert_eq!(status_of(&service, "order-1"), status, "{told:#?}, fed: {is_fed}");
+        for (id, status) in own {
+            let found = service.transaction(id).expect(200);
+            assert_eq!(found["status"], *status, "{id}, fed: {is_fed}");
+            assert!(found["verdict"].is_string(), "{id}, fed: {is_fed}");
+        }
+        assert_eq!(number(&service, "tollgate_history_transactions"), 1 + own.len() as u64);
+        assert_eq!(dead(&service), reasons, "fed: {is_fed}");
+        if own.is_empty() && reasons.is_empty() {
+            check_no_conflict(&service, 0, "split");
+            assert_eq!(is_paid(&service, 0), status == "APPLIED");
+            let found = service.transaction(told[0]["transaction_id"].as_str().unwrap()).expect(200);
+            assert_eq!(found["transaction_id"], "order-1");
+        }
+    }
+}
+
+#[test]
+fn a_split_payment_that_was_asked_about_first_is_its_legs() {
+    let tables = Tables::open();
+    check(&tables, &[leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))], "APPLIED", &[], &[]);
+    check(&tables, &[rejected(1, 1, 25), leg(2, 2, 75, &json!({}))], "APPLIED", &[], &[]);
+    check(&tables, &[held(1, 1, 25), settled(3, 1, 1, 25, "APPLIED")], "APPLIED", &[], &[]);
+    check(&tables, &[settled(3, 1, 1, 25, "APPLIED"), held(1, 1, 25)], "APPLIED", &[], &[]);
+}
+
+#[test]
+fn a_leg_that_fails_ends_its_payment_only_with_all_others() {
+    let tables = Tables::open();
+    check(&tables, &[rejected(1, 1, 25)], "pending", &[], &[]);
+    check(&tables, &[rejected(1, 1, 25), rejected(2, 2, 75)], "REJECTED", &[], &[]);
+    let holds = [held(1, 1, 25), held(2, 2, 75), settled(3, 1, 1, 25, "VOID")];
+    check(&tables, &holds, "INFLIGHT", &[], &[]);
+    check(&tables, &[&holds[..], &[settled(4, 2, 2, 75, "VOID")]].concat(), "VOID", &[], &[]);
+    check(&tables, &[rejected(1, 1, 25), held(2, 2, 75), settled(4, 2, 2, 75, "VOID")], "VOID", &[], &[]);
+}
+
+#[test]
+fn legs_of_a_queue_are_counted_once_with_their_copies() {
+    let tables = Tables::open();
+    let copy = |number: u32, n: u32, amount: u32, status: &str| {
+        let fields = json!({
+            "transaction_id": id(number + 10), "parent_transaction": id(number), "reference": format!("order-1_{n}_q"),
+            "status": status, "meta_data": {"QUEUED_PARENT_TRANSACTION": id(90), "queue_lane": "normal"},
+        });
+        leg(number, n, amount, &fields)
+    };
+    let queued = |number: u32, n: u32, amount: u32| {
+        let fields = json!({"reference": format!("order-1_{n}"), "status": "QUEUED"});
+        leg(number, n, amount, &fields)
+    };
+    let copies = [copy(1, 1, 25, "APPLIED"), copy(2, 2, 75, "APPLIED")];
+    check(&tables, &copies, "APPLIED", &[], &[]);
+    let all = [&[queued(1, 1, 25), queued(2, 2, 75)], &copies[..]].concat();
+    check(&tables, &all, "APPLIED", &[], &[]);
+    let one_more = [&all[..], &[queued(3, 3, 1), copy(3, 3, 1, "APPLIED")]].concat();
+    check(&tables, &one_more, "APPLIED", &[("order-1_3", "APPLIED")], &[]);
+}
+
+#[test]
+fn what_exceeds_the_payment_or_moves_something_else_is_a_payment_of_its_own() {
+    let tables = Tables::open();
+    let both = [leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))];
+    check(
+        &tables,
+        &[&both[..], &[leg(3, 3, 1, &json!({}))]].concat(),
+        "APPLIED",
+        &[("order-1-3", "APPLIED")],
+        &[],
+    );
+    check(
+        &tables,
+        &[rejected(1, 1, 25), leg(2, 2, 76, &json!({}))],
+        "pending",
+        &[("order-1-2", "APPLIED")],
+        &[],
+    );
+    for other in [json!({"currency": "USD"}), json!({"source": "bln_7"})] {
+        check(&tables, &[leg(1, 1, 25, &other)], "pending", &[("order-1-1", "APPLIED")], &[]);
+    }
+    // A commit or void of more than the leg holds, and one between other accounts.
+    let reference = |number: u32| format!("ref_00000000-0000-4000-8000-{number:012}");
+    let more = [held(1, 1, 25), settled(3, 1, 1, 20, "APPLIED"), settled(4, 1, 1, 6, "APPLIED")];
+    check(&tables, &more, "APPLIED", &[(&reference(4), "APPLIED")], &[]);
+    let other = sample::with(&settled(3, 1, 1, 25, "APPLIED"), &json!({"source": "bln_7"}));
+    check(&tables, &[held(1, 1, 25), other], "INFLIGHT", &[(&reference(3), "APPLIED")], &[]);
+    // The refund of a leg.
+    let back = json!({
+        "parent_transaction": id(1), "reference": format!("{}_refund", id(1)), "source": "bln_leg_1", "destination": "bln_1",
+    });
+    let refunded = [leg(1, 1, 25, &json!({})), leg(3, 3, 25, &back)];
+    check(&tables, &refunded, "APPLIED", &[(&format!("{}_refund", id(1)), "APPLIED")], &[]);
+}
+
+#[test]
+fn a_payment_is_moved_by_its_legs_or_by_one_entry_and_not_by_both() {
+    let tables = Tables::open();
+    let whole = || entry(5, &json!({"reference": "order-1"}));
+    check(&tables, &[leg(1, 1, 25, &json!({})), whole()], "APPLIED", &[], &["already_split"]);
+    check(&tables, &[whole(), leg(1, 1, 25, &json!({}))], "APPLIED", &[("order-1-1", "APPLIED")], &[]);
+}
+
+#[test]
+fn a_leg_that_was_reported_before_the_whole_was_asked_about_stays_a_payment() {
+    let service = Service::start(&by_reference("100"));
+    let first = leg(1, 1, 25, &json!({}));
+    ok(&tell_entry(&service, &first));
+    assert_eq!(status_of(&service, "order-1-1"), "APPLIED");
+    ok(&service.inject(&asked()));
+    ok(&tell_entry(&service, &first));
+    assert_eq!(status_of(&service, "order-1"), "pending");
+    ok(&tell_entry(&service, &leg(2, 2, 75, &json!({}))));
+    assert_eq!(status_of(&service, "order-1"), "APPLIED");
+    assert_eq!(number(&service, "tollgate_history_transactions"), 2);
+}
+
+#[test]
+fn the_bound_of_legs_is_exact_in_parallel_and_after_a_restart() {
+    let home = by_reference("100");
+    let mut service = Service::start(&home);
+    ok(&service.inject(&asked()));
+    // 50 legs of 5, each told twice at about the same time.
+    for half in [100..120, 120..150] {
+        thread::scope(|scope| {
+            for first in 0..10 {
+                let (client, half) = (service.client(), half.clone());
+                scope.spawn(move || {
+                    for number in half.skip(first / 2).step_by(5) {
+                        ok(&tell_entry(&client, &leg(number, number, 5, &json!({}))));
+                    }
+                });
+            }
+        });
+        service.kill();
+        service = Service::start(&home);
+    }
+    assert_eq!(number(&service, "tollgate_history_transactions"), 1 + 50 - 20);
+    drop(service.stop());
+    tollgate_tests::audit::replay(&home).all_follow();
+}
