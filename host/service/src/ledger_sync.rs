@@ -86,8 +86,13 @@ enum LedgerSyncError {
     Store(#[from] StoreError),
     #[error("rows of the ledger were not accepted: {0}")]
     Monitor(#[from] MonitorError),
-    #[error("too many entries of the ledger wait for their parent, or are dead letters")]
+    #[error("too many entries of the ledger wait for their parent")]
     TooManyWait,
+    #[error(
+        "no room for the dead letter of a row, and no row is passed that has neither a verdict nor a dead letter; reading goes on when \
+         there is room, see GET /ledger/dead-letters"
+    )]
+    TooManyDead,
     #[error("the service stops")]
     Stopping,
 }
@@ -97,7 +102,8 @@ impl From<PaymentError> for LedgerSyncError {
         match error {
             PaymentError::Monitor(error) => Self::Monitor(error),
             PaymentError::Store(error) => Self::Store(error),
-            PaymentError::TooManyWait | PaymentError::TooManyDead => Self::TooManyWait,
+            PaymentError::TooManyWait => Self::TooManyWait,
+            PaymentError::TooManyDead => Self::TooManyDead,
         }
     }
 }
@@ -146,9 +152,10 @@ async fn follow(deps: LedgerSyncDeps, shown: Arc<SyncProgress>, mut stopped: wat
             LedgerSyncError::Stopping => return,
             LedgerSyncError::Ledger(error) if error.is_for_the_operator() => OPERATORS_PAUSE,
             // The fault lies in the store or the history, not in the database.
-            LedgerSyncError::Store(_) | LedgerSyncError::Monitor(_) | LedgerSyncError::TooManyWait => {
-                LAST_PAUSE
-            }
+            LedgerSyncError::Store(_)
+            | LedgerSyncError::Monitor(_)
+            | LedgerSyncError::TooManyWait
+            | LedgerSyncError::TooManyDead => LAST_PAUSE,
             LedgerSyncError::Ledger(_) if shown.has_passed() => FIRST_PAUSE,
             LedgerSyncError::Ledger(_) => (pause * 2).min(LAST_PAUSE),
         };

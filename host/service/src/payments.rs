@@ -42,6 +42,7 @@ use crate::monitor::{Judged, Monitor, MonitorError};
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
+pub(crate) use dead_letters::KeptLetters;
 pub(crate) use events::LedgerEvents;
 pub(crate) use joining::envelope;
 use joining::{ChildEntry, text_of};

@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, audit, sample};
+use tollgate_tests::{Client, Home, Service, audit, sample};
 
 use crate::odd::{dead, entry, id};
 use crate::tables::{Tables, caught_up};
@@ -195,4 +196,75 @@ fn a_row_is_treated_like_an_event() {
     assert_eq!((&told[0]["verdict"], &told[1]["verdict"]), (&json!("review"), &json!("review")));
     assert_eq!((&told[1]["transaction_id"], &told[1]["amount"]), (&json!(id(2)), &Value::Null));
     assert!(ledger_check(&service).contains("1 dead letter"), "{}", ledger_check(&service));
+}
+
+/// The size of all dead letters at which no further one is kept, in bytes.
+const DEAD_LETTER_BYTES_MAX: i64 = 256 << 20;
+
+/// Adds to the size of all dead letters, also while the service runs.
+fn add_dead_bytes(home: &Home, n_bytes: i64) {
+    let added = format!("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + {n_bytes}");
+    let mut command = Command::new("sqlite3");
+    command.args(["-cmd", ".timeout 10000"]).arg(home.data().join("tollgate.db")).arg(added);
+    assert!(command.status().unwrap().success());
+}
+
+/// Checks that a row without a verdict keeps the feed waiting as long as its dead letter has no room.
+#[track_caller]
+fn check_waits(row: [&str; 4], before: Option<&Value>, reason: &str, n_alerts: usize) {
+    let tables = Tables::open();
+    let (address, alerts) = receiver();
+    let mut home = home();
+    home.set("ALERT_WEBHOOK_URL", &address);
+    home.set("LEDGER_EVALUATE", "true");
+    home.set("LEDGER_SYNC_BATCH", "1");
+    let service = Service::start(&home);
+    before.into_iter().for_each(|entry| ok(&service.inject(entry)));
+    drop(service.stop());
+    add_dead_bytes(&home, DEAD_LETTER_BYTES_MAX);
+    tables.feeds(&mut home);
+    let [reference, status, amount, parent] = row;
+    let good =
+        |number: u32| [id(number), format!("order-{number}"), "INFLIGHT".into(), "100".into(), String::new()];
+    let rows = [good(1), [id(2), reference.into(), status.into(), amount.into(), parent.into()], good(3)];
+    for [id, reference, status, amount, parent] in rows {
+        tables.sql(&format!(
+            "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
+             precise_amount, precision, currency, created_at, meta_data)
+             VALUES ('{id}', '{parent}', '{reference}', '{status}', 'bln_1', 'bln_2', {amount}, {amount} * 100, 100, 'EUR', now(), '{{}}');"
+        ));
+    }
+    for _ in 0..2 {
+        let service = Service::start(&home);
+        service.until("the feed waits", || {
+            ledger_check(&service).contains("no room for the dead letter of a row")
+        });
+        assert!(service.transaction(&id(1)).expect(200)["verdict"].is_string());
+        assert_eq!(service.transaction(&id(3)).status, 404, "{reason}");
+        assert_eq!(dead(&service), [] as [String; 0], "{reason}");
+        service.kill();
+    }
+    assert!(alerts.try_recv().is_err(), "{reason}");
+    let service = Service::start(&home);
+    service
+        .until("the feed waits", || ledger_check(&service).contains("no room for the dead letter of a row"));
+    add_dead_bytes(&home, -DEAD_LETTER_BYTES_MAX);
+    service.until("the feed goes on", || service.transaction(&id(3)).status == 200);
+    caught_up(&service);
+    assert!(ledger_check(&service).starts_with("ok"), "{}", ledger_check(&service));
+    assert_eq!(dead(&service), [reason]);
+    for _ in 0..n_alerts {
+        assert_eq!(alerts.recv_timeout(PATIENCE).unwrap()["transaction_id"], id(2));
+    }
+    assert!(alerts.try_recv().is_err(), "{reason}");
+}
+
+#[test]
+fn a_judged_feed_waits_at_a_row_whose_dead_letter_has_no_room() {
+    let long = "r".repeat(2_000);
+    check_waits([&long, "INFLIGHT", "100", ""], None, "invalid_field", 1);
+    let reference = "ref_00000000-0000-4000-8000-000000000002";
+    check_waits([reference, "APPLIED", "101", &id(1)], None, "exceeds_hold", 1);
+    let other = entry(2, "INFLIGHT", 7, &json!({}));
+    check_waits(["order-2", "INFLIGHT", "100", ""], Some(&other), "transaction_conflict", 0);
 }

@@ -16,7 +16,7 @@ use crate::ledger_sync::recent::RecentRows;
 use crate::ledger_sync::zone::minutes_ahead;
 use crate::ledger_sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
 use crate::monitor::{FeedReport, LedgerFeedRow, MonitorError};
-use crate::payments::RowEntry;
+use crate::payments::{KeptLetters, RowEntry};
 
 /// An id of this length was truncated, so no page can start right after it. No index of PostgreSQL holds an id of this
 /// length.
@@ -180,7 +180,6 @@ impl LedgerReader {
     ) -> Result<(), LedgerSyncError> {
         let mark = rows.last().map(|last| self.advanced(last, horizon));
         let (mut taken, mut digests, mut dead_letters) = (TakenRows::default(), Vec::new(), Vec::new());
-        let mut alerts = Vec::new();
         let mut newest = None;
         for row in &rows {
             let digest = row.digest();
@@ -190,31 +189,42 @@ impl LedgerReader {
             }
             newest = newest.max(micros_of(&row.created_at));
             if let Err(refusal) = self.read(row, digest, refusal, &mut taken) {
-                let letter = self.dead_letter(row, digest, &refusal);
-                let (letter, alert) = self.deps.payments.with_row_alert(letter);
-                dead_letters.push(letter);
-                alerts.extend(alert);
+                dead_letters.push(self.dead_letter(row, digest, &refusal));
             }
         }
         if let Some(newest) = newest.filter(|_| self.lacks_zone) {
             self.shown.lies_ahead(minutes_ahead(newest, horizon.now));
         }
-        let n_dead = dead_letters.len();
-        dead_letters.iter().for_each(log);
-        let moved = mark.filter(|mark| self.mark.as_ref() != Some(mark));
+        // Before the mark that passes their rows.
+        let kept = self.keep_dead(dead_letters).await?;
+        let moved = mark.filter(|mark| !kept.is_full && self.mark.as_ref() != Some(mark));
         let mut report = FeedReport::default();
-        if !taken.is_empty() || n_dead > 0 || moved.is_some() {
+        if !taken.is_empty() || moved.is_some() {
             let feed = Arc::clone(self.deps.ledger.feed());
-            let progress = LedgerProgress { feed, mark: moved.clone(), dead_letters };
+            let progress = LedgerProgress { feed, mark: moved.clone(), dead_letters: Vec::new() };
             report = self.hand_over(taken, progress).await?;
         }
-        if n_dead > 0 || report.n_differing > 0 {
-            self.deps.payments.announce(&alerts).await?;
+        if report.n_differing > 0 {
+            self.deps.payments.count_dead_letters().await?;
+        }
+        if kept.is_full || report.is_full {
+            // The page is read again, so only what is new is counted.
+            let report = FeedReport { n_differing: 0, ..report };
+            let n_rows = report.n_taken + report.n_updated + kept.n_told;
+            self.shown.took(n_rows, report, kept.n_told, self.mark.as_ref().map(|mark| mark.micros));
+            return Err(LedgerSyncError::TooManyDead);
         }
         self.mark = moved.or_else(|| self.mark.take());
         digests.iter().for_each(|digest| self.recent.remember(digest));
-        self.shown.took(rows.len(), report, n_dead, self.mark.as_ref().map(|mark| mark.micros));
+        self.shown.took(rows.len(), report, kept.n_told, self.mark.as_ref().map(|mark| mark.micros));
         Ok(())
+    }
+
+    async fn keep_dead(&self, letters: Vec<DeadLetter>) -> Result<KeptLetters, LedgerSyncError> {
+        if letters.is_empty() {
+            return Ok(KeptLetters::default());
+        }
+        Ok(self.deps.payments.keep_rows(self.deps.ledger.feed(), letters).await?)
     }
 
     /// Reads a row as a transaction, or as an entry of a ledger that keeps several for one payment.
@@ -313,15 +323,6 @@ async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Resul
     };
     let refusal = Some(RowError { reason: "unreadable", detail });
     Ok(LedgerPage { rows: vec![LedgerRow::unshowable(created_at, id)], refusal, is_last: false })
-}
-
-/// Logs a row that cannot be taken, without its content.
-fn log(letter: &DeadLetter) {
-    tracing::warn!(
-        transaction.id = %letter.transaction_id.escape_debug(),
-        reason = letter.reason,
-        "a row of the ledger cannot be accepted; it is kept as a dead letter"
-    );
 }
 
 fn differs() -> RowError {

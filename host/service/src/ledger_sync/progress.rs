@@ -112,7 +112,10 @@ impl SyncProgress {
             return;
         }
         self.metrics.ledger_pass(false);
-        let helps = matches!(error, LedgerSyncError::Ledger(error) if error.is_for_the_operator());
+        let helps = match error {
+            LedgerSyncError::Ledger(error) => error.is_for_the_operator(),
+            error => matches!(error, LedgerSyncError::TooManyDead),
+        };
         let error = ErrorChain(error).to_string();
         if state.last_error.as_ref() != Some(&error) {
             tracing::error!(error, "the ledger cannot be read; requests are not affected");

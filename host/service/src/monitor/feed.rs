@@ -52,6 +52,8 @@ pub(crate) struct FeedReport {
     pub n_known: usize,
     /// Rows whose id belongs to another transaction; each became a dead letter.
     pub n_differing: usize,
+    /// Rows are judged, and the dead letter of such a row could not be kept: the mark was not stored.
+    pub is_full: bool,
 }
 
 /// Rows with the pending entries that this call owns.
@@ -78,6 +80,9 @@ impl Monitor {
             let new = pipeline.sort_out(mine, &mut report, &mut progress).await?;
             report.n_taken += new.len();
             if busy.is_empty() {
+                if manner == FeedMode::Judge && !pipeline.keep_letters(&mut progress).await? {
+                    (report.is_full, progress.mark) = (true, None);
+                }
                 pipeline.take_in(new, manner, Some(progress)).await?;
                 return Ok(report);
             }
@@ -93,6 +98,24 @@ impl Monitor {
 }
 
 impl TransactionPipeline {
+    /// Stores the dead letters before the mark that passes their rows. Returns whether all are kept.
+    async fn keep_letters(&self, progress: &mut LedgerProgress) -> Result<bool, MonitorError> {
+        let dead_letters = std::mem::take(&mut progress.dead_letters);
+        if dead_letters.is_empty() {
+            return Ok(true);
+        }
+        let letters = LedgerProgress { feed: Arc::clone(&progress.feed), mark: None, dead_letters };
+        let commit = CommitRecord { ledger: vec![&letters], ..CommitRecord::default() };
+        let store = &self.deps.store;
+        store.commit(&commit).await.map_err(|error| unreadable(&error))?;
+        for letter in &letters.dead_letters {
+            if !store.keeps_dead_letter(&letter.digest).await.map_err(|error| unreadable(&error))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Splits rows into those that this call owns and those whose ids are busy.
     fn enter(&self, rows: Vec<LedgerFeedRow>) -> (OwnedRows, Vec<(LedgerFeedRow, Completion)>) {
         let (mut mine, mut busy) = (Vec::with_capacity(rows.len()), Vec::new());

@@ -7,21 +7,68 @@ use tollgate_store::{AlertRecord, CommitRecord, DeadLetter, LedgerProgress, Stor
 
 use super::{EVENTS, LedgerEvents, LedgerKind, PaymentError, Payments, PaymentsDeps, PaymentsInner};
 
+/// What became of the dead letters of rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KeptLetters {
+    /// How many rows were told of, in the log and the metrics.
+    pub n_told: usize,
+    /// Rows get verdicts, and the limit of dead letters is reached: a row has neither, so the mark must not pass it.
+    pub is_full: bool,
+}
+
 impl Payments {
-    /// Adds an alert to the dead letter of a row, if rows get verdicts. The alert is announced with
-    /// [`Payments::announce`] when the dead letter is durable.
-    pub(crate) fn with_row_alert(&self, letter: DeadLetter) -> (DeadLetter, Option<Arc<Alert>>) {
-        if self.inner.deps.evaluates_rows { self.inner.with_alert(letter) } else { (letter, None) }
+    /// Stores the dead letters of rows, with an alert about each if rows get verdicts.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub(crate) async fn keep_rows(
+        &self,
+        feed: &Arc<str>,
+        letters: Vec<DeadLetter>,
+    ) -> Result<KeptLetters, StoreError> {
+        let PaymentsDeps { store, evaluates_rows, alerting, .. } = &self.inner.deps;
+        let mut told = KeptLetters { n_told: letters.len(), is_full: false };
+        let (mut kept_before, mut alerts, mut dead_letters) = (Vec::new(), Vec::new(), Vec::new());
+        for letter in letters {
+            kept_before.push(store.keeps_dead_letter(&letter.digest).await?);
+            let (letter, alert) =
+                if *evaluates_rows { self.inner.with_alert(letter) } else { (letter, None) };
+            dead_letters.push(letter);
+            alerts.push(alert);
+        }
+        let progress = LedgerProgress { feed: Arc::clone(feed), mark: None, dead_letters };
+        store.commit(&CommitRecord { ledger: vec![&progress], ..CommitRecord::default() }).await?;
+        for ((letter, was_kept), alert) in progress.dead_letters.iter().zip(kept_before).zip(alerts) {
+            let is_kept = store.keeps_dead_letter(&letter.digest).await?;
+            told.is_full |= *evaluates_rows && !is_kept;
+            if *evaluates_rows && (was_kept || !is_kept) {
+                // It was told before, or will be when it is kept.
+                told.n_told -= 1;
+                continue;
+            }
+            tell(letter);
+            alerting.announce(alert.as_slice());
+        }
+        self.count_dead_letters().await?;
+        Ok(told)
     }
 
-    /// Announces alerts about durable dead letters, and counts these.
+    /// Counts the dead letters again, for `/readyz`.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) async fn announce(&self, alerts: &[Arc<Alert>]) -> Result<(), StoreError> {
-        self.inner.deps.alerting.announce(alerts);
+    pub(crate) async fn count_dead_letters(&self) -> Result<(), StoreError> {
         count(&self.inner.news, &self.inner.deps.store).await
     }
+}
+
+/// Logs a row that cannot be taken, without its content.
+fn tell(letter: &DeadLetter) {
+    tracing::warn!(
+        transaction.id = %letter.transaction_id.escape_debug(),
+        reason = letter.reason,
+        "a row of the ledger cannot be accepted; it is kept as a dead letter"
+    );
 }
 
 impl PaymentsInner {
@@ -43,20 +90,22 @@ impl PaymentsInner {
 
     /// Keeps a dead letter of this feed.
     pub(super) async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
-        tracing::warn!(
-            transaction.id = %letter.transaction_id.escape_debug(),
-            reason = letter.reason,
-            "a report of the ledger cannot be accepted; it is kept as a dead letter"
-        );
         let (store, digest) = (&self.deps.store, letter.digest);
         let is_repeated = store.keeps_dead_letter(&digest).await?;
         let (letter, alert) = self.with_alert(letter);
+        let (id, reason) = (letter.transaction_id.clone(), letter.reason);
         let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
         store.commit(&CommitRecord { ledger: vec![&progress], ..CommitRecord::default() }).await?;
-        // A row stays in its table; an event that is acknowledged and not kept would be lost.
-        if feed == EVENTS && !store.keeps_dead_letter(&digest).await? {
+        // An event that is acknowledged and not kept would be lost. A row stays in its table, but the mark would pass it.
+        let has_to_be_kept = feed == EVENTS || self.deps.evaluates_rows;
+        if has_to_be_kept && !store.keeps_dead_letter(&digest).await? {
             return Err(PaymentError::TooManyDead);
         }
+        tracing::warn!(
+            transaction.id = %id.escape_debug(),
+            reason,
+            "a report of the ledger cannot be accepted; it is kept as a dead letter"
+        );
         if !is_repeated {
             self.deps.alerting.announce(alert.as_slice());
         }

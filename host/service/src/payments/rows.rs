@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::joining::{ChildEntry, Result, text_of};
 use super::{
-    Contradiction, DeadLetter, Json, LedgerProgress, PaymentEvent, Payments, PaymentsInner, ROWS,
-    ReportChannel, ReportedEntry,
+    Contradiction, DeadLetter, Json, LedgerProgress, PaymentError, PaymentEvent, Payments, PaymentsInner,
+    ROWS, ReportChannel, ReportedEntry,
 };
 use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
@@ -64,6 +64,8 @@ impl Payments {
             inner.apply(&row.child(&event, &row.text())).await?;
         }
         inner.join_what_can_be().await?;
+        let mark = progress.mark.filter(|_| !report.is_full);
+        let progress = LedgerProgress { mark, ..progress };
         inner.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;
         Ok(report)
     }
@@ -95,8 +97,8 @@ impl PaymentsInner {
         let detail = "its id is known with another amount, currency, source or destination".to_owned();
         let differs = Contradiction { reason: "transaction_conflict", detail };
         let fed = fed(joining.entry, self.dead_letter(joining, &differs));
-        self.deps.monitor.feed(vec![fed], self.manner(), nothing_yet()).await?;
-        Ok(())
+        let report = self.deps.monitor.feed(vec![fed], self.manner(), nothing_yet()).await?;
+        if report.is_full { Err(PaymentError::TooManyDead) } else { Ok(()) }
     }
 
     const fn manner(&self) -> FeedMode {

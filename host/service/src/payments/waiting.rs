@@ -141,7 +141,12 @@ impl PaymentsInner {
             found_micros: self.deps.clock.now().timestamp_micros(),
             alert: None,
         };
+        let digest = letter.digest;
         self.bury(letter, ROWS).await?;
+        // An event is nowhere else.
+        if !waiting.told.starts_with(ROW) && !self.deps.store.keeps_dead_letter(&digest).await? {
+            return Err(PaymentError::TooManyDead);
+        }
         self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;
         if !waiting.is_taken {
             self.waits_no_longer();
