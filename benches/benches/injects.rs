@@ -117,6 +117,7 @@ fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecor
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(body),
+        is_reported: false,
     })
 }
 

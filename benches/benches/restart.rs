@@ -139,6 +139,7 @@ fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
              \"failures\":[],\"rule_set_version\":1,\"evaluated_at\":\"{}\"}}",
             transaction.timestamp.as_str()
         )),
+        is_reported: false,
     }
 }
 

@@ -97,6 +97,7 @@ fn record(number: usize, ids: Ids, random: &mut Random) -> anyhow::Result<Transa
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(ANSWER.to_owned()),
+        is_reported: false,
     })
 }
 

@@ -80,6 +80,7 @@ fn record(body: &[u8]) -> anyhow::Result<TransactionRecord> {
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(ANSWER.to_owned()),
+        is_reported: false,
     })
 }
 

@@ -186,6 +186,74 @@ fn an_injected_transaction_keeps_its_verdict_and_its_repetition_its_answer() {
 }
 
 #[test]
+fn an_inject_after_its_own_event_is_the_same_payment_whatever_status_it_states() {
+    let home = home();
+    let mut service = Service::start(&home);
+    let mut with_status = transaction("status");
+    with_status["status"] = json!("queued");
+    for (chain, data, stands) in
+        [("none", transaction("none"), "applied"), ("status", with_status, "applied")]
+    {
+        let applied = json!({"event": "transaction.applied", "data": data});
+        assert_eq!(service.post("/ledgerwebhook", &applied).status, 200);
+        let judged = stored(&service, chain)["verdict"].clone();
+        let mut answers = Vec::new();
+        for status in [json!(null), json!("applied"), json!("pending"), json!("void"), json!("a word")] {
+            let asked = sample::with(&transaction(chain), &json!({"status": status}));
+            answers.push(service.inject(&asked));
+            assert_eq!((answers[0].status, &answers[0].expect(200)["verdict"]), (200, &judged), "{status}");
+            assert_eq!(answers[0], *answers.last().unwrap(), "{status}");
+            service.kill();
+            service = Service::start(&home);
+        }
+        // The ledger alone moves the status.
+        assert_eq!(service.transaction(chain).expect(200)["status"], stands);
+        assert_eq!(asked(&service, chain, "one"), ["applied", "one"]);
+        for (field, fields) in [
+            ("amount", json!({"amount": 11})),
+            ("description", json!({"description": "d"})),
+            ("meta_data.k", json!({"meta_data": {"chain": chain, "k": 1}})),
+            ("x", json!({"x": 1})),
+            ("created_at", json!({"created_at": null})),
+        ] {
+            for status in ["applied", "pending"] {
+                let other = sample::with(&transaction(chain), &fields);
+                let refused = service.inject(&sample::with(&other, &json!({"status": status})));
+                assert_eq!(
+                    (refused.status, refused.code().as_str()),
+                    (409, "transaction_conflict"),
+                    "{field}"
+                );
+                assert_eq!(refused.at("/field"), field, "{status}");
+            }
+        }
+    }
+    // What was injected first is repeated with its own status only.
+    assert_eq!(service.inject(&transaction("first")).status, 200);
+    report(&service, "first", "applied");
+    let other = sample::with(&transaction("first"), &json!({"status": "applied"}));
+    let refused = service.inject(&other);
+    assert_eq!((refused.status, refused.at("/field")), (409, json!("status")));
+    drop(service.stop());
+    tollgate_tests::audit::replay(&home).all_follow();
+}
+
+#[test]
+fn an_event_and_its_inject_at_once_are_one_payment() {
+    let service = Service::start(&home());
+    for round in 0..proof::rounds(50, 2_000) {
+        let chain = format!("both-{round}");
+        let (one, other) = (service.client(), service.client());
+        thread::scope(|scope| {
+            scope.spawn(|| report(&one, &chain, "applied"));
+            scope.spawn(|| assert_eq!(other.inject(&transaction(&chain)).status, 200, "{chain}"));
+        });
+        assert_eq!(service.transaction(&chain).expect(200)["status"], "applied");
+        assert_eq!(asked(&service, &chain, "both"), ["applied", "one"]);
+    }
+}
+
+#[test]
 fn an_event_about_something_else_is_acknowledged_and_counted() {
     let service = Service::start(&home());
     let monitor = json!({"event": "balance.monitor", "data": {"transaction_id": "t", "balance": 7}});

@@ -33,6 +33,7 @@ mod gate;
 mod group;
 mod hashes;
 mod holding;
+mod known;
 mod pending;
 mod reported;
 mod restoring;
@@ -51,7 +52,7 @@ use tollgate_history::History;
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, TransactionReport};
-use tollgate_store::{CurrentRecord, Store};
+use tollgate_store::Store;
 
 use crate::alerting::Alerting;
 use crate::holding::PaymentHolds;
@@ -370,7 +371,10 @@ impl TransactionPipeline {
                         Err(error) => Err(error),
                     }
                 }
-                Some(_) => Err(conflict(&known, |first| transaction.difference_from(first))),
+                Some(assessment) => {
+                    let fingerprint = waiting.pending_entry.fingerprint();
+                    known::answer(&known, assessment, &transaction, fingerprint)
+                }
             },
             Err(error) => {
                 tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
@@ -426,7 +430,8 @@ impl TransactionPipeline {
             drop(evaluating);
             waiting.evaluated(evaluated.duration);
             let assessment = pipeline.assess(&admitted, &evaluated);
-            match admitted.record(&assessment, waiting.pending_entry.fingerprint()) {
+            let pending = &waiting.pending_entry;
+            match admitted.record(&assessment, pending.fingerprint(), pending.is_of_ledger()) {
                 Ok(record) => {
                     let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
                     let micros = pipeline.deps.clock.now().timestamp_micros();
@@ -450,15 +455,6 @@ impl TransactionPipeline {
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> MonitorError {
     tracing::error!(error = %ErrorChain(error), "a stored transaction cannot be read");
     MonitorError::Unavailable
-}
-
-/// Returns a conflict with the stored transaction. If no other field differs, the conflict is in the time, which one of
-/// the two lacks.
-fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Option<String>) -> MonitorError {
-    match Transaction::from_stored(known.body()) {
-        Ok(first) => MonitorError::Conflict(difference(&first).as_deref().unwrap_or("created_at").into()),
-        Err(error) => unreadable(&error),
-    }
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ async fn log(readers: &SqlitePool, after: Sequence, through: Sequence) -> Result
     let (first, last) = (signed(after), signed(through));
     let rows = sqlx::query(
         "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
-         assessment FROM transactions WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
+         assessment, is_reported FROM transactions WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
     )
     .bind(first)
     .bind(last)

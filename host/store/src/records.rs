@@ -46,6 +46,8 @@ pub struct TransactionRecord {
     pub body: String,
     /// The canonical answer as JSON; `None` if a ledger fed the transaction without a verdict.
     pub assessment: Option<String>,
+    /// Whether a ledger reported it before anybody requested a verdict.
+    pub is_reported: bool,
 }
 
 /// A verdict given after its transaction was stored.

@@ -77,7 +77,7 @@ const CURRENT: &str = "SELECT t.sequence, t.transaction_id, t.fingerprint, t.eve
      ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment, \
      told.changed, told.status, told.undated, (SELECT a.after FROM status_updates u \
      JOIN amount_updates a ON a.sequence = u.sequence WHERE u.target = t.sequence \
-     ORDER BY u.sequence DESC LIMIT 1) FROM transactions t \
+     ORDER BY u.sequence DESC LIMIT 1), t.is_reported FROM transactions t \
      LEFT JOIN late_verdicts late ON late.target = t.sequence \
      LEFT JOIN told_statuses told ON told.target = t.sequence WHERE t.transaction_id ";
 

@@ -90,7 +90,7 @@ async fn insert(connection: &mut SqliteConnection, rows: &[&TransactionRecord]) 
         .collect::<Result<Vec<_>, StoreError>>()?;
     let mut statement = QueryBuilder::<Sqlite>::new(
         "INSERT INTO transactions (sequence, transaction_id, fingerprint, event_micros, accepted_micros, \
-         rule_set_version, body, assessment) ",
+         rule_set_version, body, assessment, is_reported) ",
     );
     statement.push_values(rows.iter().zip(numbers), |mut values, (row, (sequence, rule_set_version))| {
         values
@@ -101,7 +101,8 @@ async fn insert(connection: &mut SqliteConnection, rows: &[&TransactionRecord]) 
             .push_bind(row.accepted_micros)
             .push_bind(rule_set_version)
             .push_bind(&*row.body)
-            .push_bind(row.assessment.as_deref().unwrap_or_default());
+            .push_bind(row.assessment.as_deref().unwrap_or_default())
+            .push_bind(row.is_reported.then_some(true));
     });
     statement.build().execute(connection).await?;
     Ok(())
@@ -113,7 +114,7 @@ pub(super) async fn of_id(
 ) -> Result<Option<TransactionRecord>, StoreError> {
     let row = sqlx::query(
         "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
-         assessment FROM transactions WHERE transaction_id = ?1",
+         assessment, is_reported FROM transactions WHERE transaction_id = ?1",
     )
     .bind(transaction_id)
     .fetch_optional(readers)
@@ -129,7 +130,7 @@ pub(super) async fn scan(
 ) -> Result<Vec<TransactionRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
-         assessment FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
+         assessment, is_reported FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
     )
     .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
@@ -206,6 +207,7 @@ pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError
         rule_set_version: read(row.try_get(5)?)?,
         body: row.try_get(6)?,
         assessment: Some(assessment).filter(|assessment| !assessment.is_empty()),
+        is_reported: row.try_get::<Option<bool>, _>("is_reported")?.unwrap_or_default(),
     })
 }
 

@@ -114,11 +114,27 @@ fn rows_are_judged_where_that_is_asked_for() {
     for (n, stored) in stored.iter().enumerate() {
         assert_eq!(stored["triggered"].as_array().unwrap().len(), n.min(N_MAX - 1), "{stored}");
     }
+    check_asked(&service, &stored[7]);
     service.kill();
     let service = Service::start(&home);
     caught_up(&service);
     for (n, before) in stored.iter().enumerate() {
         assert_eq!(service.transaction(&format!("acc-{}", n + 1)).expect(200), *before);
+    }
+}
+
+/// Checks that a caller gets the verdict on a row whatever the status it states, and that nothing else may differ.
+fn check_asked(client: &Client, stored: &Value) {
+    let asked = json!({
+        "transaction_id": stored["transaction_id"], "created_at": stored["created_at"], "amount": 10, "currency": "EUR",
+        "source": "acc", "reference": stored["reference"], "meta_data": {"n": 1},
+    });
+    for status in [json!(null), json!("applied"), json!("pending")] {
+        let asked = sample::with(&asked, &json!({"status": status}));
+        let answer = client.inject(&asked).expect(200);
+        assert_eq!((&answer["verdict"], &answer["triggered"]), (&stored["verdict"], &stored["triggered"]));
+        let other = client.inject(&sample::with(&asked, &json!({"amount": 11})));
+        assert_eq!((other.status, other.at("/field")), (409, json!("amount")));
     }
 }
 

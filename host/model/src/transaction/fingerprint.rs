@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::left_out::is_left_out;
 use crate::transaction::parse::{WireKind, kind_of};
-use crate::transaction::{EventTime, Json};
+use crate::transaction::{EventTime, Json, JsonLimits, Transaction};
 
 /// Number of entries sorted without a heap allocation.
 const ENTRIES_IN_PLACE: usize = 32;
@@ -46,6 +46,33 @@ impl Fingerprint {
     }
 }
 
+impl Transaction {
+    /// Returns the fingerprint that the request would have with another status. `own` is the fingerprint of the request.
+    /// Returns `None` if the request cannot be told from the transaction.
+    #[must_use]
+    pub fn fingerprint_with(&self, own: Fingerprint, status: Option<&str>) -> Option<Fingerprint> {
+        let Ok(Json::Object(mut sent)) = Json::parse(self.to_stored().as_bytes(), JsonLimits::STORED) else {
+            return None;
+        };
+        match self.timestamp.is_given() {
+            // The stored form may have another instant.
+            true => set(&mut sent, "created_at", Some(self.timestamp.as_str())),
+            false => set(&mut sent, "created_at", None),
+        }
+        // What a request says is not all kept, so the whole is compared first.
+        if Fingerprint::of(&sent) != own {
+            return None;
+        }
+        set(&mut sent, "status", status);
+        Some(Fingerprint::of(&sent))
+    }
+}
+
+fn set(entries: &mut Vec<(Box<str>, Json)>, name: &str, text: Option<&str>) {
+    entries.retain(|(entry, _)| **entry != *name);
+    entries.extend(text.map(|text| (name.into(), Json::Text(text.into()))));
+}
+
 /// The canonical value of an entry.
 #[derive(Debug, Clone, Copy)]
 enum CanonicalValue<'a> {
@@ -80,7 +107,6 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
-    use crate::transaction::Transaction;
 
     const BODY: &str = r#"{"amount": 10.5, "currency": "EUR", "reference": "r"}"#;
 
@@ -189,6 +215,26 @@ mod tests {
             r#""reference":"r","unknown":{"a":"","b":null}}"#
         );
         assert_eq!(at(sent, 0), Fingerprint(Sha256::digest(spelled).into()));
+    }
+
+    #[test]
+    fn another_status_gives_the_fingerprint_of_a_request_with_it() {
+        let of = |body: &str| Transaction::parse(body.as_bytes(), DateTime::<Utc>::UNIX_EPOCH).unwrap();
+        let rest = r#""transaction_id": "t", "created_at": "2026-01-01T01:00:00+01:00", "inflight": true, "meta_data": {"a": [1.0]}, "x": null"#;
+        for (rest, is_found) in
+            [(rest, true), (r#""transaction_id": "t""#, true), (r#""description": """#, false)]
+        {
+            let (applied, without) = (with(&format!(r#"{rest}, "status": "applied""#)), with(rest));
+            for (body, status, expected) in [
+                (&applied, None, &without),
+                (&without, Some("applied"), &applied),
+                (&applied, Some("applied"), &applied),
+            ] {
+                let (transaction, own) = of(body);
+                let found = transaction.fingerprint_with(own, status);
+                assert_eq!(found, is_found.then_some(of(expected).1), "{body}");
+            }
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ impl Admitted {
         &self,
         assessment: &Assessment,
         fingerprint: Fingerprint,
+        is_reported: bool,
     ) -> Result<TransactionRecord, serde_json::Error> {
         Ok(TransactionRecord {
             sequence: self.sequence,
@@ -35,6 +36,7 @@ impl Admitted {
             rule_set_version: self.rule_set.version,
             body: self.transaction.to_stored(),
             assessment: Some(serde_json::to_string(assessment)?),
+            is_reported,
         })
     }
 }

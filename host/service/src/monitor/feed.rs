@@ -229,6 +229,7 @@ impl TransactionPipeline {
                 rule_set_version: 0,
                 body: transaction.to_stored(),
                 assessment: None,
+                is_reported: true,
             };
             // INVARIANT: the last row carries the progress, and the store holds a prefix, so it is stored with or after
             // every row.

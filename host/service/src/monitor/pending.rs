@@ -89,6 +89,11 @@ impl PendingEntry {
         matches!(self.operation, Operation::Report(_))
     }
 
+    /// Returns whether a ledger reports the transaction or feeds it, so that nobody waits for a verdict.
+    pub(super) const fn is_of_ledger(&self) -> bool {
+        !matches!(self.operation, Operation::Judge(_))
+    }
+
     pub(super) fn id(&self) -> &str {
         &self.id
     }
