@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// The checks of a complete data directory, in order.
-const CHECKS: [&str; 34] = [
+const CHECKS: [&str; 35] = [
     "settings",
     "directory",
     "files",
@@ -18,6 +18,7 @@ const CHECKS: [&str; 34] = [
     "space",
     "policy",
     "zones",
+    "words",
     "rule files",
     "spill",
     "memory",

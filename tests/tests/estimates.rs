@@ -111,6 +111,40 @@ fn check_shows_what_the_save_will_answer() {
 }
 
 #[test]
+fn check_reads_the_status_words_of_the_service() {
+    let mut home = home(r#"{ "source": "api" }"#);
+    std::fs::write(home.at("words"), "gebucht = settled\n").unwrap();
+    home.set("SERVICE_STATUS_WORDS", &home.at("words").display().to_string());
+    let service = Service::start(&home);
+    for n in 0..200 {
+        let fields = json!({"amount": n, "status": "gebucht"});
+        let sent = sample::with(&sample::transaction(&format!("p-{n}")), &fields);
+        assert_eq!(service.inject(&sent).status, 200);
+    }
+    let condition = r#"count(when stage == "settled" and amount > $current.amount, "P300D") > 1000000"#;
+    let script = sample::rule("settled", condition);
+    let saved = service.save(&script).expect(201)["estimate"].clone();
+    std::fs::write(home.at("settled.ws"), script).unwrap();
+    let (data, file) = (home.data().display().to_string(), home.at("settled.ws").display().to_string());
+    let told = |has_words: bool| {
+        let mut command = home.command(&["check", "--stored", &data, &file]);
+        if !has_words {
+            command.env_remove("SERVICE_STATUS_WORDS");
+        }
+        let checked = command.output().unwrap();
+        (checked.status.code(), String::from_utf8(checked.stderr).unwrap())
+    };
+    let expected = format!("estimate with 200 stored transactions: {} units of fuel", saved["fuel"]);
+    let ((_, with), (_, without)) = (told(true), told(false));
+    // Without its words no payment is settled, so there is none to compare.
+    let is_so = |told: &str| told.contains(&expected);
+    assert!(is_so(&with) && !is_so(&without), "{expected}: {}, {}", is_so(&with), is_so(&without));
+    std::fs::write(home.at("words"), "gebucht\n").unwrap();
+    let (code, words) = told(true);
+    assert!(code == Some(1) && words.contains("SERVICE_STATUS_WORDS"), "{words}");
+}
+
+#[test]
 fn the_operator_grants_scans_and_memory() {
     let home =
         home(r#"{ "source": "api", "profile": "untrusted", "scans": 900000, "history_bytes": 100000 }"#);

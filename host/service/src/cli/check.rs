@@ -25,7 +25,7 @@ use tollgate_model::named_list::format::ContentPointer;
 use tollgate_model::named_list::oddities::{self, ListWarning};
 
 use crate::cli::from_watch;
-use crate::config::{load_dotenv, process_environment, words, zone_data_dir};
+use crate::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
 use crate::intake::{ListFile, MANIFEST_CHECK, UnreadableFile};
 use crate::telemetry::logs::ErrorChain;
 
@@ -117,11 +117,14 @@ fn check_all(asked: &CheckArguments, report: &CheckReport) -> Result<CheckCounts
     report.say(&format!("time zone data {}", zones.describe()));
     let policy = asked.policy.as_deref().map(Policy::read).transpose();
     let policy = policy.map_err(|error| ErrorChain(&error).to_string())?;
-    let stored = asked.stored.as_deref().map(|directory| StoredTransactions::open(directory, &zones));
+    let words = words(process_environment).map_err(|error| error.to_string())?;
+    let status_words = read_status_words(words.status_words.as_deref());
+    let status_words = status_words.map_err(|error| ErrorChain(&error).to_string())?;
+    let stored = asked.stored.as_deref();
+    let stored = stored.map(|directory| StoredTransactions::open(directory, &zones, status_words));
     let stored = stored.transpose();
     let stored =
         stored.map_err(|error| format!("cannot read the stored transactions: {}", ErrorChain(&error)))?;
-    let words = words(process_environment).map_err(|error| error.to_string())?;
     let options = CompileOptions {
         named_lists: lists.as_ref(),
         zones: Some(zones.names()),

@@ -9,6 +9,7 @@ use tollgate_guest_abi::{Manifest, Needs, Semantics};
 use tollgate_history::{History, HistoryError, QueryEstimate};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedList;
+use tollgate_model::transaction::StatusWords;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 /// The transactions of a data directory, which a running service may have open.
@@ -32,14 +33,18 @@ pub(super) enum StoredError {
 }
 
 impl StoredTransactions {
-    /// Opens a data directory to read it.
-    pub(super) fn open(data_dir: &Path, zones: &Arc<ZoneData>) -> Result<Self, StoredError> {
+    /// Opens a data directory to read it, with the zone data and status words of a service.
+    pub(super) fn open(
+        data_dir: &Path,
+        zones: &Arc<ZoneData>,
+        words: Arc<StatusWords>,
+    ) -> Result<Self, StoredError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (past, (n_stored, last)) = runtime.block_on(async {
             let store = Store::open_to_read(data_dir).await?;
             Ok::<_, StoreError>((StoredPast::of(&store), store.extent().await?))
         })?;
-        let history = History::over(Arc::new(past)).in_zones(Arc::clone(zones));
+        let history = History::over(Arc::new(past)).in_zones(Arc::clone(zones)).with_status_words(words);
         history.assume_stored(last, usize::try_from(n_stored).unwrap_or(usize::MAX));
         Ok(Self { history, estimated: RefCell::default(), _runtime: runtime })
     }

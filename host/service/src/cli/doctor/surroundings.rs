@@ -14,14 +14,16 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_store::{Holder, spill_directory};
 
 use super::DoctorReport;
-use crate::config::{Settings, authorities_named, proxies_set, substituted_settings, unknown_settings};
+use crate::config::{
+    Settings, authorities_named, proxies_set, read_status_words, substituted_settings, unknown_settings,
+};
 use crate::intake::{Survey, survey};
 use crate::telemetry::logs::ErrorChain;
 
 /// Maximum number of refused rule files reported.
 const REFUSALS_SHOWN: usize = 20;
 
-/// Checks the policy, time zones, rule files, spill space and port.
+/// Checks the policy, time zones, status words, rule files, spill space and port.
 pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorReport) {
     match settings.rule_policy.as_deref().map(|path| (path, Policy::read(path))) {
         None => report.fine("policy", "none: everything is granted"),
@@ -31,6 +33,11 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorRe
     match ZoneData::of_directory(settings.zone_data_dir.as_deref()) {
         Ok(zones) => report.fine("zones", &format!("time zone data {}", zones.describe())),
         Err(error) => report.wrong("zones", &ErrorChain(&error).to_string()),
+    }
+    match (&settings.words.status_words, read_status_words(settings.words.status_words.as_deref())) {
+        (None, Ok(_)) => report.fine("words", "the built-in table of status words"),
+        (Some(path), Ok(_)) => report.fine("words", &format!("the status words of {}", path.display())),
+        (_, Err(error)) => report.wrong("words", &ErrorChain(&error).to_string()),
     }
     rule_files(settings, report);
     let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
