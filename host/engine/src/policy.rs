@@ -5,8 +5,10 @@
 //! ```
 //!
 //! Without a policy, every rule may use everything within the default limits. With a policy, the first grant for its
-//! source applies; a source without a grant can have no rules.
+//! source applies; a source without a grant can have no rules. Requests to the API may then change only what came over
+//! the API, unless its grant says more.
 
+mod changes;
 mod denial;
 mod estimated;
 mod file;
@@ -19,6 +21,7 @@ use tollgate_model::instruction::{InstructionSource, RuleOwner};
 
 use tollgate_model::instruction::Grant;
 
+use changes::ChangeGrant;
 pub use denial::{Denial, named_lists};
 pub use estimated::TooExpensive;
 
@@ -47,6 +50,7 @@ struct SourceGrant {
     rules_max: Option<u32>,
     profile: OwnerProfile,
     grant: RuleGrant,
+    changes: ChangeGrant,
 }
 
 /// How much the rules of an owner may use.

@@ -15,6 +15,7 @@ mod choice;
 mod edits;
 mod publish;
 mod refresh;
+mod released;
 mod remotes;
 mod status;
 
@@ -197,6 +198,11 @@ impl GitSyncError {
             Self::Git(error) => error.code(),
             Self::Intake(IntakeError::TooFewRules { .. }) => "too_few_rules",
             Self::Intake(IntakeError::ListsRefused(_)) => "lists_refused",
+            Self::Intake(IntakeError::NotGranted(_)) => "policy_denied",
+            Self::Intake(IntakeError::NameTaken { .. }) => "name_taken",
+            Self::Intake(IntakeError::NotFound(_) | IntakeError::StillRefused { .. }) => {
+                "instruction_not_found"
+            }
             Self::Intake(_) => "unavailable",
             Self::Branch | Self::Message => "invalid_field",
             Self::Busy => "git_busy",
@@ -235,6 +241,7 @@ impl GitSync {
     /// # Errors
     /// See [`GitSyncError`]; nothing changes in that case.
     pub(crate) async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, GitSyncError> {
+        self.inner.deps.intake.check_change_of_repository()?;
         let remote = self.inner.configured_by(&request)?;
         self.exclusively(|inner, mut held| async move {
             let cloned = inner.clone_from(remote, &mut held).await;
@@ -252,7 +259,11 @@ impl GitSync {
     /// # Errors
     /// See [`GitSyncError`].
     pub(crate) async fn sync(&self, force: bool) -> Result<Synced, GitSyncError> {
-        self.refresh(if force { SyncMode::Force } else { SyncMode::Sync }).await
+        if !force {
+            return self.refresh(SyncMode::Sync).await;
+        }
+        self.inner.deps.intake.check_change_of_repository()?;
+        self.refresh(SyncMode::Force).await
     }
 
     /// Like [`GitSync::sync`], but only if the work tree has no changes and the branches have not diverged.
@@ -268,6 +279,7 @@ impl GitSync {
     /// # Errors
     /// See [`GitSyncError`]; the files stay unchanged in that case.
     pub(crate) async fn push(&self, message: &str) -> Result<Published, GitSyncError> {
+        self.inner.deps.intake.check_push()?;
         let message = publish::checked(message)?;
         self.exclusively(|inner, held| async move {
             let published = inner.publish(held.as_ref(), message).await;

@@ -29,6 +29,7 @@ mod named_lists;
 mod new_sources;
 mod precondition;
 mod quarantine;
+mod removals;
 mod removing;
 mod required;
 mod rule_files;
@@ -71,6 +72,7 @@ use activating::Activating;
 use checking::CHECKS_MAX;
 use ignored_report::IgnoredReport;
 use installing::{FILLS_MAX, ReservedInstruction};
+use removals::UnpushedRemovals;
 
 use source::DirectorySource;
 use tree::{RemovedFiles, TreeKind};
@@ -164,6 +166,8 @@ struct RulePipeline {
     failed: parking_lot::Mutex<BTreeMap<TreeKind, Vec<FailedScript>>>,
     /// Readiness check for such files.
     refused_files: ReadinessCheck,
+    /// Rules of the repository that were removed over the API under a policy.
+    removals: UnpushedRemovals,
     ignored: IgnoredReport,
     /// Readiness check for the rules directory.
     directory: DirectorySource,
@@ -231,7 +235,7 @@ pub enum IntakeError {
     /// The maximum number of rules is in force.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
-    /// The policy does not grant what the rule needs.
+    /// The policy does not grant what the rule needs, or the change.
     #[error(transparent)]
     NotGranted(#[from] Denial),
     /// The estimated cost of the rule exceeds what its author may use.
@@ -258,6 +262,14 @@ pub enum IntakeError {
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
+    /// A removed rule of the repository is released, but its file is refused.
+    #[error("the rule is released, but its file `{path}` is not in force: {why}")]
+    StillRefused {
+        /// Path of the file.
+        path: String,
+        /// The reason, for people.
+        why: String,
+    },
     /// The instruction was removed before it was in force.
     #[error("instruction {0} was removed before it was in force")]
     Removed(InstructionId),
@@ -386,7 +398,7 @@ impl Intake {
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move { pipeline.take_tree(tree, hold_back).await }).await
+        carry_through(async move { pipeline.take_tree(tree, hold_back, None).await }).await
     }
 }
 
@@ -409,6 +421,7 @@ impl RulePipeline {
         let state = IntakeState { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
             refused_files: deps.checks.add("rules"),
+            removals: UnpushedRemovals::new(&deps.checks),
             ignored: IgnoredReport::new(&deps.checks),
             directory: DirectorySource::new(&deps.checks, directory),
             deps: Arc::new(deps),

@@ -37,6 +37,7 @@ mod status_updates;
 mod testimony;
 mod text_difference;
 mod transactions;
+mod unpushed_removals;
 mod verdicts;
 mod without_effect;
 mod writer;
@@ -77,6 +78,7 @@ pub use records::{
 };
 pub use restoration::CheckedBackup;
 pub use space::{DiskSpace, StoreSize, spill_directory, try_to_write};
+pub use unpushed_removals::UnpushedRemoval;
 pub use verdicts::VerdictRecord;
 pub use without_effect::StatusWithoutEffect;
 

@@ -11,6 +11,7 @@ use tollgate_guest_abi::limits::{
 };
 use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
 
+use super::changes::ChangeGrant;
 use super::denial::PREVIOUS_TRANSACTION;
 use super::{GrantedNames, OwnerProfile, RuleGrant, SourceGrant, SourceKind};
 use tollgate_model::instruction::{Grant, PAGE_BYTES};
@@ -43,6 +44,9 @@ struct GrantEntry {
     memory_pages: Option<u64>,
     scans: Option<u64>,
     history_bytes: Option<u64>,
+    change: Option<Vec<SourceKind>>,
+    set_lists: Option<Vec<String>>,
+    push: Option<bool>,
 }
 
 pub(super) fn text_of(path: &Path) -> io::Result<String> {
@@ -65,6 +69,7 @@ impl GrantEntry {
         if !self.path.is_empty() && !matches!(self.source, SourceKind::File | SourceKind::Git) {
             return Err("`path` is allowed only for the sources `file` and `git`".to_owned());
         }
+        let changes = self.changes()?;
         let default = Grant::default();
         let budget = Grant {
             fuel: within("fuel", self.fuel.unwrap_or(default.fuel), FUEL_GRANTED_MAX)?,
@@ -92,7 +97,22 @@ impl GrantEntry {
             history_bytes: self.history_bytes.or(is_untrusted.then_some(UNTRUSTED_HISTORY_BYTES)),
         };
         let (kind, path, profile) = (self.source, self.path, self.profile);
-        Ok(SourceGrant { kind, path, rules_max: self.rules, profile, grant })
+        Ok(SourceGrant { kind, path, rules_max: self.rules, profile, grant, changes })
+    }
+
+    fn changes(&self) -> Result<ChangeGrant, String> {
+        let is_any = self.change.is_some() || self.set_lists.is_some() || self.push.is_some();
+        if is_any && self.source != SourceKind::Api {
+            return Err("`change`, `set_lists` and `push` are allowed only for the source `api`".to_owned());
+        }
+        let lists = self.set_lists.clone().unwrap_or_default();
+        let is_pattern =
+            |name: &str| !name.is_empty() && !name.strip_suffix('*').unwrap_or(name).contains('*');
+        Ok(ChangeGrant {
+            kinds: self.change.clone().unwrap_or_default(),
+            lists: names(Some(lists), is_pattern, "list")?,
+            push: self.push.unwrap_or(false),
+        })
     }
 }
 

@@ -114,6 +114,78 @@ fn a_grant_may_bound_how_many_rules_there_are() {
     }
 }
 
+#[track_caller]
+fn check_changes(text: &str, granted: &[&str]) {
+    let policy = if text.is_empty() { Policy::default() } else { policy(text).unwrap() };
+    let git = InstructionSource::Git { path: "a.ws".into(), commit: "c".into() };
+    let file = InstructionSource::File { path: "a.ws".into() };
+    let all = [
+        ("api", policy.check_change(&InstructionSource::Api)),
+        ("upload", policy.check_change(&InstructionSource::Upload)),
+        ("git", policy.check_change(&git)),
+        ("repository", policy.check_change_of_repository()),
+        ("file", policy.check_change(&file)),
+        ("list a", policy.check_set_list("a")),
+        ("list team.x", policy.check_set_list("team.x")),
+        ("push", policy.check_push()),
+    ];
+    let allowed: Vec<&str> =
+        all.iter().filter(|(_, checked)| checked.is_ok()).map(|(what, _)| *what).collect();
+    assert_eq!(allowed, granted, "{text}");
+}
+
+#[test]
+fn a_policy_lets_the_api_change_what_came_over_it_and_what_its_grant_says() {
+    let all = ["api", "upload", "git", "repository", "file", "list a", "list team.x", "push"];
+    check_changes("", &all);
+    check_changes(r#"{ "grants": [] }"#, &["api", "upload"]);
+    check_changes(r#"{ "grants": [{ "source": "api" }, { "source": "git" }] }"#, &["api", "upload"]);
+    check_changes(
+        r#"{ "grants": [{ "source": "api", "change": ["git"] }] }"#,
+        &["api", "upload", "git", "repository"],
+    );
+    check_changes(
+        r#"{ "grants": [{ "source": "api", "change": ["file"], "push": true }, { "source": "api", "change": ["git"] }] }"#,
+        &["api", "upload", "file", "push"],
+    );
+    check_changes(
+        r#"{ "grants": [{ "source": "api", "set_lists": ["a", "b"], "push": false }] }"#,
+        &["api", "upload", "list a"],
+    );
+    check_changes(
+        r#"{ "grants": [{ "source": "api", "set_lists": ["team.*"] }] }"#,
+        &["api", "upload", "list team.x"],
+    );
+    check_changes(
+        r#"{ "grants": [{ "source": "api", "change": ["git", "file"], "set_lists": ["*"], "push": true }] }"#,
+        &all,
+    );
+}
+
+#[test]
+fn a_denied_change_says_what_to_write_into_the_policy() {
+    let policy = policy(r#"{ "grants": [] }"#).unwrap();
+    let git = InstructionSource::Git { path: "a.ws".into(), commit: "c".into() };
+    for (denied, expected) in [
+        (
+            policy.check_change(&git),
+            "the rule policy does not grant a change of what comes from the file `a.ws` of the Git repository \
+             (`\"change\": [\"git\"]` in the grant for the source `api`)",
+        ),
+        (
+            policy.check_set_list("blocked"),
+            "the rule policy does not grant a change of the list `blocked` (`\"set_lists\": [\"blocked\"]` in the grant \
+             for the source `api`)",
+        ),
+        (
+            policy.check_push(),
+            "the rule policy does not grant a push to the repository (`\"push\": true` in the grant for the source `api`)",
+        ),
+    ] {
+        assert_eq!(denied.unwrap_err().to_string(), expected);
+    }
+}
+
 #[test]
 fn what_is_no_policy_is_refused_with_what_is_wrong() {
     for (text, expected) in [
@@ -135,6 +207,13 @@ fn what_is_no_policy_is_refused_with_what_is_wrong() {
         ),
         (r#"{"grants": [{"source": "api", "memory_pages": 257}]}"#, "at most 256 can be granted"),
         (r#"{"grants": [{"source": "api", "longest_window": "1 day"}]}"#, "not a window"),
+        (r#"{"grants": [{"source": "git", "change": ["git"]}]}"#, "allowed only for the source `api`"),
+        (r#"{"grants": [{"source": "upload", "set_lists": []}]}"#, "allowed only for the source `api`"),
+        (r#"{"grants": [{"source": "file", "push": false}]}"#, "allowed only for the source `api`"),
+        (r#"{"grants": [{"source": "api", "change": ["ledger"]}]}"#, "unknown variant `ledger`"),
+        (r#"{"grants": [{"source": "api", "change": "git"}]}"#, "invalid type"),
+        (r#"{"grants": [{"source": "api", "set_lists": ["a*b"]}]}"#, "there is no list `a*b`"),
+        (r#"{"grants": [{"source": "api", "push": "yes"}]}"#, "invalid type"),
     ] {
         let error = policy(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");

@@ -76,7 +76,7 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
     checks: Vec<FailedCheck<'a>>,
-    /// Everything that the rule needs but is not granted; only with `policy_denied`.
+    /// Everything that the rule or the change needs but is not granted; only with `policy_denied`.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     missing: &'a [String],
@@ -351,7 +351,7 @@ impl From<IntakeError> for ApiError {
             }
             IntakeError::Changing(_) => Self::new(ErrorCode::InstructionChanging, message),
             IntakeError::NotReplaceable { .. } => Self::new(ErrorCode::InstructionTaken, message),
-            IntakeError::NotFound(_) | IntakeError::Removed(_) => {
+            IntakeError::NotFound(_) | IntakeError::Removed(_) | IntakeError::StillRefused { .. } => {
                 Self::new(ErrorCode::InstructionNotFound, message)
             }
             IntakeError::ListsRefused(_) => Self::new(ErrorCode::ListsRefused, message),

@@ -108,7 +108,7 @@ catalogue! {
     /// A web page whose origin is not allowed asked for a change.
     OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
         "Send the request without a web page or from a page of the same host, or have its origin configured.";
-    /// The rule needs what the operator's policy does not grant; nothing is saved.
+    /// The rule or the change needs what the operator's policy does not grant; nothing is changed.
     PolicyDenied: FORBIDDEN, "policy_denied",
         "Write the rule without what `missing` lists, or have it granted in the policy file.";
     /// The service may not connect to this remote; nothing was sent to it.

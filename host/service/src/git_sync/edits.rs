@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use tollgate_git::git::{EditOutcome, GitError, LocalClone, OwnFileContent, WorkTreeEdit};
 use tollgate_model::instruction::{InstructionRecord, InstructionSource};
-use tollgate_store::ListRecord;
+use tollgate_store::{ListRecord, UnpushedRemoval};
 
 use crate::intake::{Intake, ScriptSink};
 use crate::telemetry::logs::ErrorChain;
@@ -117,6 +117,11 @@ impl PendingEdits {
     /// Starts following a repository: everything saved over the API goes into its work tree.
     pub(super) fn begin(&self, intake: &Intake) {
         self.is_on.store(true, Ordering::Relaxed);
+        // First, because a rule that was saved since may have the name of a removed one.
+        for UnpushedRemoval { path, name, content, .. } in intake.unpushed_removals() {
+            let removal = Removal { path: Some(path), content: content.bytes().into() };
+            self.remove_later(subject_of_content(name, content.script().is_some()), removal);
+        }
         for listed in intake.instructions() {
             let record = &listed.instruction.record;
             if record.source.is_over_api() {
@@ -130,6 +135,16 @@ impl PendingEdits {
         }
         self.compare(intake);
         self.came.notify_one();
+    }
+
+    /// Gives up the removal of a file that is not written yet.
+    pub(super) fn give_up(&self, removal: &UnpushedRemoval) {
+        let subject = subject_of_content(removal.name.clone(), removal.content.script().is_some());
+        let mut waiting = self.waiting.lock();
+        if let Some(pending) = waiting.pending.get_mut(&subject) {
+            pending.removals.retain(|one| one.path.as_ref() != Some(&removal.path));
+        }
+        waiting.pending.retain(|_, pending| !pending.is_empty());
     }
 
     /// Like `begin`, for another repository: pending removals of the previous one do not apply to it.
@@ -251,10 +266,11 @@ impl Removal {
 }
 
 fn subject_of(record: &InstructionRecord) -> EditSubject {
-    match record.script {
-        Some(_) => EditSubject::Script(record.name.clone()),
-        None => EditSubject::Module(record.name.clone()),
-    }
+    subject_of_content(record.name.clone(), record.script.is_some())
+}
+
+fn subject_of_content(name: String, is_script: bool) -> EditSubject {
+    if is_script { EditSubject::Script(name) } else { EditSubject::Module(name) }
 }
 
 impl PendingEdit {

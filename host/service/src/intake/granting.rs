@@ -6,7 +6,25 @@ use tollgate_guest_abi::Manifest;
 use tollgate_model::instruction::Grant;
 use tollgate_model::instruction::{InstructionRecord, InstructionSource, Quarantine, QuarantineCause};
 
-use crate::intake::{IntakeDeps, IntakeError};
+use crate::intake::{Intake, IntakeDeps, IntakeError};
+
+impl Intake {
+    /// Checks whether a request to the API may decide which rules the repository brings.
+    ///
+    /// # Errors
+    /// [`IntakeError::NotGranted`].
+    pub(crate) fn check_change_of_repository(&self) -> Result<(), IntakeError> {
+        Ok(self.pipeline.deps.policy.check_change_of_repository()?)
+    }
+
+    /// Checks whether a request to the API may push to the repository.
+    ///
+    /// # Errors
+    /// [`IntakeError::NotGranted`].
+    pub(crate) fn check_push(&self) -> Result<(), IntakeError> {
+        Ok(self.pipeline.deps.policy.check_push()?)
+    }
+}
 
 /// Returns the grant for modules of other compilers from this source.
 pub(super) fn budget(deps: &IntakeDeps, source: &InstructionSource) -> Result<Grant, IntakeError> {

@@ -123,6 +123,9 @@ impl RulePipeline {
         }
         let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
         let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
+        if known.record.source != *source {
+            self.deps.policy.check_change(&known.record.source)?;
+        }
         check_source(id, &known.record.source, source)?;
         condition.check(Some(&tags_of_instruction(known)))?;
         Ok(Arc::clone(known))

@@ -37,14 +37,15 @@ impl Intake {
     /// Sets a list to these entries, taken literally. Duplicate entries count once.
     ///
     /// # Errors
-    /// [`IntakeError::InvalidList`], [`IntakeError::ListTaken`], [`IntakeError::TooManyLists`],
-    /// [`IntakeError::Unavailable`].
+    /// [`IntakeError::NotGranted`] if the policy does not grant the change, [`IntakeError::InvalidList`],
+    /// [`IntakeError::ListTaken`], [`IntakeError::TooManyLists`], [`IntakeError::Unavailable`].
     pub async fn set_list_entries(
         &self,
         name: &str,
         entries: Vec<Box<str>>,
         condition: Precondition,
     ) -> Result<SavedList, IntakeError> {
+        self.pipeline.check_list_change(name)?;
         let (text, warnings) =
             off_the_executor(move || Ok((text_of(&entries)?, EntryWarnings::of_entries(&entries)))).await?;
         Ok(SavedList { warnings, ..self.set_list(name, text, condition).await? })
@@ -66,6 +67,7 @@ impl Intake {
                  and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is not allowed"
             )));
         }
+        self.pipeline.check_list_change(name)?;
         let text =
             off_the_executor(move || format::check(&text).map(|()| text).map_err(|why| not_a_list(&why)))
                 .await?;
@@ -76,14 +78,25 @@ impl Intake {
     /// Removes a list that was set over the API. Rules that name it fail afterwards.
     ///
     /// # Errors
-    /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] if it comes from a file, [`IntakeError::Unavailable`].
+    /// [`IntakeError::NotGranted`] if the policy does not grant the change, [`IntakeError::ListNotFound`],
+    /// [`IntakeError::ListTaken`] if it comes from a file, [`IntakeError::Unavailable`].
     pub async fn remove_list(&self, name: &str, condition: Precondition) -> Result<(), IntakeError> {
+        self.pipeline.check_list_change(name)?;
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
         carry_through(async move { pipeline.remove_list(&name, &condition).await }).await
     }
 }
 
 impl RulePipeline {
+    /// Checks whether the policy lets the API change a list, whatever source it has.
+    fn check_list_change(&self, name: &str) -> Result<(), IntakeError> {
+        self.deps.policy.check_set_list(name)?;
+        match self.deps.registry.current().lists.get(name) {
+            Some(list) => Ok(self.deps.policy.check_change(&list.source)?),
+            None => Ok(()),
+        }
+    }
+
     async fn set_list(
         self: Arc<Self>,
         name: String,

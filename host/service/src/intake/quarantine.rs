@@ -47,7 +47,7 @@ impl Intake {
     ///
     /// # Errors
     /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] if the policy does not
-    /// grant its needs, and [`IntakeError::ModuleRefused`] if its module is no longer admitted.
+    /// grant its needs or the change, and [`IntakeError::ModuleRefused`] if its module is no longer admitted.
     pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
         carry_through(Arc::clone(&self.pipeline).release(id)).await
     }
@@ -129,6 +129,9 @@ impl RulePipeline {
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
+        if instruction.record.quarantine.is_some() {
+            self.deps.policy.check_change(&instruction.record.source)?;
+        }
         if rule.bound.module.is_stand_in() {
             // Other changes go on while the history gathers what the rule asks.
             drop(state);

@@ -12,10 +12,11 @@ use crate::intake::{Intake, IntakeError, RulePipeline, carry_through};
 
 impl Intake {
     /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
-    /// file is there.
+    /// file is there. Under a policy, one of the repository does not return at a start.
     ///
     /// # Errors
-    /// [`IntakeError::TooFewRules`], [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
+    /// [`IntakeError::NotGranted`] if the policy does not grant the change, [`IntakeError::TooFewRules`],
+    /// [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
     pub async fn remove(&self, id: InstructionId, condition: Precondition) -> Result<(), IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
         carry_through(async move { pipeline.remove(id, &condition).await }).await
@@ -25,6 +26,7 @@ impl Intake {
 impl RulePipeline {
     async fn remove(self: Arc<Self>, id: InstructionId, condition: &Precondition) -> Result<(), IntakeError> {
         if let Some(in_force) = self.in_force(id) {
+            self.deps.policy.check_change(&in_force.record.source)?;
             condition.check(Some(&tags_of_instruction(&in_force)))?;
         }
         if let Some(instruction) = self.activating.cancel(id) {
@@ -43,14 +45,20 @@ impl RulePipeline {
         let mut contents = VersionContents::of(&current);
         let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
         let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
+        let record = &removed.instruction.record;
+        self.deps.policy.check_change(&record.source)?;
         condition.check(Some(&tags_of_instruction(&removed.instruction)))?;
         self.deps.required.check(n_in_force(&contents.rules))?;
-        change::bring_into_force(&self.deps, current.version, contents).await?;
-        let record = &removed.instruction.record;
+        let removal = self.note_removal(record).await?;
+        if let Err(error) = change::bring_into_force(&self.deps, current.version, contents).await {
+            self.take_removal_back(removal.as_ref()).await;
+            return Err(error);
+        }
         if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {
             let digest = ContentDigest::of(record.written());
             state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
         }
+        removal.into_iter().for_each(|removal| self.removals.add(removal));
         tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
         if let Some(sink) = &self.deps.sink {
             sink.removed(record);

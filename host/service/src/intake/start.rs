@@ -108,6 +108,7 @@ impl Intake {
             list_texts::warn_of_other_readings(&in_force.lists);
         }
         pipeline.state.lock().await.last_id = last_id;
+        pipeline.resume_removals().await?;
         pipeline.remember(&TreeOrigin::Directory, &failures);
         pipeline.ignored.note(&tree);
         Ok(Self { pipeline })

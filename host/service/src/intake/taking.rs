@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use tollgate_engine::registry::RuleSet;
+use tollgate_engine::registry::{BoundRule, RuleSet};
 use tollgate_model::instruction::{ContentDigest, InstructionId, RuleContent};
 
 use crate::intake::change::{self, VersionContents};
@@ -23,10 +23,12 @@ const FILES_NAMED_MAX: usize = 3;
 const ERROR_BYTES_MAX: usize = 160;
 
 impl RulePipeline {
+    /// Takes a tree, and in it the file at the path `released` even if its instruction was removed.
     pub(super) async fn take_tree(
         self: Arc<Self>,
         tree: RuleTree,
         hold_back: HoldBack,
+        released: Option<String>,
     ) -> Result<TreeReport, IntakeError> {
         self.ignored.note(&tree);
         let pipeline = Arc::clone(&self);
@@ -40,14 +42,15 @@ impl RulePipeline {
         .await?;
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
+        let mut set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
+        set_aside.retain(|path, _| Some(path) != released.as_ref());
         let refused = self.deps.sources.refused_files(tree.origin.place());
         let standing = CurrentRules { hold_back, refused, ..standing_of(&current, state.last_id) };
         let pipeline = Arc::clone(&self);
         let origin = tree.origin.clone();
         let assembled = off_the_executor(move || {
             let next = assemble(&pipeline.deps, &pipeline.activating, standing, &tree, &set_aside)?;
-            let set_aside = still_aside(set_aside, &tree);
+            let set_aside = still_aside(set_aside, &tree, &next.rules);
             Ok((next, tree, set_aside))
         });
         let (next, tree, set_aside) =
@@ -69,6 +72,9 @@ impl RulePipeline {
         }
         drop(shown);
         state.last_id = last_id;
+        if tree.origin.place() == TreeKind::Git {
+            self.removals.keep_only(&self.deps.store, &set_aside).await;
+        }
         state.set_aside.insert(tree.origin.place(), set_aside);
         self.remember(&tree.origin, &failures);
         if tree.origin.place() == TreeKind::Git {
@@ -149,8 +155,8 @@ fn standing_of(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
     }
 }
 
-/// Returns the removed files that remain removed: they exist and their content is unchanged.
-fn still_aside(set_aside: RemovedFiles, tree: &RuleTree) -> RemovedFiles {
+/// Returns the removed files that remain removed: they exist, their content is unchanged, and no rule has their path.
+fn still_aside(set_aside: RemovedFiles, tree: &RuleTree, rules: &[Arc<BoundRule>]) -> RemovedFiles {
     if set_aside.is_empty() {
         return set_aside;
     }
@@ -160,7 +166,12 @@ fn still_aside(set_aside: RemovedFiles, tree: &RuleTree) -> RemovedFiles {
         .iter()
         .map(|file| (file.path.as_str(), file.content.as_ref().ok().map(digest_of)))
         .collect();
+    let has_rule = |path: &str| {
+        let mut sources = rules.iter().map(|rule| &rule.instruction.record.source);
+        sources.any(|source| TreeKind::of(source) == Some(tree.origin.place()) && source.path() == Some(path))
+    };
     let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
+        _ if has_rule(path) => false,
         // An unreadable file may be unchanged.
         Some(None) => true,
         None if tree.hides(path) => true,

@@ -14,7 +14,8 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::git_sync::CloneRequest;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid, ErrorCode::TooFewRules];
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::GitAddressInvalid, ErrorCode::PolicyDenied, ErrorCode::TooFewRules];
 
 /// A repository to clone.
 #[derive(ToSchema)]
@@ -46,7 +47,7 @@ impl GitCloneRequest {
 ///
 /// The new repository replaces the previous one. When the response arrives, its rules are in force. `GET /git/status`
 /// lists rules that do not compile. The token is kept in memory only: send it again after a restart, unless it is
-/// configured.
+/// configured. Under a policy, this needs the grant `change` for `git`.
 #[utoipa::path(
     post, path = "/git/clone", tag = "Git", request_body = GitCloneRequest,
     responses((status = 200, description = "The repository is cloned and its rules are in force.", body = CloneView))

@@ -12,7 +12,8 @@ use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused, ErrorCode::GitHistoryRewritten];
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::GitPushRefused, ErrorCode::GitHistoryRewritten, ErrorCode::PolicyDenied];
 
 /// Options of a push.
 #[derive(ToSchema)]
@@ -36,7 +37,7 @@ impl GitPushRequest {
 /// Commits the rule files that were changed locally and pushes them.
 ///
 /// A push is never forced: if the remote has new commits, nothing changes on either side. Rules saved over the API are
-/// files of the work tree and are shared by a push.
+/// files of the work tree and are shared by a push. Under a policy, this needs the grant `push`.
 #[utoipa::path(
     post, path = "/git/push", tag = "Git", request_body = GitPushRequest,
     responses((status = 200, description = "The changes are on the remote.", body = PushView))

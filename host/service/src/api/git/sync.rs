@@ -15,6 +15,7 @@ use crate::api::error_code::ErrorCode;
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::GitHistoryRewritten,
     ErrorCode::GitBranchMoved,
+    ErrorCode::PolicyDenied,
     ErrorCode::TooFewRules,
     ErrorCode::ListsRefused,
 ];
@@ -36,7 +37,8 @@ impl GitSyncRequest {
 /// Fetches from the remote now instead of at the next poll.
 ///
 /// All files of a commit come into force at once. The body is optional. With `force`, a branch with rewritten history
-/// is accepted, and so is the usable part of a commit in which a list is refused.
+/// is accepted, and so is the usable part of a commit in which a list is refused. Under a policy, `force` needs the grant
+/// `change` for `git`.
 #[utoipa::path(
     post, path = "/git/sync", tag = "Git", request_body(content = Option<GitSyncRequest>),
     responses((status = 200, description = "The rules of the remote branch are in force.", body = SyncView))

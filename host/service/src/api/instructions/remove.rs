@@ -12,6 +12,7 @@ use crate::api::preconditions::Conditional;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::InstructionNotFound,
+    ErrorCode::PolicyDenied,
     ErrorCode::PreconditionFailed,
     ErrorCode::TooFewRules,
     ErrorCode::Unavailable,
@@ -20,7 +21,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// Removes an instruction from force.
 ///
 /// When the response arrives, the rule no longer applies to transactions. Verdicts that it contributed to stay
-/// unchanged.
+/// unchanged. Under a policy, a rule that did not come over the API needs the grant `change`.
 #[utoipa::path(
     delete, path = "/instructions/{id}", tag = "Instructions",
     params(

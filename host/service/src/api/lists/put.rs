@@ -18,6 +18,7 @@ use crate::intake::tag_of_list;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidList,
+    ErrorCode::PolicyDenied,
     ErrorCode::ListTaken,
     ErrorCode::TooManyLists,
     ErrorCode::PreconditionFailed,
@@ -29,7 +30,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// The body is a JSON array of texts, which are stored unchanged as entries, or plain text in the format of a list
 /// file. A list file has one entry per line, without surrounding blanks. A comment starts with `#` at the start of a
 /// line, or with `#` between blanks. The body has at most 16 MiB and 1,000,000 entries. When the response arrives, the
-/// list is in force. A list that comes from a file must be changed in that file.
+/// list is in force. A list that comes from a file must be changed in that file. Under a policy, the list needs the grant
+/// `set_lists`.
 ///
 /// `warnings` names entries that may not be what was meant, such as a comment inside an entry of a JSON array.
 #[utoipa::path(

@@ -11,13 +11,18 @@ use crate::api::error_code::ErrorCode;
 use crate::api::preconditions::Conditional;
 use crate::intake::IntakeError;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::ListNotFound, ErrorCode::ListTaken, ErrorCode::PreconditionFailed, ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::ListNotFound,
+    ErrorCode::ListTaken,
+    ErrorCode::PolicyDenied,
+    ErrorCode::PreconditionFailed,
+    ErrorCode::Unavailable,
+];
 
 /// Removes a named list that was set over the API.
 ///
 /// When the response arrives, rules that use the list fail, so the verdict is at least `review`. To remove a list that
-/// comes from a file, remove the file.
+/// comes from a file, remove the file. Under a policy, the list needs the grant `set_lists`.
 #[utoipa::path(
     delete, path = "/lists/{name}", tag = "Lists",
     params(

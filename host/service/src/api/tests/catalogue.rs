@@ -110,3 +110,14 @@ fn errors_of_the_repository_keep_their_codes() {
         assert_eq!(ApiError::from(error).code().as_str(), code);
     }
 }
+
+/// The page that says what each request needs under a policy.
+const UNTRUSTED: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/untrusted-rules.md"));
+
+#[test]
+fn the_page_about_policies_names_every_request_that_changes_something() {
+    for route in routes::routes().iter().filter(|route| guard::changes_state(&route.method)) {
+        let named = format!("`{} {}`", route.method, route.path);
+        assert!(UNTRUSTED.contains(&named), "{named}");
+    }
+}
