@@ -53,9 +53,9 @@ for my $field (qw(allow_overdraft inflight skip_queue atomic)) {
     refused($field, $field => 0);
     refused($field, $field => '');
 }
-taken(amount => $_) for 0, 1e-7, 1e15, 0.1 + 0.2, -25.5, 9007199254740993;
+taken(amount => $_) for 0, 1e-7, 1e15, 0.1 + 0.2, -25.5, 9007199254740993, '12.50';
 # A number that was once read as a text is written as one.
-refused('amount', amount => $_) for '12.50', '12,50', "1e3", '', JSON::PP::true, 1e300;
+refused('amount', amount => $_) for '12,50', "1e3", '', JSON::PP::true, 1e300;
 taken(meta_data => { empty => '', none => undef, nested => nested(20), yes => JSON::PP::true, number => '007' });
 taken(meta_data => { map { ("column_$_" => $_) } 1 .. 431 });
 refused('meta_data', meta_data => { map { ("column_$_" => $_) } 1 .. 1100 });

@@ -74,9 +74,9 @@ for field in ["allow_overdraft", "inflight", "skip_queue", "atomic"]:
     taken(**{field: None})
     refused(field, **{field: "true"})
     refused(field, **{field: 1})
-for amount in [0, -0.0, 1e-7, 0.1 + 0.2, 1e16, 1e21, 2**53 + 1, 2**63, -25.50, 10**37]:
+for amount in [0, -0.0, 1e-7, 0.1 + 0.2, 1e16, 1e21, 2**53 + 1, 2**63, -25.50, 10**37, "12.50", str(10**37)]:
     taken(amount=amount)
-for amount in [1e308, 10**40, float("nan"), float("inf"), float("-inf"), "12.50", "1,250.00", True, [1]]:
+for amount in [1e308, 10**40, float("nan"), float("inf"), float("-inf"), "1.25E+1", "1,250.00", True, [1]]:
     refused("amount", amount=amount)
 taken(meta_data={"card": 2**63 + 1, "ratio": 1e-9, "none": None, "": "", "nested": nested(12)})
 taken(meta_data={f"column_{i}": "" for i in range(431)})

@@ -141,6 +141,16 @@ fn health_readiness_and_numbers_are_there() {
     let before = service.get("/metrics");
     assert_eq!(before.status, 200);
     assert!(before.header("content-type").is_some_and(|kind| kind.contains("text")), "{:?}", before.headers);
+    let kind_for = |accept: &str| {
+        let answer = service.send("GET", "/metrics", &[("accept", accept)], &[]).unwrap();
+        (answer.header("content-type").unwrap_or_default().to_owned(), answer.text())
+    };
+    let (kind, plain) = kind_for("text/plain;version=0.0.4");
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+    assert!(plain.contains("# TYPE tollgate_build_info gauge") && !plain.contains("# EOF"), "{plain}");
+    let (kind, _) =
+        kind_for("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.1");
+    assert_eq!(kind, before.header("content-type").unwrap());
     for n in 0..3 {
         assert_eq!(service.inject(&sample::transaction(&format!("quagga-{n}"))).status, 200);
     }
@@ -151,6 +161,44 @@ fn health_readiness_and_numbers_are_there() {
         !after.contains("zebra") && !after.contains("quagga"),
         "no word of a caller or an author in a label"
     );
+}
+
+#[test]
+fn an_amount_as_a_text_is_the_payment_of_the_number_and_is_returned_as_a_text_where_asked() {
+    let service = Service::start(&Home::with_rules(&[("large.ws", sample::rule("large", "amount > 10.4"))]));
+    let paying = |amount: Value| sample::with(&sample::transaction("t"), &json!({ "amount": amount }));
+    let first = service.inject(&paying(json!("10.50")));
+    assert_eq!(first.triggered(), ["large"], "{}", first.text());
+    for same in [json!(10.5), json!("10.5"), json!("010.500")] {
+        assert_eq!(service.inject(&paying(same.clone())).text(), first.text(), "{same}");
+    }
+    let other = service.inject(&paying(json!("10.51")));
+    assert_eq!((other.status, other.code().as_str()), (409, "transaction_conflict"));
+    for odd in ["1e3", " 1", "1 ", "", "+1", ".5", "5.", "1,5", "0x1"] {
+        let refused = service.inject(&paying(json!(odd)));
+        assert_eq!(
+            (refused.status, refused.at("/field")),
+            (400, json!("amount")),
+            "{odd}: {}",
+            refused.text()
+        );
+    }
+    let wide = service.inject(&paying(json!("1".repeat(39))));
+    assert_eq!(wide.code(), "number_out_of_range");
+    let amount_for = |accept: &str| {
+        let answer = service.send("GET", "/transactions/t", &[("accept", accept)], &[]).unwrap();
+        let text = answer.text();
+        text.split("\"amount\":").nth(1).unwrap().split(',').next().unwrap().to_owned()
+    };
+    assert_eq!(amount_for("*/*"), "10.50");
+    assert_eq!(amount_for("application/json"), "10.50");
+    assert_eq!(amount_for("application/json; decimals=string"), "\"10.50\"");
+    let accept = [("accept", "application/json; decimals=string")];
+    let id = service.get("/instructions").at("/0/id");
+    let hits = service.send("GET", &format!("/instructions/{id}/hits"), &accept, &[]).unwrap();
+    assert_eq!(hits.at("/hits/0/amount"), json!("10.50"), "{}", hits.text());
+    let event = json!({"event": "transaction.applied", "data": sample::with(&paying(json!("10.50")), &json!({"status": "APPLIED"}))});
+    assert_eq!(service.post("/ledgerwebhook", &event).status, 200, "an event may have such an amount too");
 }
 
 #[test]

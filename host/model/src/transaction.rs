@@ -56,6 +56,7 @@ pub use sameness::{is_same_bytes, is_same_text};
 pub use status::{EarlierStatuses, StatusWords, StatusWordsError};
 pub use value::{CaselessText, StructureDigest, TextComparison, Value, in_small_letters, with_small_letters};
 pub use wide_objects::WideObjects;
+pub use wire::AmountForm;
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,6 +10,7 @@
 //! A handler only translates: bytes to a value, and the result of a flow to bytes. Every refusal is an [`ApiError`], so
 //! all errors share one body format and one catalogue of codes.
 
+mod accept;
 mod alerts;
 mod api_service;
 mod body;

@@ -145,7 +145,8 @@ fn written_here() -> Vec<Case> {
         (true, json!(1e17)),
         (false, json!(f64::MAX)),
         (false, json!(f64::NAN)),
-        (false, json!("12.5")),
+        (true, json!("12.5")),
+        (false, json!("1.25e1")),
     ] {
         add(is_taken, "amount", "amount", amount);
     }

@@ -16,7 +16,7 @@ const MISSING_OR_WRONG: [Case; 24] = [
     (r#"{"transaction_id":"@","amount":1,"currency":"EUR"}"#, "missing_field", "reference"),
     (r#"{"transaction_id":"@","amount":null,"currency":"EUR","reference":"r"}"#, "missing_field", "amount"),
     (r#"{"transaction_id":"@","Amount":1,"currency":"EUR","reference":"r"}"#, "missing_field", "amount"),
-    (r#"{"transaction_id":"@","amount":"1","currency":"EUR","reference":"r"}"#, "invalid_field", "amount"),
+    (r#"{"transaction_id":"@","amount":"1e0","currency":"EUR","reference":"r"}"#, "invalid_field", "amount"),
     (r#"{"transaction_id":"@","amount":[1],"currency":"EUR","reference":"r"}"#, "invalid_field", "amount"),
     (r#"{"transaction_id":"@","amount":true,"currency":"EUR","reference":"r"}"#, "invalid_field", "amount"),
     (r#"{"transaction_id":"@","amount":1,"currency":978,"reference":"r"}"#, "invalid_field", "currency"),

@@ -12,6 +12,8 @@ mod reader;
 mod surrogates;
 mod writer;
 
+use std::borrow::Cow;
+
 use crate::decimal::{Decimal, DecimalError};
 use crate::transaction::is_same_text;
 
@@ -48,7 +50,7 @@ pub struct JsonNumber {
 
 impl JsonNumber {
     /// Parses a text that already has the form of a JSON number.
-    fn of_json(text: &str) -> Result<Self, DecimalError> {
+    pub(in crate::transaction) fn of_json(text: &str) -> Result<Self, DecimalError> {
         Ok(Self { value: Decimal::from_json(text)?, text: text.into() })
     }
 
@@ -62,6 +64,16 @@ impl JsonNumber {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the number without an exponent, with its original digits if it has none.
+    #[must_use]
+    pub fn plain(&self) -> Cow<'_, str> {
+        if self.text.contains(['e', 'E']) {
+            Cow::Owned(self.value.to_string())
+        } else {
+            Cow::Borrowed(&self.text)
+        }
     }
 }
 

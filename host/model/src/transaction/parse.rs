@@ -5,6 +5,7 @@
 //!                            └───Fingerprint::of──▶ Fingerprint     content of the request
 //! ```
 
+mod decimal_text;
 mod fields;
 mod idempotency;
 mod invalid;
@@ -176,7 +177,8 @@ fn read(
     id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
     arrival: DateTime<Utc>,
 ) -> Result<ParsedBody, InvalidTransaction> {
-    let entries = entries_of(json)?;
+    let mut entries = entries_of(json)?;
+    decimal_text::read_amount(&mut entries);
     refuse_spellings_of_rules(&entries)?;
     let spelled: Vec<(String, &'static str)> = entries
         .iter()

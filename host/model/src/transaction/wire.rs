@@ -1,7 +1,7 @@
 //! Conversion of a [`Transaction`] to JSON with wire names.
 
 use crate::transaction::json::{ObjectText, Spelling};
-use crate::transaction::{EventTime, Transaction};
+use crate::transaction::{EventTime, JsonNumber, Transaction};
 
 /// Names that the service adds to the fields of a transaction in its responses.
 const RESERVED: [&str; 8] = [
@@ -15,6 +15,27 @@ const RESERVED: [&str; 8] = [
     "latest_description",
 ];
 
+/// How an answer writes amounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AmountForm {
+    /// As numbers, with the digits as they were sent.
+    #[default]
+    Number,
+    /// As texts without an exponent.
+    Text,
+}
+
+impl AmountForm {
+    /// Returns a number that the service stored as JSON in this form.
+    #[must_use]
+    pub fn json_of(self, number: &str) -> String {
+        match (self, JsonNumber::from_stored(number)) {
+            (Self::Text, Some(number)) => format!("\"{}\"", number.plain()),
+            _ => number.to_owned(),
+        }
+    }
+}
+
 /// Usual size of a transaction, in bytes.
 const USUAL_BYTES: usize = 512;
 
@@ -23,11 +44,17 @@ impl Transaction {
     /// unnamed ones. An unnamed field with a reserved name is omitted, because the evaluation uses that name.
     #[must_use]
     pub fn to_wire(&self) -> String {
+        self.to_wire_with(AmountForm::Number)
+    }
+
+    /// As [`Transaction::to_wire`], with the amount in this form.
+    #[must_use]
+    pub fn to_wire_with(&self, amounts: AmountForm) -> String {
         let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
         if let Some(left_out) = &self.left_out {
             left_out.write(&mut object);
         }
-        self.written(object, self.timestamp.as_str(), |name| !RESERVED.contains(&name))
+        self.written(object, amounts, self.timestamp.as_str(), |name| !RESERVED.contains(&name))
     }
 
     /// Returns the complete form for storage. [`Transaction::from_stored`] parses it.
@@ -37,20 +64,29 @@ impl Transaction {
         if let Some(left_out) = &self.left_out {
             left_out.write_stored(&mut object);
         }
-        self.written(object, &self.timestamp.to_stored(), |_| true)
+        self.written(object, AmountForm::Number, &self.timestamp.to_stored(), |_| true)
     }
 
-    fn written(&self, mut object: ObjectText, created_at: &str, is_shown: impl Fn(&str) -> bool) -> String {
-        self.write_named(&mut object, created_at);
+    fn written(
+        &self,
+        mut object: ObjectText,
+        amounts: AmountForm,
+        created_at: &str,
+        is_shown: impl Fn(&str) -> bool,
+    ) -> String {
+        self.write_named(&mut object, amounts, created_at);
         for (name, value) in self.unnamed.iter().filter(|(name, _)| is_shown(name)) {
             object.json(name, value);
         }
         object.finish()
     }
 
-    fn write_named(&self, object: &mut ObjectText, created_at: &str) {
+    fn write_named(&self, object: &mut ObjectText, amounts: AmountForm, created_at: &str) {
         object.text("transaction_id", &self.transaction_id);
-        object.number("amount", &self.amount);
+        match amounts {
+            AmountForm::Number => object.number("amount", &self.amount),
+            AmountForm::Text => object.text("amount", &self.amount.plain()),
+        }
         object.text("currency", &self.currency);
         let texts = [
             ("source", self.source.as_deref()),
@@ -128,6 +164,28 @@ mod tests {
             )
         );
         check_stored(&transaction);
+    }
+
+    #[test]
+    fn an_amount_is_written_as_a_text_without_an_exponent_where_asked() {
+        for (sent, expected) in [
+            ("1.10", "1.10"),
+            ("\"1.10\"", "1.10"),
+            ("2E1", "20"),
+            ("1e-3", "0.001"),
+            ("-0", "-0"),
+            ("9007199254740993", "9007199254740993"),
+        ] {
+            let body = format!(
+                r#"{{"transaction_id": "t", "amount": {sent}, "currency": "EUR", "reference": "r"}}"#
+            );
+            let written = parse(&body).to_wire_with(AmountForm::Text);
+            assert!(written.contains(&format!(r#""amount":"{expected}","#)), "{sent}: {written}");
+            assert_eq!(parse(&written), parse(&parse(&body).to_wire()), "{sent}");
+            let number = sent.trim_matches('"');
+            assert_eq!(AmountForm::Text.json_of(number), format!("\"{expected}\""), "{sent}");
+            assert_eq!(AmountForm::Number.json_of(number), number, "{sent}");
+        }
     }
 
     #[test]

@@ -6,8 +6,10 @@ use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate_guest_abi::VerdictSeverity;
+use tollgate_model::transaction::AmountForm;
 use tollgate_store::VerdictRecord;
 use utoipa::ToSchema;
+use utoipa::openapi::Ref;
 
 /// A judged transaction in short.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,7 +23,7 @@ pub(crate) struct VerdictRow {
     #[schema(value_type = DateTime<Utc>)]
     accepted_at: String,
     /// Amount, with the digits that were sent.
-    #[schema(value_type = f64)]
+    #[schema(schema_with = amount_schema)]
     amount: Box<RawValue>,
     /// Currency.
     currency: String,
@@ -42,6 +44,11 @@ pub(crate) struct VerdictRow {
     reason: Option<String>,
     /// Names of the rules that matched, most severe first; of the first 16.
     rules: Vec<String>,
+}
+
+/// The schema of amounts, which the API declares.
+fn amount_schema() -> Ref {
+    Ref::from_schema_name("Amount")
 }
 
 #[derive(Deserialize)]
@@ -74,6 +81,13 @@ struct MatchedRule<'a> {
 }
 
 impl VerdictRow {
+    /// Returns the row with its amount in this form.
+    #[must_use]
+    pub(crate) fn with_amount(self, amounts: AmountForm) -> Self {
+        let written = RawValue::from_string(amounts.json_of(self.amount.get()));
+        Self { amount: written.unwrap_or(self.amount), ..self }
+    }
+
     /// Reads the row of a stored verdict.
     ///
     /// # Errors

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ApiState;
+use super::accept::AcceptedTypes;
 use super::error::ApiError;
 use crate::telemetry::metrics;
 
@@ -81,17 +82,22 @@ pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
     (status, Json(readiness)).into_response()
 }
 
-/// Returns the metrics in the OpenMetrics text format.
+/// Returns the metrics in the OpenMetrics text format, or in the text format of Prometheus (0.0.4) if `Accept` prefers
+/// `text/plain`.
 #[utoipa::path(
     get, path = "/metrics", tag = "Operation",
     responses((
         status = 200,
         description = "All metric families; durations are in seconds.",
-        content_type = "application/openmetrics-text",
-        body = String
+        content((String = "application/openmetrics-text"), (String = "text/plain"))
     ))
 )]
-pub(super) async fn metrics(State(api): State<ApiState>) -> Result<Response, ApiError> {
+pub(super) async fn metrics(State(api): State<ApiState>, headers: HeaderMap) -> Result<Response, ApiError> {
     let page = api.metrics.encode().map_err(|error| ApiError::internal(&error.to_string()))?;
-    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response())
+    let is_plain = AcceptedTypes::of(&headers).prefers("text/plain", "application/openmetrics-text");
+    let (media_type, page) = match is_plain {
+        true => (metrics::PLAIN_TEXT, metrics::plain_text(&page)),
+        false => (metrics::CONTENT_TYPE, page),
+    };
+    Ok(([(header::CONTENT_TYPE, media_type), (header::VARY, "accept")], page).into_response())
 }

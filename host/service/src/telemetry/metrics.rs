@@ -13,6 +13,7 @@ mod history;
 mod ledger;
 mod links;
 mod log;
+mod plain_text;
 #[cfg(target_os = "linux")]
 mod process;
 mod readiness;
@@ -56,6 +57,7 @@ use transactions::TransactionMetrics;
 pub(crate) use connections::OpenConnection;
 pub(crate) use history::HistorySize;
 pub(crate) use links::MeasuredLink;
+pub(crate) use plain_text::{PLAIN_TEXT, plain_text};
 #[cfg(target_os = "linux")]
 pub(crate) use process::ProcessUsage;
 pub(crate) use requests::RequestKind;

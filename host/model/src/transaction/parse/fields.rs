@@ -85,7 +85,10 @@ impl Fields {
         match self.take(field) {
             Some(Json::Number(number)) => Ok(number),
             Some(Json::WideNumber(_)) => Err(JsonError::of_wide_number(field).into()),
-            Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "a number" }),
+            Some(_) => Err(InvalidTransaction::InvalidField {
+                field,
+                expected: "a number, or a text such as `10.50`",
+            }),
             None => Err(InvalidTransaction::MissingField { field }),
         }
     }

@@ -125,7 +125,7 @@ fn a_required_field_left_out_is_named() {
 fn a_field_of_the_wrong_type_is_named() {
     let wrong = |kind| match kind {
         WireKind::Id | WireKind::Code | WireKind::Prose => ["1", "true", "[]", "{}"],
-        WireKind::Number => ["\"1\"", "true", "[1]", "{}"],
+        WireKind::Number => ["\"1e3\"", "true", "[1]", "{}"],
         WireKind::Boolean => ["\"true\"", "1", "[]", "{}"],
         WireKind::Time => ["\"soon\"", "1767323045", "[]", "{}"],
         WireKind::Object => ["\"x\"", "1", "[]", "false"],
@@ -135,7 +135,10 @@ fn a_field_of_the_wrong_type_is_named() {
             check_refused(body_with(field, json), "invalid_field", Some(field));
         }
     }
-    assert_eq!(parse(body_with("amount", "\"1\"")).unwrap_err().to_string(), "`amount` must be a number");
+    assert_eq!(
+        parse(body_with("amount", "\" 1\"")).unwrap_err().to_string(),
+        "`amount` must be a number, or a text such as `10.50`"
+    );
 }
 
 #[test]
@@ -147,6 +150,8 @@ fn an_amount_is_a_number_that_can_be_kept() {
     for json in ["1e400", "-1e400", "1e308", "1e-400", "100000000000000000000000000000000000001e1", &digits] {
         check_refused(body_with("amount", json), "number_out_of_range", Some("amount"));
     }
+    check_refused(body_with("amount", &format!("\"{digits}\"")), "number_out_of_range", Some("amount"));
+    assert_eq!(parse(body_with("amount", "\"10.50\"")).unwrap().amount.as_str(), "10.50");
     let wide = parse(body_with("meta_data", "{\"a\": [0, 1e400]}")).unwrap();
     assert!(wide.to_stored().contains("{\"a\":[0,1e400]}"));
     assert_eq!(Transaction::from_stored(&wide.to_stored()).unwrap(), wide);

@@ -5,18 +5,21 @@ use std::future::ready;
 use axum::BoxError;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use serde::Serialize;
 use tollgate_engine::registry::FailedRun;
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::AmountForm;
 use tollgate_store::Store;
 use utoipa::ToSchema;
 
 use super::{id_of, not_found};
 use crate::activity::{LastDay, VerdictRow};
 use crate::api::ApiState;
+use crate::api::accept::AcceptedAmounts;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::streamed;
@@ -55,7 +58,7 @@ struct FailedRunView {
 }
 
 /// Returns the transactions that a rule matched last, and what it did in the last 24 hours. A replacement of the rule
-/// keeps both. Matches before the start of the service are found among the last 100,000 numbers, shortly after it is ready.
+/// keeps both. With `Accept: application/json; decimals=string`, amounts are texts. Matches before the start of the service are found among the last 100,000 numbers, shortly after it is ready.
 #[utoipa::path(
     get, path = "/instructions/{id}/hits", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),
@@ -64,6 +67,7 @@ struct FailedRunView {
 pub(in crate::api) async fn get_hits(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
+    AcceptedAmounts(amounts): AcceptedAmounts,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
     let numbers = api.intake.latest_matches(id).ok_or_else(|| not_found(&id.to_string()))?;
@@ -74,34 +78,46 @@ pub(in crate::api) async fn get_hits(
         serde_json::to_string(&day.hourly(id)).map_err(|error| ApiError::internal(&error.to_string()))?;
     let figures = format!("],\"hourly\":{figures},\"failures\":{}", day.failures(id));
     // The rows are read while the client reads them: fifty with long reasons are megabytes.
-    let store = api.activity.store.clone();
-    let hits = rows(store.clone(), numbers.into_iter().map(|number| (number, ())).collect(), |row, ()| {
+    let source = RowSource { store: api.activity.store.clone(), amounts };
+    let hits = rows(source.clone(), numbers.into_iter().map(|number| (number, ())).collect(), |row, ()| {
         serde_json::to_vec(&row)
     });
     if failed.is_empty() {
-        return Ok(streamed::json(streamed::awaited("{\"hits\":[", hits, format!("{figures}}}"))).await);
+        let hits = streamed::json(streamed::awaited("{\"hits\":[", hits, format!("{figures}}}"))).await;
+        return Ok((VARY_ACCEPT, hits).into_response());
     }
     let failed = failed.into_iter().map(|run| (run.sequence, run)).collect();
-    let failed = rows(store, failed, |hit, FailedRun { failure, detail, .. }| {
+    let failed = rows(source, failed, |hit, FailedRun { failure, detail, .. }| {
         let (message, fuel) = detail.map(|detail| (detail.message, detail.fuel)).unzip();
         serde_json::to_vec(&FailedRunView { hit, failure, message, fuel })
     });
     let hits = streamed::awaited("{\"hits\":[", hits, figures);
-    Ok(streamed::json(hits.chain(streamed::awaited(",\"failed\":[", failed, "]}"))).await)
+    let body = streamed::json(hits.chain(streamed::awaited(",\"failed\":[", failed, "]}"))).await;
+    Ok((VARY_ACCEPT, body).into_response())
+}
+
+const VARY_ACCEPT: [(HeaderName, &str); 1] = [(header::VARY, "accept")];
+
+/// Where rows come from, and how their amounts are written.
+#[derive(Clone)]
+struct RowSource {
+    store: Store,
+    amounts: AmountForm,
 }
 
 /// Returns the rows of these transactions, each as JSON; one that is not stored yet is left out.
 fn rows<T: Send + 'static>(
-    store: Store,
+    source: RowSource,
     numbers: Vec<(Sequence, T)>,
     write: fn(VerdictRow, T) -> serde_json::Result<Vec<u8>>,
 ) -> impl Stream<Item = Result<Vec<u8>, BoxError>> + Send {
     stream::iter(numbers)
         .then(move |(number, with)| {
-            let store = store.clone();
+            let RowSource { store, amounts } = source.clone();
             async move {
                 let Some(record) = store.verdicts_of(&[number]).await?.pop() else { return Ok(None) };
-                Ok::<_, BoxError>(Some(write(VerdictRow::of(&record)?, with)?))
+                let row = VerdictRow::of(&record)?.with_amount(amounts);
+                Ok::<_, BoxError>(Some(write(row, with)?))
             }
         })
         .filter_map(|row| ready(row.transpose()))

@@ -8,7 +8,7 @@ mod transactions;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub(in crate::api) use transactions::{StoredTransaction, Transaction, WebhookEnvelope};
+pub(in crate::api) use transactions::{Amount, StoredTransaction, Transaction, WebhookEnvelope};
 
 /// An entry of a list, unchanged.
 #[derive(Serialize, ToSchema)]

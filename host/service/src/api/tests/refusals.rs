@@ -191,7 +191,7 @@ fn a_transaction_that_is_none_is_refused_by_field() {
         (r#"{"currency": "EUR", "reference": "r"}"#, "missing_field", "amount"),
         (r#"{"amount": 1, "reference": "r"}"#, "missing_field", "currency"),
         (r#"{"amount": 1, "currency": "EUR", "reference": null}"#, "missing_field", "reference"),
-        (r#"{"amount": "1", "currency": "EUR", "reference": "r"}"#, "invalid_field", "amount"),
+        (r#"{"amount": "1e0", "currency": "EUR", "reference": "r"}"#, "invalid_field", "amount"),
         (
             r#"{"amount": 1, "currency": "EUR", "reference": "r", "created_at": "now"}"#,
             "invalid_field",

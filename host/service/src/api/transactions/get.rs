@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate_guest_abi::VerdictSeverity;
 use tollgate_model::assessment::{FailedRule, Triggered};
-use tollgate_model::transaction::Transaction;
+use tollgate_model::transaction::{AmountForm, Json, Transaction};
 use tollgate_store::StatusWithoutEffect;
 use utoipa::ToSchema;
 
+use crate::api::accept::AcceptedAmounts;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::quoted::quoted;
@@ -26,7 +27,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound
 
 /// Returns a transaction and its verdict.
 ///
-/// A transaction that a ledger reported has no verdict unless one was requested.
+/// A transaction that a ledger reported has no verdict unless one was requested. With
+/// `Accept: application/json; decimals=string`, amounts are texts.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}", tag = "Transactions",
     params(("transaction_id" = String, Path, description = "Unique transaction id, compared byte by byte")),
@@ -35,6 +37,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound
 pub(in crate::api) async fn get_transaction(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
+    AcceptedAmounts(amounts): AcceptedAmounts,
 ) -> Result<Response, ApiError> {
     let unreadable =
         |_| ApiError::new(ErrorCode::TransactionNotFound, "there is no transaction with this id");
@@ -43,10 +46,11 @@ pub(in crate::api) async fn get_transaction(
         ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
     })?;
     let latest = api.payments.latest_description(&judged.transaction.transaction_id).await?;
+    let latest = latest.map(|latest| with_amount(&latest, amounts).unwrap_or(latest));
     let without_effect = api.payments.without_effect(&judged).await?;
-    let body = stored_transaction(&judged, latest.as_deref(), without_effect)
+    let body = stored_transaction(&judged, amounts, latest.as_deref(), without_effect)
         .map_err(|error| ApiError::internal(&error.to_string()))?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept")], body).into_response())
 }
 
 /// The verdict of a stored transaction. All members are present, or none if a ledger reported the transaction and no
@@ -111,10 +115,11 @@ impl IneffectiveStatus {
 /// Combines all into one object as text, so that no digit or byte of either changes.
 fn stored_transaction(
     judged: &Judged,
+    amounts: AmountForm,
     latest: Option<&str>,
     without_effect: Vec<StatusWithoutEffect>,
 ) -> Result<String, serde_json::Error> {
-    let mut body = fields(&judged.transaction);
+    let mut body = fields(&judged.transaction, amounts);
     if let Some(latest) = latest {
         // Writing to a string cannot fail.
         let _ = write!(body, ",\"latest_description\":{latest}");
@@ -144,10 +149,23 @@ fn stored_transaction(
 }
 
 /// Returns the object of a transaction without its closing brace. It is never empty: an amount is always present.
-fn fields(transaction: &Transaction) -> String {
-    let mut object = transaction.to_wire();
+fn fields(transaction: &Transaction, amounts: AmountForm) -> String {
+    let mut object = transaction.to_wire_with(amounts);
     object.pop();
     object
+}
+
+/// Returns the object of a transaction, as the service stored it, with the amount in this form; `None` if it is none, or
+/// stays as it is.
+fn with_amount(written: &str, amounts: AmountForm) -> Option<String> {
+    let Json::Object(mut members) = (amounts == AmountForm::Text).then(|| Json::reread(written))?? else {
+        return None;
+    };
+    let (_, amount) = members.iter_mut().find(|(name, _)| **name == *"amount")?;
+    if let Json::Number(number) = amount {
+        *amount = Json::Text(number.plain().into());
+    }
+    Some(Json::Object(members).to_string())
 }
 
 #[cfg(test)]
@@ -168,7 +186,7 @@ mod tests {
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
         let judged = Judged { transaction, assessment: Some(assessment.into()), sequence: Sequence(1) };
         assert_eq!(
-            stored_transaction(&judged, None, Vec::new()).unwrap(),
+            stored_transaction(&judged, AmountForm::Number, None, Vec::new()).unwrap(),
             concat!(
                 r#"{"transaction_id":"t","amount":1.10,"currency":"EUR","reference":"r","allow_overdraft":false,"#,
                 r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05Z","#,
@@ -177,5 +195,13 @@ mod tests {
                 r#""rule_set_version":18446744073709551615,"evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
             )
         );
+    }
+
+    #[test]
+    fn the_amount_of_the_latest_description_is_a_text_where_asked() {
+        let written = r#"{"transaction_id":"t","amount":1.10,"meta_data":{"amount":2}}"#;
+        let expected = r#"{"transaction_id":"t","amount":"1.10","meta_data":{"amount":2}}"#;
+        assert_eq!(with_amount(written, AmountForm::Text).as_deref(), Some(expected));
+        assert_eq!(with_amount(written, AmountForm::Number), None);
     }
 }

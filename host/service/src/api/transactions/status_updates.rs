@@ -3,15 +3,20 @@
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tollgate_model::transaction::AmountForm;
 use tollgate_store::{AmountUpdate, StatusUpdateRecord};
 use utoipa::ToSchema;
 
 use crate::api::ApiState;
+use crate::api::accept::AcceptedAmounts;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::openapi::schema;
 use crate::api::quoted::quoted;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorCode::Unavailable];
@@ -40,11 +45,11 @@ pub(in crate::api) struct StatusUpdate {
     after: String,
     /// Amount before it, if the amount has ever changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<schema::Amount>)]
     amount_before: Option<Box<RawValue>>,
     /// Amount after it, if the amount has ever changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<schema::Amount>)]
     amount_after: Option<Box<RawValue>>,
     /// Event of the ledger that reported it.
     #[schema(example = "transaction.applied")]
@@ -55,6 +60,8 @@ pub(in crate::api) struct StatusUpdate {
 }
 
 /// Returns the changes of the status of a transaction.
+///
+/// With `Accept: application/json; decimals=string`, amounts are texts.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}/status-updates", tag = "Transactions",
     params(("transaction_id" = String, Path, description = "Unique transaction id, compared byte by byte")),
@@ -63,7 +70,8 @@ pub(in crate::api) struct StatusUpdate {
 pub(in crate::api) async fn get_status_updates(
     State(api): State<ApiState>,
     id: Result<Path<String>, PathRejection>,
-) -> Result<Json<StatusUpdates>, ApiError> {
+    AcceptedAmounts(amounts): AcceptedAmounts,
+) -> Result<Response, ApiError> {
     let unreadable =
         |_| ApiError::new(ErrorCode::TransactionNotFound, "there is no transaction with this id");
     let Path(id) = id.map_err(unreadable)?;
@@ -72,13 +80,14 @@ pub(in crate::api) async fn get_status_updates(
         ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
     })?;
     let updates = store.status_updates_of(transaction.sequence, N_UPDATES_MAX).await?;
-    Ok(Json(StatusUpdates { status_updates: updates.into_iter().map(view).collect() }))
+    let status_updates = updates.into_iter().map(|update| view(update, amounts)).collect();
+    Ok(([(header::VARY, "accept")], Json(StatusUpdates { status_updates })).into_response())
 }
 
-fn view(update: StatusUpdateRecord) -> StatusUpdate {
+fn view(update: StatusUpdateRecord, amounts: AmountForm) -> StatusUpdate {
     let accepted = DateTime::from_timestamp_micros(update.accepted_micros).unwrap_or_default();
     let (amount_before, amount_after) = match update.amounts {
-        Some(AmountUpdate { before, after }) => (raw(before), raw(after)),
+        Some(AmountUpdate { before, after }) => (raw(before, amounts), raw(after, amounts)),
         None => (None, None),
     };
     StatusUpdate {
@@ -92,7 +101,7 @@ fn view(update: StatusUpdateRecord) -> StatusUpdate {
     }
 }
 
-/// Returns a stored number with its digits.
-fn raw(number: Box<str>) -> Option<Box<RawValue>> {
-    RawValue::from_string(number.into()).ok()
+/// Returns a stored number with its digits, in this form.
+fn raw(number: Box<str>, amounts: AmountForm) -> Option<Box<RawValue>> {
+    RawValue::from_string(amounts.json_of(&number)).ok()
 }

@@ -43,6 +43,23 @@ pub(in crate::api) struct ReportedIdentifier(String);
 #[schema(min_length = 1, max_length = 255)]
 pub(in crate::api) struct ReportedId(String);
 
+/// A decimal number as a text, with at most 38 digits.
+#[derive(Serialize, ToSchema)]
+#[schema(pattern = r"^-?(?!([0-9]\.?){39})[0-9]+(\.[0-9]+)?$", max_length = 64, example = "129.90")]
+pub(in crate::api) struct DecimalText(String);
+
+/// An exact amount in units of the currency, with at most 38 digits: a number, or the same digits as a text. Answers have a
+/// number, unless the request has `Accept: application/json; decimals=string`.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(example = 129.90)]
+pub(in crate::api) enum Amount {
+    /// A number.
+    Number(f64),
+    /// The digits of a number.
+    Text(DecimalText),
+}
+
 /// Defines the fields of a transaction for one type of identifier.
 macro_rules! transaction {
     ($(#[$attribute:meta])* $name:ident, $identifier:ty) => {
@@ -51,9 +68,7 @@ macro_rules! transaction {
         pub(in crate::api) struct $name {
             /// Unique id. A repeated id with the same content gets the same response. Generated if absent.
             transaction_id: Option<$identifier>,
-            /// Amount in units of the currency; exact, at most 38 digits.
-            #[schema(example = 129.90)]
-            amount: f64,
+            amount: Amount,
             /// Currency code.
             currency: Id,
             /// Source balance identifier.
@@ -70,17 +85,13 @@ macro_rules! transaction {
             status: Option<OptionalId>,
             /// The caller's hash.
             hash: Option<OptionalId>,
-            /// Allow overdraft on the source balance.
-            #[schema(default = false)]
+            /// Allow overdraft on the source balance; false if absent.
             allow_overdraft: Option<bool>,
-            /// Marks an inflight transaction.
-            #[schema(default = false)]
+            /// Marks an inflight transaction; false if absent.
             inflight: Option<bool>,
-            /// Skip the processing queue.
-            #[schema(default = false)]
+            /// Skip the processing queue; false if absent.
             skip_queue: Option<bool>,
-            /// The transaction should be atomic.
-            #[schema(default = false)]
+            /// The transaction should be atomic; false if absent.
             atomic: Option<bool>,
             /// Time of the transaction, which all windows refer to. The time of arrival if absent.
             created_at: Option<DateTime<Utc>>,
