@@ -12,6 +12,8 @@ mod deploy;
 mod disk;
 #[path = "environments/memory.rs"]
 mod memory;
+#[path = "environments/proxies.rs"]
+mod proxies;
 #[path = "environments/supervisor.rs"]
 mod supervisor;
 #[path = "environments/table.rs"]

@@ -10,6 +10,9 @@ use tollgate_tests::{Home, Service, repository, sample};
 use super::table::check_life;
 use super::within::{Otherwise, calls_of, can, filter, home_within};
 
+/// The namespace of the pod.
+const NAMESPACE: &str = "payments";
+
 /// Returns the value of a setting of the unit, the last one if repeated.
 pub(crate) fn of_unit(setting: &str) -> String {
     let unit = fs::read_to_string(repository::root().join("deploy/tollgate.service")).unwrap();
@@ -37,9 +40,33 @@ fn variables_of_manifest() -> Vec<(String, String)> {
     let pairs = lines.windows(2).filter_map(|pair| {
         let name = pair[0].strip_prefix("- name: ")?;
         let value = pair[1].strip_prefix("value: ")?;
-        Some((name.to_owned(), value.trim_matches('"').to_owned()))
+        // As Kubernetes replaces it.
+        Some((name.to_owned(), value.trim_matches('"').replace("$(POD_NAMESPACE)", NAMESPACE)))
     });
     pairs.collect()
+}
+
+#[test]
+fn the_manifest_allows_the_names_of_the_service_in_the_cluster() {
+    let mut home = Home::new();
+    let (name, hosts) =
+        variables_of_manifest().into_iter().find(|(name, _)| name == "SERVICE_ALLOWED_HOSTS").unwrap();
+    home.set(&name, &hosts);
+    let service = Service::start(&home);
+    for (host, status) in [
+        ("tollgate", 200),
+        ("tollgate.payments", 200),
+        ("tollgate.payments.svc:8081", 200),
+        ("tollgate.payments.svc.cluster.local:8081", 200),
+        ("tollgate.default.svc", 421),
+        ("other.payments.svc", 421),
+    ] {
+        assert_eq!(
+            service.send("GET", "/instructions", &[("host", host)], &[]).unwrap().status,
+            status,
+            "{host}"
+        );
+    }
 }
 
 #[test]
