@@ -1,5 +1,5 @@
 // A client in TypeScript by the generated types: it compiles only if they describe the interface.
-import type { components, paths } from "./api.js";
+import type { components, paths } from "./api";
 
 type Inject = paths["/inject"]["post"];
 

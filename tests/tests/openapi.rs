@@ -1,6 +1,6 @@
 #![cfg(test)]
-//! The API description is valid by two independent validators, and clients in TypeScript and Python that are generated
-//! from it compile and work.
+//! The API description is valid by two independent validators, its examples fit its schemas, and clients in TypeScript and
+//! Python by five generators compile and work.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -32,14 +32,31 @@ fn write(document: &Value, folder: &Path) -> PathBuf {
     path
 }
 
+/// Returns the payments that the README sends.
+fn payments_of_readme() -> Vec<String> {
+    let readme = fs::read_to_string(repository::root().join("README.md")).unwrap();
+    let sent =
+        readme.split("/inject ").skip(1).filter_map(|rest| rest.split_once("-d '")?.1.split('\'').next());
+    let bodies: Vec<String> = sent.map(str::to_owned).collect();
+    assert!(bodies.len() >= 2, "the README sends payments: {bodies:?}");
+    bodies
+}
+
 #[test]
-fn two_validators_take_the_description_and_refuse_a_broken_one() {
+fn two_validators_take_the_description_with_its_examples_and_refuse_a_broken_one() {
     let home = Home::new();
     let service = Service::start(&home);
     let mut document = service.get("/openapi.json").expect(200);
     let path = write(&document, &home.current());
     let valid = check(&["validate", path.to_str().unwrap()]);
     assert!(valid.status.success(), "{}", told(&valid));
+    assert!(told(&valid).contains(" operations"), "{}", told(&valid));
+    let mut odd = document.clone();
+    odd["paths"]["/inject"]["post"]["requestBody"]["content"]["application/json"]["example"]["amount"] =
+        "1e3".into();
+    let path = write(&odd, &home.current());
+    let refused = check(&["validate", path.to_str().unwrap()]);
+    assert!(told(&refused).contains("POST /inject request application/json: $.amount"), "{}", told(&refused));
     document["paths"]["/inject"]["post"]["responses"] = Value::Null;
     let path = write(&document, &home.current());
     assert!(!check(&["validate", path.to_str().unwrap()]).status.success());
@@ -51,7 +68,9 @@ fn generated_clients_compile_and_a_payment_is_judged_by_one() {
     let service = Service::start(&home);
     let path = write(&service.get("/openapi.json").expect(200), &home.current());
     let address = format!("http://{}", service.address());
-    let made = check(&["clients", path.to_str().unwrap(), &address]);
+    let bodies = home.at("bodies.json");
+    fs::write(&bodies, format!("[{}]", payments_of_readme().join(","))).unwrap();
+    let made = check(&["clients", path.to_str().unwrap(), &address, bodies.to_str().unwrap()]);
     assert!(made.status.success(), "{}", told(&made));
-    assert!(told(&made).contains("block ['generated']"), "{}", told(&made));
+    assert_eq!(told(&made).matches("block ['generated']").count(), 2, "{}", told(&made));
 }

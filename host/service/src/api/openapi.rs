@@ -1,5 +1,6 @@
 //! `GET /openapi.json`: the OpenAPI document, generated from the same route list as the router.
 
+mod examples;
 #[expect(dead_code, reason = "only their schemas are used")]
 pub(super) mod schema;
 
@@ -11,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
+
+use examples::Examples;
 
 use super::error::{ErrorBody, FailedCheck};
 use super::error_code::ErrorCode;
@@ -30,6 +33,10 @@ use super::{
             are in the unit of their currency, exact in decimal, with at most 38 digits. Scores run from 0 (low risk) \
             to 1 (high). Windows in rule scripts are ISO 8601 durations of days, hours, minutes and seconds. Sizes are \
             in bytes.\n\nEvery error has the body `Error`; its `code` is stable.",
+    ),
+    servers(
+        (url = "/", description = "The service that serves this document."),
+        (url = "http://localhost:8081", description = "A service with the default settings, on this machine.")
     ),
     paths(
         transactions::inject::inject,
@@ -89,7 +96,7 @@ use super::{
         (name = "Operation", description = "Health, metrics and ledger dead letters, for operators."),
         (name = "Documentation", description = "This document, and a page that displays it.")
     ),
-    modifiers(&Errors)
+    modifiers(&Errors, &Examples)
 )]
 struct Interface;
 

@@ -23,8 +23,8 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 /// Options of a sync.
 #[derive(ToSchema)]
 struct GitSyncRequest {
-    /// Whether to accept a branch with rewritten history, and a commit in which a list is refused.
-    #[schema(value_type = Option<bool>, default = false)]
+    /// Whether to accept a branch with rewritten history, and a commit in which a list is refused; false if absent.
+    #[schema(value_type = Option<bool>)]
     force: bool,
 }
 

@@ -38,11 +38,6 @@ pub(in crate::api) struct Identifier(String);
 #[schema(max_length = 255)]
 pub(in crate::api) struct ReportedIdentifier(String);
 
-/// Id of a reported transaction; not empty.
-#[derive(Serialize, ToSchema)]
-#[schema(min_length = 1, max_length = 255)]
-pub(in crate::api) struct ReportedId(String);
-
 /// A decimal number as a text, with at most 38 digits.
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = r"^-?(?!([0-9]\.?){39})[0-9]+(\.[0-9]+)?$", max_length = 64, example = "129.90")]
@@ -116,7 +111,8 @@ transaction! {
 }
 
 transaction! {
-    /// One movement of money as stored, independent of its origin.
+    /// One movement of money as a ledger reports it, or as stored, independent of its origin. A report without an id gets one that is
+    /// derived from it.
     RecordedTransaction, ReportedIdentifier
 }
 
@@ -154,7 +150,7 @@ pub(in crate::api) enum WebhookEnvelope {
         )]
         event: String,
         /// The transaction.
-        data: Box<ReportedTransaction>,
+        data: Box<RecordedTransaction>,
     },
     /// Any other event; it changes nothing.
     Other {
@@ -165,13 +161,4 @@ pub(in crate::api) enum WebhookEnvelope {
         #[schema(value_type = Option<serde_json::Value>)]
         data: (),
     },
-}
-
-/// A transaction as reported by a ledger.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct ReportedTransaction {
-    #[serde(flatten)]
-    transaction: RecordedTransaction,
-    /// Required in reports.
-    transaction_id: ReportedId,
 }
