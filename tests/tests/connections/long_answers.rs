@@ -131,13 +131,13 @@ fn a_long_answer_can_be_read_in_pages_and_compressed() {
 #[test]
 fn a_cursor_is_of_one_version_of_a_list() {
     let service = Service::start(&Home::new());
-    service.put("/lists/l", "text/plain", b"a\nb\nc\n").expect(201);
+    assert_eq!(service.put("/lists/l", "text/plain", b"a\nb\nc\n").status, 201);
     let page = service.get("/lists/l?limit=2");
     assert_eq!(page.at("/entries"), json!(["a", "b"]));
     let link = page.header("link").unwrap();
     let next = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
     assert_eq!(service.get(&next).at("/entries"), json!(["c"]));
-    service.put("/lists/l", "text/plain", b"a\nb\nd\n").expect(200);
+    assert_eq!(service.put("/lists/l", "text/plain", b"a\nb\nd\n").status, 200);
     let refused = service.get(&next);
     assert_eq!((refused.status, refused.code().as_str()), (412, "precondition_failed"));
 }
