@@ -1,6 +1,7 @@
 //! Compression of long answers.
 
 use std::io::Write as _;
+use std::iter;
 use std::sync::Arc;
 
 use axum::BoxError;
@@ -11,11 +12,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 
 use super::streamed::SHORT_BYTES;
 
 /// Answers that are compressed at the same time. Each takes 320 KiB; further ones are sent as they are.
 const COMPRESSED_MAX: usize = 8;
+/// What is compressed at once, in bytes, before others have their turn on the thread.
+const SLICE_BYTES: usize = 64 * 1024;
 
 /// Compresses long answers for clients that accept it. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -47,7 +51,7 @@ impl Compressor {
         {
             *tag = weak;
         }
-        Response::from_parts(head, Body::from_stream(gzip(body.into_data_stream(), permit)))
+        Response::from_parts(head, Body::from_stream(gzip(slices(body.into_data_stream()), permit)))
     }
 }
 
@@ -56,7 +60,8 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));
+        let weight = weight.trim().to_ascii_lowercase();
+        let is_refused = weight.strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));
         name.trim().eq_ignore_ascii_case("gzip") && !is_refused
     })
 }
@@ -71,23 +76,40 @@ fn is_long_text(answer: &Response) -> bool {
     answer.status() == StatusCode::OK && is_text && is_long && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
+/// Cuts the pieces of a body, since a text of which no copy is made is one piece.
+fn slices(pieces: BodyDataStream) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send {
+    pieces.flat_map(|piece| {
+        let mut rest = piece.map(Some);
+        stream::iter(iter::from_fn(move || match &mut rest {
+            Ok(left) => {
+                let mut bytes = left.take()?;
+                let slice = bytes.split_to(bytes.len().min(SLICE_BYTES));
+                *left = (!bytes.is_empty()).then_some(bytes);
+                Some(Ok(slice))
+            }
+            Err(_) => std::mem::replace(&mut rest, Ok(None)).err().map(Err),
+        }))
+    })
+}
+
 fn gzip(
-    pieces: BodyDataStream,
+    slices: impl Stream<Item = Result<Bytes, axum::Error>> + Send,
     permit: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
     let encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    stream::unfold(Some((pieces, encoder, permit)), async |state| {
-        let (mut pieces, mut encoder, permit) = state?;
-        let written = match pieces.next().await {
-            Some(Ok(piece)) => encoder.write_all(&piece),
+    stream::unfold(Some((Box::pin(slices), encoder, permit)), async |state| {
+        let (mut slices, mut encoder, permit) = state?;
+        let written = match slices.next().await {
+            Some(Ok(slice)) => encoder.write_all(&slice),
             Some(Err(error)) => return Some((Err(error.into()), None)),
             None => return Some((encoder.finish().map(Bytes::from).map_err(Into::into), None)),
         };
         if let Err(error) = written {
             return Some((Err(error.into()), None));
         }
+        yield_now().await;
         let compressed = std::mem::take(encoder.get_mut());
-        Some((Ok(Bytes::from(compressed)), Some((pieces, encoder, permit))))
+        Some((Ok(Bytes::from(compressed)), Some((slices, encoder, permit))))
     })
 }
 
@@ -112,7 +134,7 @@ mod tests {
         check_accepted("gzip", true);
         check_accepted("deflate, GZIP;q=0.5, br", true);
         check_accepted("gzip;q=0", false);
-        check_accepted("gzip; q=0.000", false);
+        check_accepted("gzip; Q=0.000", false);
         check_accepted("br, zstd", false);
         check_accepted("", false);
     }

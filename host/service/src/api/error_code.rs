@@ -204,7 +204,7 @@ catalogue! {
         "Send `POST /git/sync` if the remote has moved on, and push again; or obtain permission to push to the branch.";
     /// The content in force is not the one that `If-Match` or `cursor` names; nothing is changed.
     PreconditionFailed: PRECONDITION_FAILED, "precondition_failed",
-        "Read it again, compare it with your change, and send the change with the new `ETag`.";
+        "Read it again, compare it with your change, and send the change with the new `ETag`; or begin again without `cursor`.";
     /// The body is larger than this path accepts.
     BodyTooLarge: PAYLOAD_TOO_LARGE, "body_too_large",
         "Send a smaller body; the message gives the limit.";

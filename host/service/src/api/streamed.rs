@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use axum::BoxError;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream, StreamExt as _};
+use tokio::task::yield_now;
 use tollgate_store::StoreError;
 
 use super::error::ApiError;
@@ -18,19 +19,38 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Longest answer that is written before its first byte is sent, and is not compressed, in bytes.
 pub(super) const SHORT_BYTES: usize = 32 * 1024;
 
-/// Writes an element as JSON.
-pub(super) type WriteJson<T> = fn(&T, &mut dyn Write) -> serde_json::Result<()>;
+/// Writes an element.
+pub(super) type WriteElement<T> = fn(&T, &mut dyn Write) -> serde_json::Result<()>;
 
 /// Returns JSON that begins with `open`, goes on with these elements, separated by commas, and ends with `close`.
 pub(super) async fn elements<T: Send + 'static>(
     open: Vec<u8>,
     elements: impl Iterator<Item = T> + Send + 'static,
-    write: WriteJson<T>,
+    write: WriteElement<T>,
     close: &'static [u8],
 ) -> Response {
-    let pieces =
-        Pieces { elements, write, close, current: None, buffer: open, n_elements: 0, has_ended: false };
-    json(stream::iter(pieces)).await
+    json(in_turns(Pieces::new(open, elements, write, b",", close))).await
+}
+
+/// Returns a text of these lines, each with its end.
+pub(super) async fn lines(lines: impl Iterator<Item = String> + Send + 'static) -> Response {
+    let write: WriteElement<String> =
+        |line, writer| writer.write_all(line.as_bytes()).map_err(serde_json::Error::io);
+    let pieces = in_turns(Pieces::new(Vec::new(), lines, write, b"", b""));
+    (PLAIN_TEXT, body_of(pieces).await).into_response()
+}
+
+const PLAIN_TEXT: [(HeaderName, HeaderValue); 1] =
+    [(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))];
+
+/// Returns the pieces as they are asked for. After each, others have their turn on the thread.
+fn in_turns(
+    pieces: impl Iterator<Item = Piece> + Send + 'static,
+) -> impl Stream<Item = Piece> + Send + 'static {
+    stream::iter(pieces).then(async |piece| {
+        yield_now().await;
+        piece
+    })
 }
 
 /// Returns the pieces of JSON that begins with `open`, goes on with these elements, separated by commas, and ends with
@@ -59,45 +79,49 @@ pub(super) fn shared_text(text: &Arc<str>) -> Response {
             self.0.as_bytes()
         }
     }
-    let plain = [(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))];
-    (plain, Bytes::from_owner(SharedText(Arc::clone(text)))).into_response()
+    (PLAIN_TEXT, Bytes::from_owner(SharedText(Arc::clone(text)))).into_response()
 }
 
 /// A piece of a body. After an error the connection is closed, so that the reader does not take the part for the whole.
 pub(super) type Piece = Result<Bytes, BoxError>;
 
-/// Returns an answer of these pieces of JSON. A short one is read to its end, so that it has a length, and an error is told.
+/// Returns an answer of these pieces of JSON.
 pub(super) async fn json(pieces: impl Stream<Item = Piece> + Send + 'static) -> Response {
+    const JSON: [(HeaderName, HeaderValue); 1] =
+        [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (JSON, body_of(pieces).await).into_response()
+}
+
+/// Returns a body of these pieces. A short one is read to its end, so that it has a length, and an error is told.
+async fn body_of(pieces: impl Stream<Item = Piece> + Send + 'static) -> Result<Body, ApiError> {
     let mut pieces = Box::pin(pieces);
     let mut begin = Vec::new();
-    let body = loop {
+    while begin.len() <= SHORT_BYTES {
         match pieces.next().await {
             Some(Ok(piece)) => begin.extend_from_slice(&piece),
             Some(Err(error)) => {
-                return match error.downcast::<StoreError>() {
-                    Ok(error) => ApiError::from(*error).into_response(),
-                    Err(error) => ApiError::internal(&error.to_string()).into_response(),
-                };
+                return Err(match error.downcast::<StoreError>() {
+                    Ok(error) => ApiError::from(*error),
+                    Err(error) => ApiError::internal(&error.to_string()),
+                });
             }
-            None => break Body::from(begin),
+            None => return Ok(Body::from(begin)),
         }
-        if begin.len() > SHORT_BYTES {
-            let rest = pieces.inspect(|piece| {
-                if let Err(error) = piece {
-                    tracing::error!(%error, "an answer cannot be written to its end");
-                }
-            });
-            break Body::from_stream(stream::iter([Ok(Bytes::from(begin))]).chain(rest));
+    }
+    let rest = pieces.inspect(|piece| {
+        if let Err(error) = piece {
+            tracing::error!(%error, "an answer cannot be written to its end");
         }
-    };
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+    });
+    Ok(Body::from_stream(stream::iter([Ok(Bytes::from(begin))]).chain(rest)))
 }
 
-/// JSON in pieces. An element longer than a piece is written anew for each, since what is left of it would be as long as
-/// the element.
+/// Elements in pieces. An element longer than a piece is written anew for each, since what is left of it would be as long
+/// as the element.
 struct Pieces<I: Iterator> {
     elements: I,
-    write: WriteJson<I::Item>,
+    write: WriteElement<I::Item>,
+    separator: &'static [u8],
     close: &'static [u8],
     /// The element under way, and how much of it was written, in bytes.
     current: Option<(I::Item, usize)>,
@@ -137,10 +161,29 @@ impl<I: Iterator> Iterator for Pieces<I> {
 }
 
 impl<I: Iterator> Pieces<I> {
+    fn new(
+        open: Vec<u8>,
+        elements: I,
+        write: WriteElement<I::Item>,
+        separator: &'static [u8],
+        close: &'static [u8],
+    ) -> Self {
+        Self {
+            elements,
+            write,
+            separator,
+            close,
+            current: None,
+            buffer: open,
+            n_elements: 0,
+            has_ended: false,
+        }
+    }
+
     fn begin_element(&mut self) -> Option<(I::Item, usize)> {
         let element = self.elements.next()?;
         if self.n_elements > 0 {
-            self.buffer.push(b',');
+            self.buffer.extend_from_slice(self.separator);
         }
         self.n_elements += 1;
         Some((element, 0))
@@ -184,15 +227,7 @@ mod tests {
     #[track_caller]
     fn check(lengths: &[usize]) {
         let texts: Vec<String> = lengths.iter().map(|length| "ä".repeat(length / 2)).collect();
-        let pieces = Pieces {
-            elements: texts.clone().into_iter(),
-            write,
-            close: b"]",
-            current: None,
-            buffer: b"[".to_vec(),
-            n_elements: 0,
-            has_ended: false,
-        };
+        let pieces = Pieces::new(b"[".to_vec(), texts.clone().into_iter(), write, b",", b"]");
         let pieces: Vec<Bytes> = pieces.map(Result::unwrap).collect();
         assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES + 1), "{lengths:?}");
         assert_eq!(pieces.concat(), serde_json::to_vec(&texts).unwrap(), "{lengths:?}");

@@ -75,7 +75,8 @@ pub(in crate::api) async fn dead_letters(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = Page::read(query.as_deref())?;
-    let after = page.cursor(|number| number.parse().ok())?.map_or(Sequence(0), Sequence);
+    let after =
+        page.cursor(|number| u64::try_from(number.parse::<i64>().ok()?).ok())?.map_or(Sequence(0), Sequence);
     let limit = page.limit.map_or(LETTERS_MAX, NonZeroUsize::get);
     let store = api.activity.store.clone();
     let counts = store.alert_counts().await?;

@@ -77,8 +77,8 @@ pub(in crate::api) async fn get_list(
     let body = match (asks_for_text(&headers), begin, page.limit) {
         (true, None, None) => streamed::shared_text(&entries.list.text),
         (true, ..) => {
-            let entries: Vec<String> = entries.take(n_entries).collect();
-            text::text_of(entries.iter().map(String::as_str)).into_response()
+            let line_of = |entry: String| text::text_of([entry.as_str()]);
+            streamed::lines(entries.take(n_entries).map(line_of)).await
         }
         (false, ..) => {
             let head = ListView::new(&name, &entries.list, &api.intake);
