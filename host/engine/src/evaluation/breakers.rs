@@ -1,7 +1,7 @@
 //! Detects rules that keep failing or cost too much.
 //!
-//! A rule is reported after a [stretch](FaultStretch) of runs nearly all of which failed by its own fault, over minutes
-//! and for many sources. A few crafted transactions are no such stretch, and neither are many of one client.
+//! A rule is reported after a [stretch](FaultStretch) of runs nearly all of which failed by its own fault, for minutes and
+//! for many sources. A few crafted transactions are no such stretch, and neither are many of one source.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Breakers {
         }
         let (source, now) = occasion();
         let mut all = self.failing.lock();
-        all.retain(|id, failing| failing.goes_on(rule_set, outcomes, *id));
+        all.retain(|id, failing| failing.goes_on(rule_set, outcomes, *id, now));
         for (place, outcome) in outcomes.noted() {
             let &RuleOutcome::Failed(failure) = outcome else { continue };
             if !counts(failure) {
@@ -138,9 +138,9 @@ impl Breakers {
             let Some(in_force) = rule_set.rules.get(place) else { continue };
             let instruction = &in_force.rule.instruction;
             let (id, digest) = (instruction.record.id, instruction.digest);
-            let begin = || FailingStretch { digest, stretch: FaultStretch::begin(now) };
+            let begin = || FailingStretch { digest, stretch: FaultStretch::begin() };
             let stretch = &mut all.entry(id).or_insert_with(begin).stretch;
-            stretch.note_faulty(source);
+            stretch.note_faulty(source, now);
             if stretch.is_due(now, self.least) {
                 let fault =
                     RuleFault::Failures { last: failure, n_failures: stretch.n_faulty(), n_runs: RUNS };
@@ -188,7 +188,13 @@ impl Breakers {
 
 impl FailingStretch {
     /// Adds the outcome for one transaction unless it is a failure that counts. Returns whether the stretch goes on.
-    fn goes_on(&mut self, rule_set: &RuleSet, outcomes: &RuleOutcomes, id: InstructionId) -> bool {
+    fn goes_on(
+        &mut self,
+        rule_set: &RuleSet,
+        outcomes: &RuleOutcomes,
+        id: InstructionId,
+        now: Instant,
+    ) -> bool {
         let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
         // Rules no longer in the set produce no more outcomes.
         let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
@@ -202,7 +208,7 @@ impl FailingStretch {
             // The failure counts, or leaves open what the rule would have answered.
             RuleOutcome::Failed(_) => true,
             RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) | RuleOutcome::NotMatched => {
-                self.stretch.note_sound()
+                self.stretch.note_sound(now)
             }
         }
     }

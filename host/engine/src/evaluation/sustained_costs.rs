@@ -69,13 +69,13 @@ impl SustainedCosts {
             if !is_excess {
                 return None;
             }
-            let begun = CostlyStretch { stretch: FaultStretch::begin(run.now), recent: VecDeque::new() };
+            let begun = CostlyStretch { stretch: FaultStretch::begin(), recent: VecDeque::new() };
             self.owners.insert(Arc::clone(name), begun);
         }
         let costly = self.owners.get_mut(name)?;
         if is_excess {
-            costly.stretch.note_faulty(run.source);
-        } else if !costly.stretch.note_sound() {
+            costly.stretch.note_faulty(run.source, run.now);
+        } else if !costly.stretch.note_sound(run.now) {
             self.owners.remove(name);
             return None;
         }
