@@ -2,8 +2,6 @@
 
 use std::num::NonZeroUsize;
 
-use std::thread::available_parallelism;
-
 use tollgate_guest_abi::limits::{MEMORY_PAGES_GRANTED_MAX, TABLE_ELEMENTS_MAX};
 use tollgate_model::instruction::PAGE_BYTES;
 use wasmtime::{Config, Engine, OperatorCost, OptLevel, PoolingAllocationConfig, Strategy, WasmFeatures};
@@ -30,8 +28,10 @@ const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (_, true) => "pulley32be",
 };
 
-/// Memories at the same time besides two for each core. Only a module that runs has one, so this is more than ever run.
-const SPARE_MEMORIES: usize = 64;
+/// Memories at the same time, of which each thread that evaluates has at most one: as many threads as can be configured, and
+/// as many again for replays and trials. They take addresses, but no memory before they are used.
+const MEMORIES_MAX: u32 = 512;
+
 /// Returns an engine that runs modules. Their memories are kept from run to run.
 ///
 /// # Errors
@@ -48,12 +48,10 @@ pub(super) fn engine(execution: Execution) -> wasmtime::Result<Engine> {
 
 fn pool() -> PoolingAllocationConfig {
     let memory_bytes = MEMORY_PAGES_GRANTED_MAX as usize * PAGE_BYTES as usize;
-    let n_memories = SPARE_MEMORIES + 2 * available_parallelism().map_or(1, NonZeroUsize::get);
-    let n_memories = u32::try_from(n_memories).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     // Modules without memory stay instantiated, one for each rule and thread.
     pool.total_core_instances(u32::MAX);
-    pool.total_memories(n_memories).total_tables(n_memories);
+    pool.total_memories(MEMORIES_MAX).total_tables(MEMORIES_MAX);
     pool.max_memory_size(memory_bytes).table_elements(TABLE_ELEMENTS_MAX as usize);
     // As few memories as run at the same time are ever used, whichever modules they were of.
     pool.max_unused_warm_slots(0);

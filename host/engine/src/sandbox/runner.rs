@@ -2,7 +2,7 @@
 
 use tollgate_guest_abi::{EVALUATE_EXPORT, Semantics, prices};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
-use wasmtime::{Engine, InstancePre, Linker, Module, Store, TypedFunc};
+use wasmtime::{Engine, InstancePre, Linker, MemoryType, Module, Store, TypedFunc};
 
 use crate::sandbox::guest_state::{GuestState, StoreLimits};
 use crate::sandbox::link::{self, HostCalls};
@@ -98,7 +98,11 @@ fn used_fuel<H>(store: &Store<GuestState<H>>, limits: RunLimits) -> u64 {
 
 enum ModuleEntry<H: 'static> {
     Warm(TypedFunc<(), i64>),
-    Fresh(InstancePre<GuestState<H>>),
+    Fresh {
+        instance: InstancePre<GuestState<H>>,
+        /// Size of its memory before it runs, in pages of 64 KiB.
+        n_pages: u64,
+    },
     /// Instantiation failed; another try would use up instances of the store.
     Broken(RuleFailure),
 }
@@ -150,11 +154,11 @@ impl<H: HostCalls> Runner<H> {
                 cost.add(&self.warm, terms);
                 answer_of(ran, &self.warm, terms)
             }
-            ModuleEntry::Fresh(instance) => {
+            ModuleEntry::Fresh { instance, n_pages } => {
                 let memory_bytes = terms.grant.map_or(0, |grant| grant.memory_bytes);
                 let mut fresh = store(&self.engine, StoreLimits { n_instances: 1, memory_bytes });
                 fresh.data_mut().host = self.warm.data_mut().host.take();
-                let ran = call_fresh(&mut fresh, terms, instance);
+                let ran = call_fresh(&mut fresh, terms, (instance, *n_pages));
                 cost.add(&fresh, terms);
                 self.warm.data_mut().host = fresh.data_mut().host.take();
                 self.warm.data_mut().said = std::mem::take(&mut fresh.data_mut().said);
@@ -217,7 +221,8 @@ fn open_fresh<H: HostCalls>(
     module: &Module,
     linker: &Linker<GuestState<H>>,
 ) -> wasmtime::Result<ModuleEntry<H>> {
-    Ok(ModuleEntry::Fresh(linker.instantiate_pre(module)?))
+    let memory = module.get_export(MEMORY_EXPORT).and_then(|export| export.memory().map(MemoryType::minimum));
+    Ok(ModuleEntry::Fresh { instance: linker.instantiate_pre(module)?, n_pages: memory.unwrap_or(0) })
 }
 
 fn open_warm<H: HostCalls>(
@@ -246,23 +251,23 @@ fn meter<H>(store: &mut Store<GuestState<H>>, fuel: u64) -> wasmtime::Result<()>
 fn call_fresh<H: HostCalls>(
     store: &mut Store<GuestState<H>>,
     terms: RunLimits,
-    instance: &InstancePre<GuestState<H>>,
+    (instance, n_pages): (&InstancePre<GuestState<H>>, u64),
 ) -> wasmtime::Result<u64> {
     meter(store, terms.fuel)?;
+    let at_first = if terms.charges == CallCharges::SinceV5 { prices::instance(n_pages) } else { 0 };
+    take(store, at_first)?;
     let instance = instance.instantiate(&mut *store)?;
     let memory = instance.get_memory(&mut *store, MEMORY_EXPORT);
     store.data_mut().memory = memory;
     let entry = instance.get_typed_func(&mut *store, EVALUATE_EXPORT)?;
-    if terms.charges != CallCharges::SinceV5 {
-        return call(store, terms, &entry);
-    }
-    let price = |store: &Store<_>| prices::instance(memory.map_or(0, |memory| memory.size(store)));
-    let at_first = price(store);
-    take(store, at_first)?;
     let left = terms.fuel.saturating_sub(at_first);
     let ran = call(store, RunLimits { fuel: left, ..terms }, &entry);
-    // What it grew by is only known now. The limit of its memory bounds it.
-    take(store, price(store).saturating_sub(at_first)).and(ran)
+    if terms.charges != CallCharges::SinceV5 {
+        return ran;
+    }
+    // What the memory grew by is only known now.
+    let at_last = prices::instance(memory.map_or(0, |memory| memory.size(&*store)));
+    take(store, at_last.saturating_sub(at_first)).and(ran)
 }
 
 /// Takes fuel for what a module did not do by itself.
