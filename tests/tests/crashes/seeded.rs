@@ -22,7 +22,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
         "a transaction is kept twice",
         // At least one in a range of numbers belongs to a transaction.
         "AFTER INSERT ON transactions WHEN NEW.sequence BETWEEN 40 AND 60 \
-         BEGIN INSERT INTO transactions SELECT 1000000 + NEW.sequence, NEW.transaction_id || ' ', NEW.fingerprint, NEW.event_micros, NEW.accepted_micros, NEW.rule_set_version, NEW.body, NEW.assessment; END",
+         BEGIN INSERT INTO transactions (sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, assessment) SELECT 1000000 + NEW.sequence, NEW.transaction_id || ' ', NEW.fingerprint, NEW.event_micros, NEW.accepted_micros, NEW.rule_set_version, NEW.body, NEW.assessment; END",
         &["nobody sent"],
     ),
     (

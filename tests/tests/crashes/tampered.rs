@@ -25,8 +25,8 @@ const TAMPERINGS: [(&str, &str, &str); 12] = [
     ),
     (
         "a transaction is stored twice under two names",
-        "INSERT INTO transactions SELECT max(sequence, (SELECT max(sequence) FROM status_updates)) + 1, 't-twice', fingerprint, \
-         event_micros, accepted_micros, rule_set_version, body, assessment FROM transactions \
+        "INSERT INTO transactions (sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, assessment) \
+         SELECT max(sequence, (SELECT max(sequence) FROM status_updates)) + 1, 't-twice', fingerprint, event_micros, accepted_micros, rule_set_version, body, assessment FROM transactions \
          WHERE sequence = (SELECT max(sequence) FROM transactions)",
         "nobody sent",
     ),
