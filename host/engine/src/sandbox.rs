@@ -23,7 +23,9 @@ mod runner;
 mod ticker;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use tollgate_guest_abi::{Cost, Manifest};
@@ -113,8 +115,16 @@ impl Sandbox {
     /// # Errors
     /// When the machine does not support it, or compiled execution is requested and memory cannot be made executable.
     pub fn executing(execution: Execution) -> Result<Self, SandboxError> {
+        Self::for_threads(execution, available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+
+    /// Creates an engine with the hardened profile, whose modules run on at most so many threads.
+    ///
+    /// # Errors
+    /// As [`Sandbox::executing`].
+    pub fn for_threads(execution: Execution, n_threads: NonZeroUsize) -> Result<Self, SandboxError> {
         let failed = |error: &dyn fmt::Display| SandboxError::Engine(format!("{error:#}"));
-        let engine = profile::engine(execution).map_err(|error| failed(&error))?;
+        let engine = profile::engine(execution, n_threads).map_err(|error| failed(&error))?;
         Module::from_binary(&engine, ONE_FUNCTION)
             .map_err(|error| SandboxError::ExecutableMemory(format!("{error:#}")))?;
         let ticker = EpochTicker::start(engine.weak()).map_err(|error| failed(&error))?;

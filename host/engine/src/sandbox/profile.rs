@@ -28,17 +28,17 @@ const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (_, true) => "pulley32be",
 };
 
-/// Memories at the same time, of which each thread that evaluates has at most one: as many threads as can be configured, and
-/// as many again for replays and trials. They take addresses, but no memory before they are used.
-const MEMORIES_MAX: u32 = 512;
+/// Memories for evaluations beside the threads that judge: replays, trials, and the rules of a version that goes. A memory
+/// takes addresses, but nothing else before it is used.
+const SPARE_MEMORIES: usize = 64;
 
-/// Returns an engine that runs modules. Their memories are kept from run to run.
+/// Returns an engine that runs modules on so many threads. Their memories are kept from run to run.
 ///
 /// # Errors
 /// When interpreted execution is requested and the engine has no interpreter.
-pub(super) fn engine(execution: Execution) -> wasmtime::Result<Engine> {
+pub(super) fn engine(execution: Execution, n_threads: NonZeroUsize) -> wasmtime::Result<Engine> {
     let mut pooled = hardened(execution)?;
-    pooled.allocation_strategy(pool());
+    pooled.allocation_strategy(pool(n_threads));
     Engine::new(&pooled).or_else(|error| {
         // A process with a small address space has no room for the pool.
         tracing::warn!(error = %format!("{error:#}"), "the memories of modules cannot be kept from run to run");
@@ -46,12 +46,13 @@ pub(super) fn engine(execution: Execution) -> wasmtime::Result<Engine> {
     })
 }
 
-fn pool() -> PoolingAllocationConfig {
+fn pool(n_threads: NonZeroUsize) -> PoolingAllocationConfig {
+    let n_memories = u32::try_from(n_threads.get().saturating_add(SPARE_MEMORIES)).unwrap_or(u32::MAX);
     let memory_bytes = MEMORY_PAGES_GRANTED_MAX as usize * PAGE_BYTES as usize;
     let mut pool = PoolingAllocationConfig::new();
     // Modules without memory stay instantiated, one for each rule and thread.
     pool.total_core_instances(u32::MAX);
-    pool.total_memories(MEMORIES_MAX).total_tables(MEMORIES_MAX);
+    pool.total_memories(n_memories).total_tables(n_memories);
     pool.max_memory_size(memory_bytes).table_elements(TABLE_ELEMENTS_MAX as usize);
     // As few memories as run at the same time are ever used, whichever modules they were of.
     pool.max_unused_warm_slots(0);

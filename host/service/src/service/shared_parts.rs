@@ -50,7 +50,7 @@ impl SharedParts {
         settings: &Settings,
     ) -> Result<(Self, UnboundedReceiver<FaultReport>), ServiceError> {
         // Checked before anything is created: without a sandbox, no rule can run.
-        let sandbox = Sandbox::executing(settings.execution)?;
+        let sandbox = Sandbox::for_threads(settings.execution, settings.evaluation_threads)?;
         let store = Store::open_accepting(&settings.data_dir, settings.accept_empty_store.as_deref()).await?;
         let history = History::over(Arc::new(StoredPast::in_background(&store)));
         let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;
