@@ -18,7 +18,7 @@ const N_JUDGED: usize = 3;
 /// Maximum memory growth of the service over the whole corpus.
 const GROWTH_KIB_MAX: u64 = 16 * 1024;
 /// Number of passes over the corpus within which one has to stay below that growth.
-const N_PASSES_MAX: usize = 3;
+const N_PASSES_MAX: usize = 6;
 const N_STREAMS: usize = 2;
 
 #[test]
