@@ -140,6 +140,8 @@ pub(crate) struct Judged {
     pub assessment: Option<Arc<str>>,
     /// Its sequence number.
     pub sequence: Sequence,
+    /// Whether a ledger reported it before a caller requested a verdict.
+    pub is_reported: bool,
 }
 
 /// The event recorded for a status sent by a caller that requests a verdict.
@@ -312,8 +314,9 @@ impl Monitor {
         if let Some(amount) = &known.amount {
             transaction = transaction.with_amount(amount);
         }
-        let sequence = known.record.sequence;
-        Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into), sequence }))
+        let (sequence, is_reported) = (known.record.sequence, known.record.is_reported);
+        let assessment = known.assessment().map(Into::into);
+        Ok(Some(Judged { transaction, assessment, sequence, is_reported }))
     }
 
     /// Checks whether a new transaction would be accepted at the moment.

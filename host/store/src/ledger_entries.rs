@@ -120,12 +120,15 @@ impl Store {
         tally(&self.inner.readers, kind, id).await
     }
 
-    /// Returns whether an entry is known with which the payment of this id moved or is held.
+    /// Returns whether an entry of the payment with this id is known, also one that is only queued.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn knows_ledger_payment(&self, transaction_id: &str) -> Result<bool, StoreError> {
-        let query = "SELECT EXISTS (SELECT 1 FROM ledger_payments WHERE transaction_id = ?1)";
+    pub async fn knows_entry_of_payment(&self, transaction_id: &str) -> Result<bool, StoreError> {
+        // Two conditions, because the index has no entry with the id of its payment.
+        let query = "SELECT EXISTS (SELECT 1 FROM ledger_payments WHERE transaction_id = ?1) \
+                     OR EXISTS (SELECT 1 FROM ledger_entries WHERE entry = ?1 AND transaction_id = ?1) \
+                     OR EXISTS (SELECT 1 FROM ledger_entries WHERE transaction_id = ?1 AND entry <> transaction_id)";
         Ok(sqlx::query_scalar(query).bind(transaction_id).fetch_one(&self.inner.readers).await?)
     }
 

@@ -9,6 +9,7 @@ use crate::identity::{ask, by_reference, entry, id, is_paid, status_of};
 use crate::odd::dead;
 use crate::tables::{Tables, caught_up};
 use crate::truth::{check_no_conflict, number};
+use crate::unjudged::change;
 use crate::{ok, tell_entry};
 
 /// Returns a leg of the split payment `order-1`, which has the id 90.
@@ -187,43 +188,100 @@ fn a_payment_is_moved_by_its_legs_or_by_one_entry_and_not_by_both() {
     let whole = || entry(5, &json!({"reference": "order-1"}));
     check(&tables, &[leg(1, 1, 25, &json!({})), whole()], "APPLIED", &[], &["already_split"]);
     check(&tables, &[whole(), leg(1, 1, 25, &json!({}))], "APPLIED", &[("order-1-1", "APPLIED")], &[]);
+    // All of it failed.
+    let failed = [rejected(1, 1, 25), rejected(2, 2, 75), whole()];
+    check(&tables, &failed, "REJECTED", &[], &["already_split"]);
+}
+
+/// Checks that an entry is a payment of its own, and that nothing was lost.
+#[track_caller]
+fn check_own(service: &Service, leg: &Value, n_payments: u64) {
+    ok(&tell_entry(service, leg));
+    let id = leg["reference"].as_str().unwrap();
+    assert!(service.transaction(id).expect(200)["verdict"].is_string(), "{leg:#?}");
+    assert_eq!(number(service, "tollgate_history_transactions"), n_payments, "{leg:#?}");
+    assert_eq!(dead(service), [] as [String; 0]);
 }
 
 #[test]
-fn a_leg_that_was_reported_before_the_whole_was_asked_about_stays_a_payment() {
+fn legs_that_failed_do_not_keep_the_whole_from_moving_as_one_entry() {
     let service = Service::start(&by_reference("100"));
-    let first = leg(1, 1, 25, &json!({}));
-    ok(&tell_entry(&service, &first));
-    assert_eq!(status_of(&service, "order-1-1"), "APPLIED");
     ok(&service.inject(&asked()));
-    ok(&tell_entry(&service, &first));
-    assert_eq!(status_of(&service, "order-1"), "pending");
-    ok(&tell_entry(&service, &leg(2, 2, 75, &json!({}))));
+    let whole = entry(5, &json!({"reference": "order-1"}));
+    for told in [rejected(1, 1, 25), held(3, 3, 10), settled(4, 3, 3, 10, "VOID"), whole.clone()] {
+        ok(&tell_entry(&service, &told));
+    }
     assert_eq!(status_of(&service, "order-1"), "APPLIED");
-    assert_eq!(number(&service, "tollgate_history_transactions"), 2);
+    check_own(&service, &leg(2, 2, 75, &json!({})), 2);
+    [rejected(1, 1, 25), whole].iter().for_each(|told| ok(&tell_entry(&service, told)));
+    assert_eq!(status_of(&service, "order-1"), "APPLIED");
+    assert!(is_paid(&service, 0));
+    assert_eq!(dead(&service), [] as [String; 0]);
 }
 
 #[test]
-fn the_bound_of_legs_is_exact_in_parallel_and_after_a_restart() {
-    let home = by_reference("100");
-    let mut service = Service::start(&home);
-    ok(&service.inject(&asked()));
-    // 50 legs of 5, each told twice at about the same time.
-    for half in [100..120, 120..150] {
-        thread::scope(|scope| {
-            for first in 0..10 {
-                let (client, half) = (service.client(), half.clone());
-                scope.spawn(move || {
-                    for number in half.skip(first / 2).step_by(5) {
-                        ok(&tell_entry(&client, &leg(number, number, 5, &json!({}))));
-                    }
-                });
-            }
-        });
-        service.kill();
-        service = Service::start(&home);
+fn a_payment_of_which_an_entry_is_only_queued_has_no_legs() {
+    let tables = Tables::open();
+    for (asked_before, asked_after) in [(false, false), (true, false), (false, true)] {
+        tables.empty();
+        let mut home = by_reference("100");
+        tables.feeds(&mut home);
+        let service = Service::start(&home);
+        let ask = |is_asked| (0..usize::from(is_asked)).for_each(|_| ok(&service.inject(&asked())));
+        ask(asked_before);
+        insert(&tables, &entry(5, &json!({"reference": "order-1", "status": "QUEUED"})));
+        caught_up(&service);
+        ask(asked_after);
+        check_own(&service, &leg(1, 1, 100, &json!({"destination": "bln_mule"})), 2);
     }
-    assert_eq!(number(&service, "tollgate_history_transactions"), 1 + 50 - 20);
+}
+
+#[test]
+fn a_payment_that_a_ledger_reported_first_or_that_failed_has_no_legs() {
+    let home = by_reference("100");
+    let service = Service::start(&home);
+    ok(&tell_entry(&service, &entry(5, &json!({"reference": "order-1"}))));
     drop(service.stop());
-    tollgate_tests::audit::replay(&home).all_follow();
+    // As if the service had ended before it noted the entry.
+    change(&home, "DELETE FROM ledger_entries; DELETE FROM ledger_payments;");
+    let service = Service::start(&home);
+    check_own(&service, &leg(1, 1, 100, &json!({})), 2);
+    for status in ["rejected", "void"] {
+        let service = Service::start(&by_reference("100"));
+        ok(&service.inject(&sample::with(&asked(), &json!({"status": status}))));
+        check_own(&service, &leg(1, 1, 100, &json!({})), 2);
+    }
+}
+
+#[test]
+fn an_indicator_in_the_whole_makes_no_entry_its_leg() {
+    for (accounts, is_leg) in
+        [(["bln_7", "bln_mule"], false), (["bln_7", "@payout"], true), (["bln_1", "bln_mule"], true)]
+    {
+        let service = Service::start(&by_reference("100"));
+        ok(&service.inject(&ask("order-1", &json!({"source": "bln_1", "destination": "@payout"}))));
+        let leg = leg(1, 1, 100, &json!({"source": accounts[0], "destination": accounts[1]}));
+        match is_leg {
+            true => ok(&tell_entry(&service, &leg)),
+            false => check_own(&service, &leg, 2),
+        }
+        assert_eq!(status_of(&service, "order-1"), if is_leg { "APPLIED" } else { "pending" }, "{leg:#?}");
+    }
+}
+
+#[test]
+fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
+    let mut home = by_reference("100");
+    home.set("LEDGER_PARENT_WAIT", "2s");
+    let service = Service::start(&home);
+    ok(&service.inject(&asked()));
+    let claims = json!({"reference": "order-1", "meta_data": {
+        "_shadow_for": id(80), "_provider": "stripe", "_main_balance": "bln_3",
+    }});
+    let waits = tell_entry(&service, &entry(5, &claims));
+    assert!(waits.text().contains("is held until"), "{}", waits.text());
+    ok(&tell_entry(&service, &held(1, 1, 25)));
+    service.until("it is refused", || dead(&service) == ["already_split"]);
+    assert_eq!(status_of(&service, "order-1"), "INFLIGHT");
+    assert_eq!(number(&service, "tollgate_ledger_waiting_entries"), 0);
 }

@@ -128,7 +128,7 @@ fn receiver() -> (String, mpsc::Receiver<Value>) {
 }
 
 #[track_caller]
-fn ledger_check(client: &Client) -> String {
+pub(crate) fn ledger_check(client: &Client) -> String {
     client.get("/readyz").at("/checks/ledger").as_str().unwrap_or_default().to_owned()
 }
 
@@ -199,13 +199,17 @@ fn a_row_is_treated_like_an_event() {
 }
 
 /// The size of all dead letters at which no further one is kept, in bytes.
-const DEAD_LETTER_BYTES_MAX: i64 = 256 << 20;
+pub(crate) const DEAD_LETTER_BYTES_MAX: i64 = 256 << 20;
 
 /// Adds to the size of all dead letters, also while the service runs.
-fn add_dead_bytes(home: &Home, n_bytes: i64) {
-    let added = format!("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + {n_bytes}");
+pub(crate) fn add_dead_bytes(home: &Home, n_bytes: i64) {
+    change(home, &format!("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + {n_bytes}"));
+}
+
+/// Changes the store.
+pub(crate) fn change(home: &Home, script: &str) {
     let mut command = Command::new("sqlite3");
-    command.args(["-cmd", ".timeout 10000"]).arg(home.data().join("tollgate.db")).arg(added);
+    command.args(["-cmd", ".timeout 10000"]).arg(home.data().join("tollgate.db")).arg(script);
     assert!(command.status().unwrap().success());
 }
 

@@ -55,12 +55,11 @@ pub fn can_shadow(
 }
 
 /// Returns whether an entry can be a leg of a split payment, by currency and accounts: an account that the payment names
-/// is that of the entry on the same side. An entry of a payment that names no account is none.
+/// is that of the entry on the same side, by the same text. An indicator says nothing, because it can stand for every
+/// balance. An entry of a payment that names no account is none.
 #[must_use]
 pub fn can_be_leg(entry: &Transaction, payment: &Transaction) -> bool {
-    let is_shared = |own: &Option<Arc<str>>, paid: &Option<Arc<str>>| {
-        own.is_some() && paid.is_some() && can_be_same_account(own, paid)
-    };
+    let is_shared = |own: &Option<Arc<str>>, paid: &Option<Arc<str>>| own.is_some() && own == paid;
     is_same_currency(&entry.currency, &payment.currency)
         && (is_shared(&entry.source, &payment.source) || is_shared(&entry.destination, &payment.destination))
 }
@@ -94,6 +93,29 @@ mod tests {
         // An indicator stands for a balance with an id.
         check(["bln_1", "b"], ["@world", "b"], true, false);
         check(["@other", "@b"], ["@world", "@b"], false, false);
+    }
+
+    #[test]
+    fn a_leg_shares_an_account_with_its_payment_by_text() {
+        for (entry, payment, expected) in [
+            (["a", "x"], ["a", "b"], true),
+            (["x", "b"], ["a", "b"], true),
+            (["x", "y"], ["a", "b"], false),
+            (["b", "a"], ["a", "b"], false),
+            (["bln_1", "b"], ["@world", "b"], true),
+            (["a", "x"], ["a", "@payout"], true),
+            // An indicator can stand for every balance, so it identifies none.
+            (["bln_1", "x"], ["@world", "b"], false),
+            (["x", "y"], ["a", "@payout"], false),
+            (["x", "y"], ["@world", "@payout"], false),
+            (["@world", "y"], ["x", "b"], false),
+            (["@world", "y"], ["@world", "@payout"], true),
+            (["x", "y"], ["", ""], false),
+            (["", "y"], ["", "b"], false),
+        ] {
+            let (leg, whole) = (moved(entry[0], entry[1], 1), moved(payment[0], payment[1], 10));
+            assert_eq!(can_be_leg(&leg, &whole), expected, "{entry:?} {payment:?}");
+        }
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl PaymentsInner {
         // A repeated report of a hold must not reset its settled amount.
         let moved = moved.filter(|_| before == PaymentState::Awaited);
         changes.extend(moved.map(|hold| EntryChange::Moved((**of).into(), hold)));
+        changes.extend(self.without_further_legs(of).await?);
         Ok(changes)
     }
 

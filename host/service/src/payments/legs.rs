@@ -5,8 +5,8 @@
 //! count twice.
 //!
 //! INVARIANT: the legs of a payment, and what settles them, move together at most its amount. The sums are changed under the
-//! lock of the payment, in the commit that makes an entry known, so each leg counts once. Either legs count or the whole as
-//! an entry of its own, never both: of the two, the one that is reported later is judged or becomes a dead letter.
+//! lock of the payment, in the commit that makes an entry known, so each leg counts once. Either legs move or the whole as an
+//! entry of its own, never both: of the two, the one that is reported later is judged or becomes a dead letter.
 
 use std::sync::Arc;
 
@@ -17,11 +17,13 @@ use tollgate_model::transaction::Transaction;
 
 use super::joining::{ChildEntry, ParentAction, Result};
 use super::{
-    Contradiction, EVENTS, EntryChange, EntryOutcome, Hold, LedgerEntry, LedgerIdentity, PaymentEvent,
-    PaymentsInner, Progress, ROWS, ReportChannel, ReportedEntry, TallyKind, known,
+    Contradiction, EVENTS, EntryChange, EntryOutcome, Hold, Judged, LedgerEntry, LedgerIdentity,
+    PaymentEvent, PaymentsInner, Progress, ROWS, ReportChannel, ReportedEntry, TallyKind, known,
 };
 
 const APPLIED: &str = "APPLIED";
+/// The sum of the legs of a payment that is taken as one entry: no leg fits.
+const NO_LEGS: Hold = Hold { held: Decimal::ZERO, settled: Decimal::ZERO };
 
 /// The amounts of a leg that is settled, and of its payment.
 pub(super) struct Split {
@@ -41,23 +43,24 @@ struct CountedLeg {
 
 impl PaymentsInner {
     /// Returns the known payment of which an entry may be a leg.
-    pub(super) async fn whole_of(&self, entry: &ReportedEntry) -> Result<Option<Transaction>> {
+    pub(super) async fn whole_of(&self, entry: &ReportedEntry) -> Result<Option<Judged>> {
         let (Some(whole), PaymentEvent::Payment(_)) = (&entry.leg_of, &entry.happened) else {
             return Ok(None);
         };
-        let found = self.deps.monitor.find(whole).await?.map(|judged| judged.transaction);
-        Ok(found.filter(|whole| can_be_leg(entry.report.transaction(), whole)))
+        let found = self.deps.monitor.find(whole).await?;
+        Ok(found.filter(|whole| can_be_leg(entry.report.transaction(), &whole.transaction)))
     }
 
     /// Applies a leg to its payment. Returns `None` if the entry is none, or would exceed the amount of the payment.
     pub(super) async fn take_leg(&self, child: &ChildEntry<'_>) -> Result<Option<EntryOutcome>> {
         let entry = child.entry;
-        let Some(whole) = self.whole_of(entry).await? else { return Ok(None) };
-        let whole_id = &whole.transaction_id;
-        let locked = self.lock(&self.payments, whole_id).await;
-        if !self.may_be_leg(entry, whole_id).await? {
+        let Some(judged) = self.whole_of(entry).await? else { return Ok(None) };
+        let locked = self.lock(&self.payments, &judged.transaction.transaction_id).await;
+        if !self.may_be_leg(entry, &judged).await? {
             return Ok(None);
         }
+        let whole = judged.transaction;
+        let whole_id = &whole.transaction_id;
         let before = self.leg_before(entry).await?;
         let own = entry.report.transaction();
         if before.is_some_and(|leg| !self.deps.kind.amounts().holds(leg.held, own.amount.value())) {
@@ -78,15 +81,24 @@ impl PaymentsInner {
         Ok(Some(EntryOutcome::Payment(Arc::clone(whole_id))))
     }
 
-    /// Returns whether an entry was not taken as a payment of its own, and the payment was not reported as one entry.
-    async fn may_be_leg(&self, entry: &ReportedEntry, whole: &str) -> Result<bool> {
+    /// Returns whether an entry was not taken as a payment of its own, and the payment can have legs: a caller had it judged
+    /// before the ledger reported any entry of it, a queued one included, and it has not failed.
+    async fn may_be_leg(&self, entry: &ReportedEntry, whole: &Judged) -> Result<bool> {
+        let (store, whole_id) = (&self.deps.store, &*whole.transaction.transaction_id);
         for id in ids_of(entry) {
-            let known = self.deps.store.ledger_entry(id).await?;
-            if known.is_some_and(|known| *known.transaction_id != *whole) {
+            let known = store.ledger_entry(id).await?;
+            if known.is_some_and(|known| *known.transaction_id != *whole_id) {
                 return Ok(false);
             }
         }
-        Ok(self.counts_legs(whole).await? || !self.deps.store.knows_ledger_payment(whole).await?)
+        // Then the bound decides.
+        if self.legs_of(whole_id).await?.is_some() {
+            return Ok(true);
+        }
+        let status = whole.transaction.status.as_deref().unwrap_or_default();
+        let has_failed = self.deps.monitor.status_words().is_failed_or_later(status);
+        let is_judged = whole.assessment.is_some() && !whole.is_reported;
+        Ok(is_judged && !has_failed && !store.knows_entry_of_payment(whole_id).await?)
     }
 
     /// Returns the amounts of a leg that was counted before.
@@ -162,10 +174,26 @@ impl PaymentsInner {
         })
     }
 
-    /// Returns whether legs of a payment were counted.
+    /// Returns whether legs of a payment were counted, and moved something, hold it, or ended the payment. Legs that failed
+    /// and are less than the payment do not keep it from moving as one entry.
     pub(super) async fn counts_legs(&self, payment: &str) -> Result<bool> {
-        Ok(self.deps.identity == LedgerIdentity::Reference
-            && self.deps.store.ledger_tally(TallyKind::Legs, payment).await?.is_some())
+        let Some(legs) = self.legs_of(payment).await? else { return Ok(false) };
+        let released = self.deps.store.ledger_tally(TallyKind::Released, payment).await?;
+        Ok(released
+            .is_none_or(|released| !self.reaches(released.settled, legs.settled) || self.fills(released)))
+    }
+
+    /// Returns the change by which a payment that is taken as one entry can have no further legs, if it had some.
+    pub(super) async fn without_further_legs(&self, payment: &str) -> Result<Option<EntryChange>> {
+        let legs = self.legs_of(payment).await?;
+        Ok(legs.map(|_| EntryChange::Tally(TallyKind::Legs, payment.into(), NO_LEGS)))
+    }
+
+    async fn legs_of(&self, payment: &str) -> Result<Option<Hold>> {
+        match self.deps.identity {
+            LedgerIdentity::Id => Ok(None),
+            LedgerIdentity::Reference => Ok(self.deps.store.ledger_tally(TallyKind::Legs, payment).await?),
+        }
     }
 
     /// Keeps an entry as a dead letter that would move the amount of a split payment once more.
@@ -210,7 +238,11 @@ impl PaymentsInner {
     }
 
     fn fills(&self, sum: Hold) -> bool {
-        sum.settled >= sum.held || self.deps.kind.amounts().holds(sum.settled, sum.held)
+        self.reaches(sum.settled, sum.held)
+    }
+
+    fn reaches(&self, amount: Decimal, bound: Decimal) -> bool {
+        amount >= bound || self.deps.kind.amounts().holds(amount, bound)
     }
 }
 

@@ -80,6 +80,7 @@ impl PaymentsInner {
         }
         let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
         let (entry, is_shadow) = shadows::without_shadow(entry);
+        let whole = self.lock_wholes(std::iter::once(&entry)).await;
         let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
         if is_shadow || matches!(entry.happened, PaymentEvent::Settled { .. }) {
             let id = &entry.report.transaction().transaction_id;
@@ -96,21 +97,38 @@ impl PaymentsInner {
                 told: &waiting.told,
                 waiting: Some(waiting),
             };
-            match self.take_alone(&joining).await {
-                Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
-                    self.bury_conflict(&joining, &field).await?;
-                    changes = vec![EntryChange::Arrived(waiting.entry.clone())];
-                }
-                taken => {
-                    taken?;
-                    changes.extend(self.known_by(&entry).await?);
-                }
-            }
+            changes = self.take_unjoined(&joining, waiting).await?;
         }
         self.commit(&changes).await?;
         self.waits_no_longer();
-        drop(locked);
+        drop((whole, locked));
         self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
+    }
+
+    /// Takes an entry as a separate payment, or keeps it as a dead letter. Returns the changes to store. The caller holds the
+    /// lock of the payment.
+    async fn take_unjoined(
+        &self,
+        joining: &ChildEntry<'_>,
+        waiting: &WaitingEntry,
+    ) -> Result<Vec<EntryChange>> {
+        let entry = joining.entry;
+        if self.counts_legs(&entry.report.transaction().transaction_id).await? {
+            self.refuse_whole(joining).await?;
+            return Ok(vec![EntryChange::Arrived(waiting.entry.clone())]);
+        }
+        match self.take_alone(joining).await {
+            Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
+                self.bury_conflict(joining, &field).await?;
+                Ok(vec![EntryChange::Arrived(waiting.entry.clone())])
+            }
+            taken => {
+                taken?;
+                let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
+                changes.extend(self.known_by(entry).await?);
+                Ok(changes)
+            }
+        }
     }
 
     /// Parses a waiting entry from its stored report. Returns `None` if this version does not accept what another one

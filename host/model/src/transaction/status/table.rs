@@ -138,6 +138,19 @@ impl StatusWords {
         self.entry_of(status).is_some_and(|(stage, _)| stage == StatusStage::Settled)
     }
 
+    /// Returns whether the status states that the money has not moved and will not move.
+    #[must_use]
+    pub fn is_failed(&self, status: &str) -> bool {
+        let entry = self.entry_of(status);
+        entry.is_some_and(|(stage, _)| matches!(stage, StatusStage::Failed | StatusStage::Expired))
+    }
+
+    /// Returns whether the status means the stage `failed` or a later one: the money has not moved, or was given back.
+    #[must_use]
+    pub fn is_failed_or_later(&self, status: &str) -> bool {
+        self.entry_of(status).is_some_and(|(stage, _)| stage >= StatusStage::Failed)
+    }
+
     /// Returns whether the table has the word.
     #[must_use]
     pub fn has(&self, status: &str) -> bool {

@@ -184,7 +184,8 @@ mod tests {
             r#""evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
         );
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
-        let judged = Judged { transaction, assessment: Some(assessment.into()), sequence: Sequence(1) };
+        let assessment = Some(assessment.into());
+        let judged = Judged { transaction, assessment, sequence: Sequence(1), is_reported: false };
         assert_eq!(
             stored_transaction(&judged, AmountForm::Number, None, Vec::new()).unwrap(),
             concat!(
