@@ -116,6 +116,22 @@ fn bookkeeping_moves_together_at_most_three_times_the_amount_of_its_payment() {
 }
 
 #[test]
+fn bookkeeping_about_a_payment_that_never_moved_is_a_payment() {
+    let payment = || entry(1, "REJECTED", 100, &json!({}));
+    let shadow = || between(2, "APPLIED", 100, LINEAGE, &shadow_of(1, "bln_2"));
+    let both = &[(1, "rejected", 100), (2, "applied", 100)];
+    check_told(&[payment(), shadow()], both, &[]);
+    check_told(&[shadow(), payment()], both, &[]);
+    // A hold, and the bookkeeping that begins before it fails. What settles that belongs to it.
+    let hold = || entry(1, "INFLIGHT", 100, &json!({}));
+    let held = || between(2, "INFLIGHT", 100, LINEAGE, &shadow_of(1, "bln_1"));
+    let reference =
+        json!({"parent_transaction": id(2), "reference": "ref_00000000-0000-4000-8000-000000000003"});
+    let released = || sample::with(&between(3, "VOID", 100, LINEAGE, &shadow_of(1, "bln_1")), &reference);
+    check_told(&[hold(), held(), payment(), released()], &[(1, "rejected", 100)], &[]);
+}
+
+#[test]
 fn the_bound_of_bookkeeping_is_exact_in_parallel_and_after_a_restart() {
     let home = home();
     let mut service = Service::start(&home);

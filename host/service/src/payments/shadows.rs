@@ -3,7 +3,8 @@
 //! A client can write the metadata that marks such an entry. So the entry is compared with the payment that it names, and
 //! waits if that is not known yet. An entry that cannot be bookkeeping is taken like any other.
 //!
-//! INVARIANT: bookkeeping about one payment moves at most [`SHADOWS_OF_PAYMENT`] times its amount. The sum is changed under
+//! INVARIANT: bookkeeping about one payment moves at most [`SHADOWS_OF_PAYMENT`] times its amount, and begins only while that
+//! has not failed. The sum is changed under
 //! the lock of the payment, in the commit that makes the entry known, so each entry counts once. A held entry and those that
 //! settle it count together, with the larger of what they hold and what they settle.
 
@@ -89,7 +90,8 @@ impl PaymentsInner {
     }
 
     /// Adds an entry to the bookkeeping about a payment. Returns the new sums, or `None` if it cannot be a part of it: the
-    /// sum would exceed its bound, or the entry settles one that is no bookkeeping about this payment.
+    /// sum would exceed its bound, the entry settles one that is no bookkeeping about this payment, or it begins after the
+    /// payment failed.
     async fn count_shadow(
         &self,
         entry: &ReportedEntry,
@@ -108,7 +110,13 @@ impl PaymentsInner {
             return Ok(None);
         }
         let root = settled.unwrap_or(&entry.id);
-        let before = store.ledger_tally(TallyKind::Shadow, root).await?.unwrap_or(NOTHING);
+        let before = store.ledger_tally(TallyKind::Shadow, root).await?;
+        let status = paid.status.as_deref().unwrap_or_default();
+        // A hold that became void may have moved parts, so only what never moved is excluded.
+        if before.is_none() && self.deps.monitor.status_words().is_failed(status) {
+            return Ok(None);
+        }
+        let before = before.unwrap_or(NOTHING);
         let all = store.ledger_tally(TallyKind::Shadows, &paid.transaction_id).await?.unwrap_or(NOTHING);
         let amount = entry.report.transaction().amount.value();
         let Some((own, all)) = with_shadow(before, all, amount, settled.is_some(), paid.amount.value())
