@@ -9,7 +9,7 @@ use crate::identity::{ask, by_reference, entry, id, is_paid, status_of};
 use crate::odd::dead;
 use crate::tables::{Tables, caught_up};
 use crate::truth::{check_no_conflict, number};
-use crate::unjudged::change;
+use crate::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change, ledger_check};
 use crate::{ok, tell_entry};
 
 /// Returns a leg of the split payment `order-1`, which has the id 90.
@@ -284,4 +284,81 @@ fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
     service.until("it is refused", || dead(&service) == ["already_split"]);
     assert_eq!(status_of(&service, "order-1"), "INFLIGHT");
     assert_eq!(number(&service, "tollgate_ledger_waiting_entries"), 0);
+}
+
+#[test]
+fn a_row_whose_dead_letter_has_no_room_holds_back_no_other_row_of_its_page() {
+    let tables = Tables::open();
+    let mut home = by_reference("100");
+    home.set("LEDGER_EVALUATE", "true");
+    let service = Service::start(&home);
+    ok(&service.inject(&asked()));
+    ok(&tell_entry(&service, &leg(1, 1, 25, &json!({}))));
+    drop(service.stop());
+    add_dead_bytes(&home, DEAD_LETTER_BYTES_MAX);
+    tables.feeds(&mut home);
+    let more = json!({"parent_transaction": id(6), "reference": "ref_00000000-0000-4000-8000-000000000007",
+        "amount": 101, "precise_amount": 10100});
+    for row in [
+        entry(5, &json!({"reference": "order-1"})),
+        entry(6, &json!({"status": "INFLIGHT"})),
+        entry(7, &more),
+        entry(8, &json!({"status": "INFLIGHT"})),
+        entry(
+            9,
+            &json!({"parent_transaction": id(8), "reference": "ref_00000000-0000-4000-8000-000000000009"}),
+        ),
+    ] {
+        insert(&tables, &row);
+    }
+    let service = Service::start(&home);
+    service.until("the feed waits", || {
+        ledger_check(&service).contains("no room for the dead letter of a row")
+            && service.transaction("order-8").status == 200
+            && status_of(&service, "order-8") == "APPLIED"
+    });
+    assert_eq!(dead(&service), [] as [String; 0]);
+    add_dead_bytes(&home, -DEAD_LETTER_BYTES_MAX);
+    service.until("both are kept", || dead(&service).len() == 2);
+    caught_up(&service);
+    assert_eq!(dead(&service), ["already_split", "exceeds_hold"]);
+}
+
+#[test]
+fn a_leg_that_was_reported_before_the_whole_was_asked_about_stays_a_payment() {
+    let service = Service::start(&by_reference("100"));
+    let first = leg(1, 1, 25, &json!({}));
+    ok(&tell_entry(&service, &first));
+    assert_eq!(status_of(&service, "order-1-1"), "APPLIED");
+    ok(&service.inject(&asked()));
+    ok(&tell_entry(&service, &first));
+    assert_eq!(status_of(&service, "order-1"), "pending");
+    ok(&tell_entry(&service, &leg(2, 2, 75, &json!({}))));
+    assert_eq!(status_of(&service, "order-1"), "APPLIED");
+    assert_eq!(number(&service, "tollgate_history_transactions"), 2);
+}
+
+#[test]
+fn the_bound_of_legs_is_exact_in_parallel_and_after_a_restart() {
+    let home = by_reference("100");
+    let mut service = Service::start(&home);
+    ok(&service.inject(&asked()));
+    // 50 legs of 5, each told twice at about the same time.
+    for half in [100..120, 120..150] {
+        thread::scope(|scope| {
+            for first in 0..10 {
+                let (client, half) = (service.client(), half.clone());
+                scope.spawn(move || {
+                    for number in half.skip(first / 2).step_by(5) {
+                        ok(&tell_entry(&client, &leg(number, number, 5, &json!({}))));
+                    }
+                });
+            }
+        });
+        service.kill();
+        service = Service::start(&home);
+    }
+    assert_eq!(number(&service, "tollgate_history_transactions"), 1 + 50 - 20);
+    drop(service.stop());
+    tollgate_tests::audit::replay(&home).all_follow();
 }

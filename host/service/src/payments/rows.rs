@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::joining::{ChildEntry, Result, text_of};
 use super::{
-    Contradiction, DeadLetter, Json, LedgerProgress, PaymentError, PaymentEvent, Payments, PaymentsInner,
-    ROWS, ReportChannel, ReportedEntry,
+    Contradiction, DeadLetter, EntryOutcome, Json, LedgerProgress, PaymentError, PaymentEvent, Payments,
+    PaymentsInner, ROWS, ReportChannel, ReportedEntry,
 };
 use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
@@ -33,7 +33,8 @@ impl RowEntry {
 }
 
 impl Payments {
-    /// Takes rows, and then stores the progress. Returns when all is durable. Repeating a call has no effect.
+    /// Takes rows, and then stores the progress. Returns when all is durable. Repeating a call has no effect. A row whose dead
+    /// letter has no room holds back the progress, and no other row.
     ///
     /// # Errors
     /// See [`PaymentError`](super::PaymentError). Some rows may have been taken; the progress is not stored.
@@ -53,15 +54,16 @@ impl Payments {
             }
         }
         // Before what belongs to them. An entry of a whole counts as earlier than legs of the same page.
-        let (own, report) = inner.take_own_rows(own).await?;
+        let (own, mut report) = inner.take_own_rows(own).await?;
         let event = Arc::from(EVENT);
         for row in &own {
             if let PaymentEvent::Reversed { original } = &row.entry.happened {
-                inner.join_or_wait(&row.child(&event, &row.text()), original).await?;
+                let taken = inner.join_or_wait(&row.child(&event, &row.text()), original).await;
+                report.is_full |= lacks_room(taken)?;
             }
         }
         for row in &settling {
-            inner.apply(&row.child(&event, &row.text())).await?;
+            report.is_full |= lacks_room(inner.apply(&row.child(&event, &row.text())).await)?;
         }
         inner.join_what_can_be().await?;
         let mark = progress.mark.filter(|_| !report.is_full);
@@ -75,15 +77,19 @@ impl PaymentsInner {
     /// Takes all rows that are separate payments, and returns them.
     async fn take_own_rows(&self, own: Vec<RowEntry>) -> Result<(Vec<RowEntry>, FeedReport)> {
         let _locked = self.lock_wholes(own.iter().map(|row| &row.entry)).await;
-        let mut rows = Vec::with_capacity(own.len());
+        let (mut rows, mut is_full) = (Vec::with_capacity(own.len()), false);
         for row in own {
             match self.counts_legs(&row.entry.report.transaction().transaction_id).await? {
-                true => drop(self.refuse_whole(&row.child(&Arc::from(EVENT), &row.text())).await?),
+                true => {
+                    let refused = self.refuse_whole(&row.child(&Arc::from(EVENT), &row.text())).await;
+                    is_full |= lacks_room(refused)?;
+                }
                 false => rows.push(row),
             }
         }
         let fed = rows.iter().map(|row| fed(&row.entry, row.if_it_differs.clone())).collect();
-        let report = self.deps.monitor.feed(fed, self.manner(), nothing_yet()).await?;
+        let mut report = self.deps.monitor.feed(fed, self.manner(), nothing_yet()).await?;
+        report.is_full |= is_full;
         let mut changes = Vec::new();
         for row in &rows {
             changes.extend(self.known_by(&row.entry).await?);
@@ -103,6 +109,14 @@ impl PaymentsInner {
 
     const fn manner(&self) -> FeedMode {
         if self.deps.evaluates_rows { FeedMode::Judge } else { FeedMode::History }
+    }
+}
+
+/// Returns whether the dead letter of a row has no room.
+fn lacks_room(taken: Result<EntryOutcome>) -> Result<bool> {
+    match taken {
+        Err(PaymentError::TooManyDead) => Ok(true),
+        taken => taken.map(|_| false),
     }
 }
 
