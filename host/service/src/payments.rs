@@ -124,7 +124,7 @@ pub(crate) enum PaymentError {
     #[error("too many entries of the ledger wait for their parent; try again later")]
     TooManyWait,
     /// The limit of dead letters is reached.
-    #[error("too many dead letters of the ledger are kept; replay them, or try again later")]
+    #[error("too many dead letters of the ledger are kept; replay or delete some, or try again later")]
     TooManyDead,
 }
 

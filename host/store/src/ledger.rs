@@ -5,7 +5,7 @@ use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
 
 use super::{LedgerMark, LedgerProgress, StoreError, alerts};
 
-/// The highest number of a dead letter.
+/// Maximum number of dead letters.
 const DEAD_LETTERS_MAX: i64 = 100_000;
 /// The size of all dead letters, in bytes. Events are kept whole, so their number alone is no bound.
 const DEAD_LETTER_BYTES_MAX: i64 = 256 << 20;
@@ -18,13 +18,14 @@ pub(super) async fn note(
     progress: &LedgerProgress,
 ) -> Result<(), StoreError> {
     for letter in &progress.dead_letters {
+        // They are counted only once so many had a number, because that reads an index.
         let n_bytes = i64::try_from(letter.row.len() + letter.detail.len()).unwrap_or(i64::MAX);
         let inserted = sqlx::query(
             "INSERT INTO ledger_dead_letters \
-             (digest, feed, transaction_id, created_at, reason, detail, row, found_micros) \
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 \
-             WHERE coalesce((SELECT max(number) FROM ledger_dead_letters), 0) < ?9 \
-             AND (SELECT n_bytes FROM ledger_dead_letter_bytes) + ?10 <= ?11 \
+             (number, digest, feed, transaction_id, created_at, reason, detail, row, found_micros) \
+             SELECT last_number + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM ledger_dead_letter_bytes \
+             WHERE (last_number < ?9 OR (SELECT count(*) FROM ledger_dead_letters) < ?9) \
+             AND n_bytes + ?10 <= ?11 \
              ON CONFLICT (digest) DO NOTHING",
         )
         .bind(letter.digest.to_vec())
@@ -42,6 +43,8 @@ pub(super) async fn note(
         .await?;
         if inserted.rows_affected() > 0 {
             add_bytes(connection, n_bytes).await?;
+            let numbered = sqlx::query("UPDATE ledger_dead_letter_bytes SET last_number = last_number + 1");
+            numbered.execute(&mut *connection).await?;
             if let Some(alert) = &letter.alert {
                 alerts::insert(connection, std::slice::from_ref(alert)).await?;
             }
@@ -122,18 +125,20 @@ pub(super) async fn keeps_dead_letter(readers: &SqlitePool, digest: &[u8; 32]) -
 pub(super) async fn remove_dead_letter(
     connection: &mut SqliteConnection,
     number: i64,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
     let removed: Option<(String, String)> =
         sqlx::query_as("DELETE FROM ledger_dead_letters WHERE number = ?1 RETURNING row, detail")
             .bind(number)
             .fetch_optional(&mut *commit)
             .await?;
+    let is_removed = removed.is_some();
     if let Some((row, detail)) = removed {
         let n_bytes = i64::try_from(row.len() + detail.len()).unwrap_or(i64::MAX);
         add_bytes(&mut commit, -n_bytes).await?;
     }
-    Ok(commit.commit().await?)
+    commit.commit().await?;
+    Ok(is_removed)
 }
 
 async fn add_bytes(connection: &mut SqliteConnection, n_bytes: i64) -> Result<(), StoreError> {

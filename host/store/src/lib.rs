@@ -259,11 +259,11 @@ impl Store {
         ledger::keeps_dead_letter(&self.inner.readers, digest).await
     }
 
-    /// Removes a dead letter of a ledger.
+    /// Removes a dead letter of a ledger. Returns whether there was one with this number.
     ///
     /// # Errors
     /// When the disk or the file fails.
-    pub async fn remove_dead_letter(&self, number: i64) -> Result<(), StoreError> {
+    pub async fn remove_dead_letter(&self, number: i64) -> Result<bool, StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
         let removed = ledger::remove_dead_letter(lease.connection(), number).await;

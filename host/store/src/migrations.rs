@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Version, title and SQL of each migration. A store may have any of them, so a version may be left out.
-const STEPS: [(i64, &str, &str); 22] = [
+const STEPS: [(i64, &str, &str); 23] = [
     (1, "foundations", include_str!("../migrations/sqlite/0001_foundations.sql")),
     (2, "status updates", include_str!("../migrations/sqlite/0002_status_updates.sql")),
     (3, "store name", include_str!("../migrations/sqlite/0003_store_name.sql")),
@@ -32,6 +32,7 @@ const STEPS: [(i64, &str, &str); 22] = [
     (26, "ledger tallies", include_str!("../migrations/sqlite/0026_ledger_tallies.sql")),
     (27, "reported", include_str!("../migrations/sqlite/0027_reported.sql")),
     (28, "entries of payments", include_str!("../migrations/sqlite/0028_entries_of_payments.sql")),
+    (29, "dead letter numbers", include_str!("../migrations/sqlite/0029_dead_letter_numbers.sql")),
 ];
 
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {

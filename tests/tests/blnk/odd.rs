@@ -1,12 +1,12 @@
 //! Events that no ledger should send: each has a defined response and bounded cost, and nothing is lost.
 
-use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Service, proof, sample};
 
 use crate::truth::{Payment, check, number};
+use crate::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change};
 use crate::{home, ok, tell, tell_entry};
 
 pub(crate) fn id(number: u32) -> String {
@@ -129,15 +129,60 @@ fn an_event_that_cannot_be_kept_as_a_dead_letter_is_not_acknowledged() {
     let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
     ok(&tell_entry(&service, &wrong(1)));
     drop(service.stop());
-    // The maximum number of dead letters is stored.
-    let database = home.data().join("tollgate.db");
-    let full = "UPDATE ledger_dead_letters SET number = 100000";
-    assert!(Command::new("sqlite3").arg(database).arg(full).status().unwrap().success());
+    change(&home, FULL);
     let service = Service::start(&home);
     ok(&tell_entry(&service, &wrong(1)));
     let refused = tell_entry(&service, &wrong(2));
     assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
-    assert_eq!(dead(&service).len(), 1);
+    assert_eq!(service.get("/ledger/dead-letters").at("/count"), 100_000);
+}
+
+/// Stores the maximum number of dead letters, if there is one, as rows.
+const FULL: &str = "
+    WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 100000)
+    INSERT INTO ledger_dead_letters (number, digest, feed, transaction_id, created_at, reason, detail, row, found_micros)
+    SELECT n, randomblob(32), 'rows', 'row-' || n, '', 'invalid_field', '', '{}', 1 FROM n;
+    UPDATE ledger_dead_letter_bytes SET last_number = 100000, n_bytes = n_bytes + 2 * 99999;";
+
+#[test]
+fn dead_letters_that_are_deleted_make_room_and_keep_their_numbers() {
+    let home = home();
+    let service = Service::start(&home);
+    let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
+    ok(&tell_entry(&service, &wrong(1)));
+    drop(service.stop());
+    change(&home, FULL);
+    let service = Service::start(&home);
+    let delete = |number: u32| {
+        assert_eq!(service.delete(&format!("/ledger/dead-letters/{number}")).status, 204, "{number}");
+    };
+    let check_full = |number| assert_eq!(tell_entry(&service, &wrong(number)).status, 503);
+    let check_count = |n: u32| assert_eq!(service.get("/ledger/dead-letters").at("/count"), n);
+    check_full(2);
+    // The letter of a row, the latest one.
+    delete(100_000);
+    check_count(99_999);
+    let gone = service.delete("/ledger/dead-letters/100000");
+    assert_eq!((gone.status, gone.code().as_str()), (404, "dead_letter_not_found"));
+    ok(&tell_entry(&service, &wrong(2)));
+    let latest = service.get("/ledger/dead-letters?limit=1").at("/dead_letters/0/id");
+    assert_eq!(latest, 100_001, "a number is given once");
+    check_full(3);
+    // The letter of an event, and none.
+    delete(1);
+    ok(&tell_entry(&service, &wrong(3)));
+    check_full(4);
+    check_count(100_000);
+    for id in ["1", "0", "-1", "x", "100003"] {
+        assert_eq!(
+            service.delete(&format!("/ledger/dead-letters/{id}")).code(),
+            "dead_letter_not_found",
+            "{id}"
+        );
+    }
+    let (_, log) = service.stop();
+    let said = |line: &String| line.contains("was deleted over the API") && line.contains("invalid_field");
+    assert_eq!(log.iter().filter(|line| said(line)).count(), 2, "{log:#?}");
 }
 
 #[test]
@@ -147,13 +192,7 @@ fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
     let service = Service::start(&home);
     ok(&tell_entry(&service, &wrong(1)));
     drop(service.stop());
-    let add = |n_bytes: i64| {
-        let added = format!("UPDATE ledger_dead_letter_bytes SET n_bytes = n_bytes + {n_bytes}");
-        let database = home.data().join("tollgate.db");
-        assert!(Command::new("sqlite3").arg(database).arg(added).status().unwrap().success());
-    };
-    let others = 256 << 20;
-    add(others);
+    add_dead_bytes(&home, DEAD_LETTER_BYTES_MAX);
     let service = Service::start(&home);
     // One that is kept is acknowledged again, any other one is to be sent again.
     ok(&tell_entry(&service, &wrong(1)));
@@ -162,7 +201,7 @@ fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
     assert!(refused.header("retry-after").is_some());
     assert_eq!(dead(&service).len(), 1);
     drop(service.stop());
-    add(-others);
+    add_dead_bytes(&home, -DEAD_LETTER_BYTES_MAX);
     let service = Service::start(&home);
     ok(&tell_entry(&service, &wrong(2)));
     assert_eq!(dead(&service).len(), 2);

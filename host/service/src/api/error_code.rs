@@ -131,7 +131,7 @@ catalogue! {
         "Look up the names in force with `GET /lists`.";
     /// No dead letter has this id.
     DeadLetterNotFound: NOT_FOUND, "dead_letter_not_found",
-        "Look up the ids with `GET /alerts/dead-letters`.";
+        "Look up the ids with `GET /alerts/dead-letters` or `GET /ledger/dead-letters`.";
     /// The remote has no such branch, or no branch at all; the last good rules stay in force.
     GitBranchNotFound: NOT_FOUND, "git_branch_not_found",
         "Name a branch that the remote has, or restore the branch.";

@@ -1,10 +1,11 @@
-//! `GET /ledger/dead-letters`, `POST /ledger/dead-letters/{id}/replay`
+//! `GET /ledger/dead-letters`, `POST /ledger/dead-letters/{id}/replay`, `DELETE /ledger/dead-letters/{id}`
 
 use std::future::ready;
 use std::num::NonZeroUsize;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{BoxError, Json};
 use chrono::{DateTime, SecondsFormat};
@@ -36,6 +37,7 @@ pub(super) const REPLAY_ERRORS: &[ErrorCode] = &[
     ErrorCode::HistoryUnavailable,
     ErrorCode::Stopping,
 ];
+pub(super) const DELETE_ERRORS: &[ErrorCode] = &[ErrorCode::DeadLetterNotFound, ErrorCode::Unavailable];
 /// Maximum size of the body, in bytes. The body is ignored.
 const REPLAY_BYTES_MAX: usize = 1024;
 
@@ -140,6 +142,27 @@ pub(super) async fn replay(
     let Path(id) = id.map_err(|_| none())?;
     let sent = api.payments.buried(id).await?.ok_or_else(none)?;
     Ok(Json(webhook::replay(&api, id, &sent).await?))
+}
+
+/// Deletes a dead letter of a row or an event.
+///
+/// What it reported is not accepted, and there is no other copy of an event. The dead letter no longer counts towards the
+/// limits, so another one has room. Its number is not used again.
+#[utoipa::path(
+    delete, path = "/ledger/dead-letters/{id}", tag = "Operation", operation_id = "delete_ledger_dead_letter",
+    params(("id" = i64, Path, description = "Id of the dead letter")),
+    responses((status = 204, description = "The dead letter is deleted."))
+)]
+pub(super) async fn delete(
+    State(api): State<ApiState>,
+    id: Result<Path<i64>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let none = || ApiError::new(ErrorCode::DeadLetterNotFound, "there is no dead letter with this id");
+    let Path(id) = id.map_err(|_| none())?;
+    if !api.payments.delete_letter(id).await? {
+        return Err(none());
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 fn view(letter: KeptDeadLetter) -> Result<LedgerDeadLetterView, serde_json::Error> {

@@ -71,6 +71,7 @@ use super::{
         alerts::replay::replay,
         ledger::dead_letters,
         ledger::replay,
+        ledger::delete,
         health::healthz,
         health::readyz,
         health::metrics,

@@ -95,6 +95,7 @@ fn of_operation() -> Vec<Route> {
         Route::post("/alerts/dead-letters/{id}/replay", alerts::replay::replay, alerts::replay::ERRORS),
         Route::get("/ledger/dead-letters", ledger::dead_letters, ledger::ERRORS),
         Route::post("/ledger/dead-letters/{id}/replay", ledger::replay, ledger::REPLAY_ERRORS),
+        Route::delete("/ledger/dead-letters/{id}", ledger::delete, ledger::DELETE_ERRORS),
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),
         Route::get("/metrics", health::metrics, &[]),

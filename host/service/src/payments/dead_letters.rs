@@ -53,6 +53,27 @@ impl Payments {
         Ok(told)
     }
 
+    /// Deletes a dead letter, also that of a row, because its content will never be accepted. Returns whether there was one
+    /// with this number.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub(crate) async fn delete_letter(&self, number: i64) -> Result<bool, StoreError> {
+        let store = &self.inner.deps.store;
+        let Some(letter) = store.dead_letter(number).await? else { return Ok(false) };
+        if !store.remove_dead_letter(number).await? {
+            return Ok(false);
+        }
+        tracing::warn!(
+            dead_letter.id = number,
+            transaction.id = %letter.transaction_id.escape_debug(),
+            reason = letter.reason,
+            "a dead letter of the ledger was deleted over the API"
+        );
+        self.count_dead_letters().await?;
+        Ok(true)
+    }
+
     /// Counts the dead letters again, for `/readyz`.
     ///
     /// # Errors
