@@ -239,6 +239,21 @@ fn an_inject_after_its_own_event_is_the_same_payment_whatever_status_it_states()
 }
 
 #[test]
+fn an_inject_does_not_get_the_verdict_on_an_attempt_that_failed() {
+    let service = Service::start(&home());
+    for (chain, words) in
+        [("at-first", &["failed"][..]), ("later", &["pending", "void"]), ("back", &["applied", "returned"])]
+    {
+        words.iter().for_each(|word| report(&service, chain, word));
+        for status in [json!(null), json!("queued")] {
+            let refused = service.inject(&sample::with(&transaction(chain), &json!({"status": status})));
+            assert_eq!((refused.status, refused.code().as_str()), (409, "transaction_conflict"), "{chain}");
+            assert_eq!(refused.at("/field"), "status", "{chain}");
+        }
+    }
+}
+
+#[test]
 fn an_event_and_its_inject_at_once_are_one_payment() {
     let service = Service::start(&home());
     for round in 0..proof::rounds(50, 2_000) {

@@ -376,7 +376,8 @@ impl TransactionPipeline {
                 }
                 Some(assessment) => {
                     let fingerprint = waiting.pending_entry.fingerprint();
-                    known::answer(&known, assessment, &transaction, fingerprint)
+                    let words = self.deps.history.status_words();
+                    known::answer(&known, assessment, &transaction, fingerprint, words)
                 }
             },
             Err(error) => {

@@ -123,6 +123,23 @@ fn rows_are_judged_where_that_is_asked_for() {
     }
 }
 
+#[test]
+fn a_deferred_verdict_is_repeated_for_its_own_request_only() {
+    let bank = Bank::open();
+    bank.sql(&rows("acc", 1));
+    let home = home(&bank);
+    let service = Service::start(&home);
+    caught_up(&service);
+    let request = sample::with(&sample::transaction("acc-1"), &json!({"source": "acc"}));
+    let first = service.inject(&request);
+    assert_eq!(first.status, 200, "{}", first.text());
+    for status in ["pending", "applied"] {
+        let other = service.inject(&sample::with(&request, &json!({"status": status})));
+        assert_eq!((other.status, other.at("/field")), (409, json!("status")), "{status}");
+    }
+    assert_eq!(service.inject(&request), first);
+}
+
 /// Checks that a caller gets the verdict on a row whatever the status it states, and that nothing else may differ.
 fn check_asked(client: &Client, stored: &Value) {
     let asked = json!({
