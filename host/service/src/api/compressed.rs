@@ -67,13 +67,16 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 fn is_long_text(answer: &Response) -> bool {
+    // First, because nearly all answers are short.
+    if answer.body().size_hint().exact().is_some_and(|bytes| bytes <= SHORT_BYTES as u64) {
+        return false;
+    }
     let headers = answer.headers();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     // A stream of events is read as it comes.
     let is_text =
         kind.starts_with("application/json") || (kind.starts_with("text/") && !kind.contains("event-stream"));
-    let is_long = answer.body().size_hint().exact().is_none_or(|bytes| bytes > SHORT_BYTES as u64);
-    answer.status() == StatusCode::OK && is_text && is_long && !headers.contains_key(header::CONTENT_ENCODING)
+    answer.status() == StatusCode::OK && is_text && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
 /// Cuts the pieces of a body, since a text of which no copy is made is one piece.
