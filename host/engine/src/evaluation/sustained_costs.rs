@@ -17,7 +17,7 @@ pub(super) struct SustainedCosts {
     owners: HashMap<Arc<str>, CostlyStretch>,
 }
 
-/// What the rules of an owner cost on one transaction.
+/// Cost of the rules of an owner on one transaction, with its circumstances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnerRunCost<'e> {
     pub(super) cost: &'e OwnerCost,
@@ -84,7 +84,7 @@ impl SustainedCosts {
             return None;
         }
         let excess = costly.excess(rule_set, owner, limit)?;
-        // What the others cost without them is measured anew.
+        // The cost of the other rules without them is measured anew.
         self.owners.remove(name);
         Some(excess)
     }

@@ -1,4 +1,4 @@
-//! What requests to the API may change besides the rules that came over it.
+//! The grants by which requests to the API change more than the rules that came over it.
 //!
 //! The API has no users, so every request has the first grant for the source `api`.
 

@@ -43,7 +43,7 @@ struct RunLimits {
     charges: CallCharges,
 }
 
-/// What a module pays for, besides its instructions and the past transactions that its calls to the host read: which calls.
+/// The calls to the host that a module pays for, besides its instructions and the past transactions that these calls read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallCharges {
     /// None: a bound of their cost is known.
@@ -265,7 +265,7 @@ fn call_fresh<H: HostCalls>(
     if terms.charges != CallCharges::SinceV5 {
         return ran;
     }
-    // What the memory grew by is only known now.
+    // The growth of the memory is known only after the run.
     let at_last = prices::instance(memory.map_or(0, |memory| memory.size(&*store)));
     take(store, at_last.saturating_sub(at_first)).and(ran)
 }

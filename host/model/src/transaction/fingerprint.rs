@@ -59,7 +59,7 @@ impl Transaction {
             true => set(&mut sent, "created_at", Some(self.timestamp.as_str())),
             false => set(&mut sent, "created_at", None),
         }
-        // What a request says is not all kept, so the whole is compared first.
+        // The stored body lacks some of what the request said, so the whole is compared first.
         if Fingerprint::of(&sent) != own {
             return None;
         }

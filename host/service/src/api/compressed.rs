@@ -18,7 +18,7 @@ use super::streamed::SHORT_BYTES;
 
 /// Answers that are compressed at the same time. Each takes 320 KiB; further ones are sent as they are.
 const COMPRESSED_MAX: usize = 8;
-/// What is compressed at once, in bytes, before others have their turn on the thread.
+/// Bytes that are compressed at once, before others have their turn on the thread.
 const SLICE_BYTES: usize = 64 * 1024;
 
 /// Compresses long answers for clients that accept it. Cheap to clone.

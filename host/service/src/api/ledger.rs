@@ -146,7 +146,7 @@ pub(super) async fn replay(
 
 /// Deletes a dead letter of a row or an event.
 ///
-/// What it reported is not accepted, and there is no other copy of an event. The dead letter no longer counts towards the
+/// Its report is not accepted, and there is no other copy of an event. The dead letter no longer counts towards the
 /// limits, so another one has room. Its number is not used again.
 #[utoipa::path(
     delete, path = "/ledger/dead-letters/{id}", tag = "Operation", operation_id = "delete_ledger_dead_letter",
