@@ -1,15 +1,13 @@
 //! `GET /ledger/dead-letters`, `POST /ledger/dead-letters/{id}/replay`, `DELETE /ledger/dead-letters/{id}`
 
-use std::future::ready;
 use std::num::NonZeroUsize;
 
+use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::{BoxError, Json};
 use chrono::{DateTime, SecondsFormat};
-use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_store::KeptDeadLetter;
@@ -103,15 +101,13 @@ pub(super) async fn dead_letters(
     numbers.truncate(limit);
     let last = numbers.last().filter(|_| has_more);
     let next = last.and_then(|last| page.link_to_next("/ledger/dead-letters", &last.to_string()));
-    let letters = stream::iter(numbers)
-        .then(move |number| {
-            let store = store.clone();
-            async move {
-                let Some(letter) = store.dead_letter(number).await? else { return Ok(None) };
-                Ok::<_, BoxError>(Some(serde_json::to_vec(&view(letter)?)?))
-            }
-        })
-        .filter_map(|letter| ready(letter.transpose()));
+    let letters = streamed::found(numbers, move |number| {
+        let store = store.clone();
+        async move {
+            let Some(letter) = store.dead_letter(number).await? else { return Ok(None) };
+            Ok(Some(serde_json::to_vec(&view(letter)?)?))
+        }
+    });
     let open = format!("{{\"count\":{count},\"dead_letters\":[");
     let mut response = streamed::json(streamed::awaited(open, letters, "]}")).await;
     response.headers_mut().extend(next);

@@ -1,5 +1,6 @@
 //! Bodies that are written while they are read, so that a slow reader holds a piece of a long answer and not all of it.
 
+use std::future::ready;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -51,6 +52,18 @@ fn in_turns(
         yield_now().await;
         piece
     })
+}
+
+/// Returns the elements that `find` finds for these numbers, each after the one before it was read. One that is not there any
+/// more is left out.
+pub(super) fn found<N: Send + 'static, F>(
+    numbers: Vec<N>,
+    find: impl Fn(N) -> F + Send + 'static,
+) -> impl Stream<Item = Result<Vec<u8>, BoxError>> + Send + 'static
+where
+    F: Future<Output = Result<Option<Vec<u8>>, BoxError>> + Send + 'static,
+{
+    stream::iter(numbers).then(find).filter_map(|element| ready(element.transpose()))
 }
 
 /// Returns the pieces of JSON that begins with `open`, goes on with these elements, separated by commas, and ends with

@@ -1,13 +1,10 @@
 //! `GET /alerts/dead-letters`
 
-use std::future::ready;
 use std::num::NonZeroUsize;
 
-use axum::BoxError;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use chrono::{DateTime, SecondsFormat};
-use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_model::sequence::Sequence;
@@ -85,15 +82,13 @@ pub(in crate::api) async fn dead_letters(
     numbers.truncate(limit);
     let last = numbers.last().filter(|_| has_more);
     let next = last.and_then(|last| page.link_to_next("/alerts/dead-letters", &last.0.to_string()));
-    let letters = stream::iter(numbers)
-        .then(move |number| {
-            let store = store.clone();
-            async move {
-                let Some(letter) = store.dead_alert(number).await? else { return Ok(None) };
-                Ok::<_, BoxError>(Some(serde_json::to_vec(&DeadLetterView::of(letter)?)?))
-            }
-        })
-        .filter_map(|letter| ready(letter.transpose()));
+    let letters = streamed::found(numbers, move |number| {
+        let store = store.clone();
+        async move {
+            let Some(letter) = store.dead_alert(number).await? else { return Ok(None) };
+            Ok(Some(serde_json::to_vec(&DeadLetterView::of(letter)?)?))
+        }
+    });
     let AlertCounts { n_pending, n_dead } = counts;
     let open = format!("{{\"count\":{n_dead},\"pending\":{n_pending},\"dead_letters\":[");
     let mut response = streamed::json(streamed::awaited(open, letters, "]}")).await;

@@ -1,13 +1,11 @@
 //! `GET /instructions/{id}/hits`
 
-use std::future::ready;
-
 use axum::BoxError;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_util::stream::{Stream, StreamExt as _};
 use serde::Serialize;
 use tollgate_engine::registry::FailedRun;
 use tollgate_model::assessment::RuleFailure;
@@ -111,14 +109,12 @@ fn rows<T: Send + 'static>(
     numbers: Vec<(Sequence, T)>,
     write: fn(VerdictRow, T) -> serde_json::Result<Vec<u8>>,
 ) -> impl Stream<Item = Result<Vec<u8>, BoxError>> + Send {
-    stream::iter(numbers)
-        .then(move |(number, with)| {
-            let RowSource { store, amounts } = source.clone();
-            async move {
-                let Some(record) = store.verdicts_of(&[number]).await?.pop() else { return Ok(None) };
-                let row = VerdictRow::of(&record)?.with_amount(amounts);
-                Ok::<_, BoxError>(Some(write(row, with)?))
-            }
-        })
-        .filter_map(|row| ready(row.transpose()))
+    streamed::found(numbers, move |(number, with)| {
+        let RowSource { store, amounts } = source.clone();
+        async move {
+            let Some(record) = store.verdicts_of(&[number]).await?.pop() else { return Ok(None) };
+            let row = VerdictRow::of(&record)?.with_amount(amounts);
+            Ok(Some(write(row, with)?))
+        }
+    })
 }
