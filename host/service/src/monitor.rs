@@ -56,7 +56,7 @@ use tollgate_store::Store;
 
 use crate::alerting::Alerting;
 use crate::holding::PaymentHolds;
-use crate::monitor::reported::{AmountPrecision, ReportOutcome, with_update};
+use crate::monitor::reported::with_update;
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
@@ -351,35 +351,8 @@ impl TransactionPipeline {
                 Ok(()) => return self.carry_new(transaction, waiting).await,
                 Err(error) => Err(error),
             },
-            Ok(Some(known)) => match known.assessment() {
-                None => {
-                    let how = (INJECTED.into(), AmountPrecision::Sent);
-                    return self.carry_unjudged(known, transaction, how, waiting).await;
-                }
-                Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
-                    match self.left_behind(&known, &transaction).await {
-                        Ok(ReportOutcome { change: Some(change), standing, .. }) => {
-                            return self.update(
-                                change,
-                                standing,
-                                assessment.into(),
-                                INJECTED.into(),
-                                waiting,
-                            );
-                        }
-                        Ok(unchanged) => {
-                            let event = INJECTED.into();
-                            self.keep_standing(&known, unchanged, &event).await.map(|()| assessment.into())
-                        }
-                        Err(error) => Err(error),
-                    }
-                }
-                Some(assessment) => {
-                    let fingerprint = waiting.pending_entry.fingerprint();
-                    let words = self.deps.history.status_words();
-                    known::answer(&known, assessment, &transaction, fingerprint, words)
-                }
-            },
+            // Nearly all transactions are new, and their future is the smaller without this one in it.
+            Ok(Some(known)) => return Box::pin(self.carry_known(known, transaction, waiting)).await,
             Err(error) => {
                 tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 Err(MonitorError::Unavailable)

@@ -41,10 +41,15 @@ impl Monitor {
 }
 
 impl TransactionPipeline {
+    /// Returns whether the clock was set back too far to be waited for.
+    pub(super) fn has_clock_fallen(&self) -> bool {
+        self.arrivals.lag() > FALL_WAITED_FOR_MAX
+    }
+
     /// Follows a clock that was set back far, once a version with that reason to hold transactions is in force. Until
     /// then, arrival times go on by the monotonic clock.
     pub(super) async fn follow_clock(&self) -> Result<(), MonitorError> {
-        if self.arrivals.lag() <= FALL_WAITED_FOR_MAX {
+        if !self.has_clock_fallen() {
             return Ok(());
         }
         self.deps.holds.clock_fell(self.deps.clock.now());

@@ -1,15 +1,50 @@
-//! A request for a verdict on a transaction that has one, with other content than that verdict was given on.
+//! A request for a verdict on a transaction that is stored.
+
+use std::sync::Arc;
 
 use tollgate_model::transaction::{Fingerprint, StatusWords, Transaction};
 use tollgate_store::CurrentRecord;
 
-use crate::monitor::{MonitorAnswer, MonitorError, unreadable};
+use crate::monitor::group::CommitWaiter;
+use crate::monitor::reported::{AmountPrecision, ReportOutcome};
+use crate::monitor::{INJECTED, MonitorAnswer, MonitorError, TransactionPipeline, unreadable};
+
+impl TransactionPipeline {
+    /// Answers one transaction that is stored; no other operation on its id is under way.
+    pub(super) async fn carry_known(
+        self: Arc<Self>,
+        known: CurrentRecord,
+        transaction: Arc<Transaction>,
+        waiting: CommitWaiter,
+    ) {
+        let Some(assessment) = known.assessment() else {
+            let how = (INJECTED.into(), AmountPrecision::Sent);
+            return self.carry_unjudged(known, transaction, how, waiting).await;
+        };
+        let fingerprint = waiting.pending_entry.fingerprint();
+        let answer = if known.fingerprint() == fingerprint {
+            match self.left_behind(&known, &transaction).await {
+                Ok(ReportOutcome { change: Some(change), standing, .. }) => {
+                    return self.update(change, standing, assessment.into(), INJECTED.into(), waiting);
+                }
+                Ok(unchanged) => {
+                    let event = INJECTED.into();
+                    self.keep_standing(&known, unchanged, &event).await.map(|()| assessment.into())
+                }
+                Err(error) => Err(error),
+            }
+        } else {
+            answer(&known, assessment, &transaction, fingerprint, self.deps.history.status_words())
+        };
+        waiting.pending_entry.settle(answer).ok();
+    }
+}
 
 /// Returns the stored answer if a ledger reported the transaction first and nothing but the status differs: the ledger
 /// knows the status, and the caller sends what it had before. Rules leave out a payment that failed, so a verdict on one
 /// is none on an attempt that did not. Otherwise a conflict, which names the first field that differs. If no other field
 /// does, it is the time, which one of the two lacks.
-pub(super) fn answer(
+fn answer(
     known: &CurrentRecord,
     assessment: &str,
     transaction: &Transaction,

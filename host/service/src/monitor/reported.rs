@@ -75,19 +75,28 @@ impl TransactionPipeline {
     ) {
         match self.deps.store.current(&report.transaction().transaction_id).await {
             Ok(None) => self.carry_new(Arc::new(report.into_transaction()), waiting).await,
-            Ok(Some(known)) if known.assessment().is_none() => {
-                let precision = AmountPrecision::of(&report);
-                let told = Arc::new(report.into_transaction());
-                self.carry_unjudged(known, told, (event, precision), waiting).await;
-            }
-            Ok(Some(known)) => {
-                let heard = self.hear(&known, &report).await;
-                self.carry_heard(&known, heard, event, waiting).await;
-            }
+            Ok(Some(known)) => Box::pin(self.carry_report_of_known(known, report, event, waiting)).await,
             Err(error) => {
                 tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 waiting.refuse();
             }
+        }
+    }
+
+    async fn carry_report_of_known(
+        self: Arc<Self>,
+        known: CurrentRecord,
+        report: TransactionReport,
+        event: Arc<str>,
+        waiting: CommitWaiter,
+    ) {
+        if known.assessment().is_none() {
+            let precision = AmountPrecision::of(&report);
+            let told = Arc::new(report.into_transaction());
+            self.carry_unjudged(known, told, (event, precision), waiting).await;
+        } else {
+            let heard = self.hear(&known, &report).await;
+            self.carry_heard(&known, heard, event, waiting).await;
         }
     }
 
