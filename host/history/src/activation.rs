@@ -14,6 +14,7 @@ use crate::HistoryError;
 use crate::admission::Admission;
 use crate::aggregate::AggregateQuery;
 use crate::filling_table::FillingTable;
+use crate::forgotten::HistoryForgotten;
 use crate::layout::{ReadingData, SeriesSpec};
 use crate::past::Past;
 use crate::previous::PreviousQuery;
@@ -259,6 +260,7 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 /// When the store cannot be read, or the series does not fit. The series stays as it was.
 fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), HistoryError> {
     let admission = source.admission;
+    let out_of_reach = admission.lock().reached_from().map(|before| series.out_of_reach(before));
     let _replaced = source.spill.replacing(series.n_kept_bytes());
     let progress = series.progress();
     let _running = RunningFill(progress);
@@ -273,7 +275,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Resul
         }
         drop(state);
         progress.begin(settled);
-        if let Err(error) = source.read_into(&filling, progress, seen, settled) {
+        if let Err(error) = source.read_into((&filling, out_of_reach), progress, (seen, settled)) {
             let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
@@ -304,13 +306,13 @@ impl<'h> FillSource<'h> {
     pub(super) const fn reading(&self) -> ReadingData<'h> {
         ReadingData { zones: self.zones, status_words: self.status_words }
     }
-    /// Reads the steps after a number, through another, into a key table that is not shared yet.
+    /// Reads the steps after a number, through another, into a key table that is not shared yet, but those that no query
+    /// reaches.
     fn read_into(
         &self,
-        filling: &FillingTable,
+        (filling, out_of_reach): (&FillingTable, Option<HistoryForgotten>),
         progress: &FillProgress,
-        after: Sequence,
-        through: Sequence,
+        (after, through): (Sequence, Sequence),
     ) -> Result<(), HistoryError> {
         let (mut seen, mut pace) = (after, Pace::default());
         while seen < through {
@@ -320,8 +322,11 @@ impl<'h> FillSource<'h> {
                 pace.step();
                 progress.reach(item.sequence());
                 fits = fits && self.fits();
-                if fits {
-                    filling.fill(|key_table| item.put_on(key_table));
+                let left_out = out_of_reach.filter(|what| item.event_micros() <= what.through);
+                match left_out {
+                    Some(what) => filling.fill(|key_table| key_table.lacks(what)),
+                    None if fits => filling.fill(|key_table| item.put_on(key_table)),
+                    None => {}
                 }
             })?;
             if !fits {

@@ -23,6 +23,8 @@ pub(super) struct Admission {
     wanted_after: Vec<(usize, Sequence)>,
     // INVARIANT: every series holds exactly the transactions accepted and not retracted.
     live: Vec<Weak<Series>>,
+    /// Event time from which queries come, in microseconds since 1970 UTC; `None` before anything was discarded.
+    reached_from: Option<i64>,
     bench: PreparedRows,
 }
 
@@ -62,6 +64,16 @@ impl Admission {
 
     pub(super) fn series(&self) -> Vec<Arc<Series>> {
         self.live.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Records the event time, in microseconds since 1970 UTC, from which queries come. Returns the series.
+    pub(super) fn reach_from(&mut self, before: i64) -> Vec<Arc<Series>> {
+        self.reached_from = Some(before);
+        self.series()
+    }
+
+    pub(super) const fn reached_from(&self) -> Option<i64> {
+        self.reached_from
     }
 
     /// Returns whether an update up to this number is not durable yet.

@@ -358,7 +358,7 @@ impl History {
     /// later. A query from an earlier time whose window includes discarded transactions returns
     /// [`LookupError::Forgotten`]. Runs long, but never blocks others for long.
     pub fn forget(&self, before: i64) {
-        let series = self.admission.lock().series();
+        let series = self.admission.lock().reach_from(before);
         for series in series {
             series.forget(before);
         }

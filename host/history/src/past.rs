@@ -29,6 +29,14 @@ pub enum PastItem<'a> {
 }
 
 impl PastItem<'_> {
+    /// Returns the event time of the transaction, in microseconds since 1970 UTC.
+    pub(crate) fn event_micros(&self) -> i64 {
+        match self {
+            PastItem::Accepted { transaction, .. } => transaction.timestamp.micros(),
+            PastItem::Updated { after, .. } => after.timestamp.micros(),
+        }
+    }
+
     /// Returns the sequence number of the step.
     #[must_use]
     pub const fn sequence(&self) -> Sequence {

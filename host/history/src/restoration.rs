@@ -6,7 +6,8 @@
 //!         └─ …               ┘   sequence order             └─ …
 //! ```
 //!
-//! A snapshot saves most of the work: the series in it are loaded, and only later steps are read from the store. Rules
+//! What no query reaches is left out, so that a restart needs no more memory than the run before it. A snapshot saves most of
+//! the work: the series in it are loaded, and only later steps are read from the store. Rules
 //! may change meanwhile, and a series that comes into use is restored in a further round. The history is exact only
 //! when a check while nobody builds finds no series left to restore.
 
@@ -65,6 +66,11 @@ struct RestorationTarget {
     identity: String,
     /// How often its key table was replaced; see [`Series::n_shelves`].
     n_shelves: u64,
+    /// Event time from which queries come; see [`History::forget`].
+    reached_from: Option<i64>,
+    /// Event time up to which no query reaches from there, when the restoration began. Windows that grow since make it
+    /// earlier.
+    out_of_reach: i64,
 }
 
 /// Steps in order.
@@ -169,6 +175,7 @@ impl Restoration<'_> {
         restored.n_series_from_snapshot = loaded.shelves.len();
         restored.mark = Some(loaded.mark);
         let _nobody_builds_meanwhile = self.history.building.write();
+        let reached_from = self.history.admission.lock().reached_from();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
         for (series, identity, filling) in loaded.shelves {
             let key_table = filling.finish();
@@ -177,7 +184,10 @@ impl Restoration<'_> {
                 key_table.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
             if suffices && series.identity() == identity {
                 drop(series.replace(key_table));
-                targets.push(RestorationTarget::of(series));
+                if let Some(before) = reached_from {
+                    series.forget(before);
+                }
+                targets.push(RestorationTarget::of(series, reached_from));
             }
         }
         targets
@@ -192,13 +202,17 @@ impl Restoration<'_> {
     ) -> Vec<RestorationTarget> {
         let _nobody_builds_meanwhile = self.history.building.write();
         let mut admission = self.history.admission.lock();
-        let mut lacking: Vec<RestorationTarget> =
-            admission.series().into_iter().map(RestorationTarget::of).collect();
+        let reached_from = admission.reached_from();
+        let mut lacking: Vec<RestorationTarget> = admission
+            .series()
+            .into_iter()
+            .map(|series| RestorationTarget::of(series, reached_from))
+            .collect();
         lacking.retain(|target| !complete.iter().any(|known| known.is_same_as(target)));
         for target in &mut lacking {
             let series = Arc::clone(&target.series);
             drop(series.replace(series.empty_key_table(series.columns())));
-            *target = RestorationTarget::of(series);
+            *target = RestorationTarget::of(series, reached_from);
         }
         if let Some((last, n_transactions)) = end
             && lacking.is_empty()
@@ -263,21 +277,22 @@ impl Restoration<'_> {
 
     /// Inserts a batch. Each series belongs to one thread until it has the complete batch.
     fn put_in(&self, batch: &StepBatch, targets: &[RestorationTarget]) {
-        let groups: Vec<Vec<Arc<Series>>> = targets
-            .chunks(SERIES_AT_ONCE)
-            .map(|group| group.iter().map(|target| Arc::clone(&target.series)).collect())
-            .collect();
+        let groups: Vec<(&[RestorationTarget], Vec<Arc<Series>>)> =
+            targets.chunks(SERIES_AT_ONCE).map(|group| (group, series_of(group.iter()))).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             let mut bench = PreparedRows::default();
-            while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some((group, all)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for rows in batch.chunks(ROWS_BEFORE_ROOM) {
-                    rows.iter().for_each(|(sequence, step)| match step.shown(*sequence) {
-                        PastItem::Accepted { sequence, transaction } => {
-                            Series::insert_into_all(group, &mut bench, sequence, transaction);
+                    for (sequence, step) in rows {
+                        let event = step.shown(*sequence).event_micros();
+                        if group.iter().all(|target| target.keeps(event)) {
+                            put_step(*sequence, step, all, &mut bench);
+                        } else {
+                            let some = series_of(group.iter().filter(|target| target.keeps(event)));
+                            put_step(*sequence, step, &some, &mut bench);
                         }
-                        item @ PastItem::Updated { .. } => group.iter().for_each(|series| item.apply(series)),
-                    });
+                    }
                     self.history.spill.make_room_in_turn();
                 }
             }
@@ -291,10 +306,36 @@ impl Restoration<'_> {
     }
 }
 
+fn series_of<'t>(targets: impl Iterator<Item = &'t RestorationTarget>) -> Vec<Arc<Series>> {
+    targets.map(|target| Arc::clone(&target.series)).collect()
+}
+
+fn put_step(sequence: Sequence, step: &ChangeStep, all: &[Arc<Series>], bench: &mut PreparedRows) {
+    match step.shown(sequence) {
+        PastItem::Accepted { sequence, transaction } => {
+            Series::insert_into_all(all, bench, sequence, transaction);
+        }
+        item @ PastItem::Updated { .. } => all.iter().for_each(|series| item.apply(series)),
+    }
+}
+
 impl RestorationTarget {
     /// Captures the current state of a series; requires that nobody builds.
-    fn of(series: Arc<Series>) -> Self {
-        Self { identity: series.identity(), n_shelves: series.n_shelves(), series }
+    fn of(series: Arc<Series>, reached_from: Option<i64>) -> Self {
+        let out_of_reach = reached_from.map_or(i64::MIN, |before| series.out_of_reach(before).through);
+        Self {
+            identity: series.identity(),
+            n_shelves: series.n_shelves(),
+            series,
+            reached_from,
+            out_of_reach,
+        }
+    }
+
+    /// Returns whether a query may reach this event time.
+    fn keeps(&self, event: i64) -> bool {
+        event > self.out_of_reach
+            || self.reached_from.is_none_or(|before| !self.series.leaves_out(event, before))
     }
 
     fn is_same_as(&self, other: &Self) -> bool {

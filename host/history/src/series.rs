@@ -262,6 +262,19 @@ impl Series {
         }
     }
 
+    /// Returns whether no query reaches this event time from `before`, both in microseconds since 1970 UTC. The series
+    /// then counts as one that has discarded the transactions up to there.
+    pub(super) fn leaves_out(&self, event: i64, before: i64) -> bool {
+        // Computed under the lock, as in `forget`.
+        let mut key_table = self.key_table.write();
+        let what = self.out_of_reach(before);
+        let is_out_of_reach = event <= what.through;
+        if is_out_of_reach {
+            key_table.lacks(what);
+        }
+        is_out_of_reach
+    }
+
     /// Returns the range that no query reaches from this time, in microseconds since 1970 UTC, or later.
     pub(super) fn out_of_reach(&self, before: i64) -> HistoryForgotten {
         let longest_window = self.longest_window();

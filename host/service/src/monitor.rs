@@ -305,12 +305,15 @@ impl Monitor {
         let Some(known) = known else { return Ok(None) };
         let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
         let mut transaction = parse(known.body())?;
-        if known.status.is_some() {
-            transaction = with_update(transaction, known.status.as_deref());
-        } else if known.late.is_some() {
-            // No update changed the status that the ledger fed.
-            transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
+        if known.late.is_some() {
+            // No update changed what the ledger fed. Its amount has all digits.
+            let fed = parse(&known.record.body)?;
+            transaction = transaction.with_status(fed.status.as_deref());
+            if transaction.amount.value() != fed.amount.value() {
+                transaction = transaction.with_amount(&fed.amount);
+            }
         }
+        transaction = with_update(transaction, known.status.as_deref());
         if let Some(amount) = &known.amount {
             transaction = transaction.with_amount(amount);
         }
@@ -327,7 +330,7 @@ impl Monitor {
         self.pipeline.readiness()
     }
 
-    /// Returns the latest event time of this run, in microseconds since 1970 UTC. An event counts as no later than its
+    /// Returns the latest event time of this run and the end of the run before, in microseconds since 1970 UTC. An event counts as no later than its
     /// arrival. Returns `None` before the first transaction.
     #[must_use]
     pub(crate) fn latest_event(&self) -> Option<i64> {

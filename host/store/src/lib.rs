@@ -73,7 +73,7 @@ pub use lost::LostStore;
 pub use past::StoredPast;
 pub use records::{
     AmountUpdate, CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord,
-    HashRecord, LedgerMark, LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity,
+    HashRecord, LastTimes, LedgerMark, LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity,
     RuleSetParts, RuleSetRecord, StatusUpdateRecord, StatusWordsRecord, TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
@@ -371,12 +371,12 @@ impl Store {
         Ok(mark::StoreName(name).to_string())
     }
 
-    /// Returns when the last transaction was accepted, in microseconds since 1970 UTC, or `None` if there is none.
+    /// Returns the times of the last transactions, or `None` if there is none.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn last_accepted_micros(&self) -> Result<Option<i64>, StoreError> {
-        transactions::last_accepted_micros(&self.inner.readers).await
+    pub async fn last_times(&self) -> Result<Option<LastTimes>, StoreError> {
+        transactions::last_times(&self.inner.readers).await
     }
 
     /// Returns the highest sequence number of a transaction, a status update or a deferred verdict, or 0 if there is

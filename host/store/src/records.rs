@@ -27,6 +27,15 @@ pub struct HashRecord {
     pub accepted_micros: i64,
 }
 
+/// Times of the last stored transactions, in microseconds since 1970 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastTimes {
+    /// When the last one was accepted.
+    pub accepted_micros: i64,
+    /// The latest event time of the last 10,000. An event counts as no later than its acceptance.
+    pub event_micros: i64,
+}
+
 /// A transaction with its assessment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionRecord {

@@ -6,7 +6,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Fingerprint;
 
 use super::{
-    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
+    CommitRecord, LastTimes, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
     ledger_entries, list_versions, status_updates, without_effect,
 };
 
@@ -191,9 +191,16 @@ pub(super) async fn extent(connection: &mut SqliteConnection) -> Result<(u64, Se
     Ok((read(count)?, Sequence(read(last.unwrap_or(0))?)))
 }
 
-pub(super) async fn last_accepted_micros(readers: &SqlitePool) -> Result<Option<i64>, StoreError> {
+pub(super) async fn last_times(readers: &SqlitePool) -> Result<Option<LastTimes>, StoreError> {
     let last = "SELECT accepted_micros FROM transactions ORDER BY sequence DESC LIMIT 1";
-    Ok(sqlx::query_scalar(last).fetch_optional(readers).await?)
+    let Some(accepted_micros) = sqlx::query_scalar(last).fetch_optional(readers).await? else {
+        return Ok(None);
+    };
+    // The latest of all would need an index, or every row. An earlier one only keeps more of the history.
+    let latest = "SELECT max(min(event_micros, accepted_micros)) FROM
+        (SELECT event_micros, accepted_micros FROM transactions ORDER BY sequence DESC LIMIT 10000)";
+    let event_micros = sqlx::query_scalar(latest).fetch_one(readers).await?;
+    Ok(Some(LastTimes { accepted_micros, event_micros }))
 }
 
 pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {

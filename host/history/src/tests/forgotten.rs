@@ -167,3 +167,33 @@ fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
         }
     }
 }
+
+/// Restores ten days from the store after telling the history that queries come from day nine. Returns the memory that it takes,
+/// and what is counted in a window before day five and day nine.
+fn restored(window: &str, is_told: bool) -> (usize, [Result<f64, LookupError>; 2]) {
+    let kept = Arc::<Kept>::default();
+    let (first, _question, _directory) = kept_ten_days(&kept, usize::MAX);
+    drop(first);
+    let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+    let history = History::over(past);
+    let question = history.aggregate(&count_of_same("source", window), Semantics::CURRENT).unwrap();
+    history.resume_at(kept.last());
+    if is_told {
+        history.forget(micros(9 * DAY));
+    }
+    history.restore_all(&*kept, kept.last(), None, &Unwatched).unwrap().unwrap();
+    let counted = [5 * DAY, 9 * DAY].map(|at| count(&history, &question, "busy", at));
+    (history.resident_bytes(), counted)
+}
+
+#[test]
+fn a_restoration_leaves_out_what_no_query_reaches() {
+    let (all, counted) = restored("P1D", false);
+    assert_eq!(counted, [Ok(145.0), Ok(145.0)]);
+    let (reached, counted) = restored("P1D", true);
+    assert_eq!(counted, [Err(LookupError::Forgotten), Ok(145.0)]);
+    assert!(2 * reached < all, "{reached} of {all} bytes");
+    // Every transaction is within this window, so none is left out.
+    let (_, counted) = restored("P30D", true);
+    assert_eq!(counted, [Ok(5.0 * 144.0 + 1.0), Ok(9.0 * 144.0 + 1.0)]);
+}

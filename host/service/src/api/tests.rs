@@ -17,7 +17,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use chrono::DateTime;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -163,7 +162,7 @@ async fn state(directory: &Path) -> ApiState {
         pool: EvaluatorPool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
         breakers: Arc::new(Breakers::new(Duration::ZERO).0),
         metrics: Arc::clone(&metrics),
-        arrivals: Arc::new(monitor::AcceptanceOrder::after(DateTime::UNIX_EPOCH, Arc::clone(&clock))),
+        arrivals: Arc::new(monitor::AcceptanceOrder::after(None, Arc::clone(&clock))),
         in_flight_max: NonZeroUsize::new(16).unwrap(),
         amounts: AmountAgreement::Exact,
         hashes: None,

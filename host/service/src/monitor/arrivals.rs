@@ -14,6 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
 use tollgate_model::clock::Clock;
 use tollgate_model::transaction::Transaction;
+use tollgate_store::LastTimes;
 
 /// Largest fall of the clock for which it is waited: no two time zones are further apart.
 pub(super) const FALL_WAITED_FOR_MAX: TimeDelta = TimeDelta::hours(26);
@@ -53,13 +54,15 @@ impl LastStamp {
 }
 
 impl AcceptanceOrder {
-    /// Continues after the last arrival of an earlier run.
-    pub(crate) fn after(last: DateTime<Utc>, clock: Arc<dyn Clock>) -> Self {
+    /// Continues after the last transactions of an earlier run.
+    pub(crate) fn after(stored: Option<LastTimes>, clock: Arc<dyn Clock>) -> Self {
+        let accepted = stored.and_then(|stored| DateTime::from_timestamp_micros(stored.accepted_micros));
+        let last = accepted.unwrap_or(DateTime::UNIX_EPOCH);
         Self {
             clock,
             last: Mutex::new(LastStamp { time: last, given: Instant::now() }),
             last_micros: AtomicI64::new(last.timestamp_micros()),
-            latest_event: AtomicI64::new(i64::MIN),
+            latest_event: AtomicI64::new(stored.map_or(i64::MIN, |stored| stored.event_micros)),
         }
     }
 
@@ -78,7 +81,7 @@ impl AcceptanceOrder {
 
     /// Returns the latest event time, in microseconds since 1970 UTC. An event counts as no later than its arrival.
     /// Returns `None` before the first.
-    pub(super) fn latest_event(&self) -> Option<i64> {
+    pub(crate) fn latest_event(&self) -> Option<i64> {
         Some(self.latest_event.load(Ordering::Relaxed)).filter(|latest| *latest > i64::MIN)
     }
 
@@ -137,7 +140,9 @@ mod tests {
     }
 
     fn order(last: DateTime<Utc>) -> AcceptanceOrder {
-        AcceptanceOrder::after(last, Arc::new(FixedClock("2026-06-01T00:00:00Z")))
+        let micros = last.timestamp_micros();
+        let stored = LastTimes { accepted_micros: micros, event_micros: i64::MIN };
+        AcceptanceOrder::after(Some(stored), Arc::new(FixedClock("2026-06-01T00:00:00Z")))
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use chrono::DateTime;
 use serde_json::Value;
 use tempfile::TempDir;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
@@ -71,7 +70,7 @@ impl Fixture {
             pool: EvaluatorPool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
             breakers: Arc::new(Breakers::new(std::time::Duration::ZERO).0),
             metrics: Arc::new(Metrics::new()),
-            arrivals: Arc::new(AcceptanceOrder::after(DateTime::UNIX_EPOCH, Arc::new(clock))),
+            arrivals: Arc::new(AcceptanceOrder::after(None, Arc::new(clock))),
             in_flight_max: NonZeroUsize::new(64).unwrap(),
             amounts: AmountAgreement::Exact,
             hashes: None,

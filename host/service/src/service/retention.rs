@@ -9,12 +9,22 @@ use tollgate_history::History;
 use tollgate_model::clock::Clock;
 
 use crate::config::Settings;
-use crate::monitor::{Monitor, Restoring};
+use crate::monitor::{AcceptanceOrder, Monitor, Restoring};
 
 /// Interval between passes over the history.
 const PAUSE: Duration = Duration::from_secs(5);
 /// Clock error, in microseconds, above which wrongly dropped entries are read from the store again.
 const CLOCK_ERROR_MAX: i64 = 3_600_000_000;
+
+/// Tells the history what no rule can query any more before it is restored. A restart would otherwise need memory for it, and
+/// a service that refuses transactions for want of memory would never discard it.
+pub(super) fn begin(history: &History, arrivals: &AcceptanceOrder, clock: &dyn Clock, settings: &Settings) {
+    if let Some(latest) = arrivals.latest_event() {
+        // Stored times may be by a clock that was ahead.
+        let latest = latest.min(clock.now().timestamp_micros());
+        history.forget(latest.saturating_sub(settings.history_margin.micros()));
+    }
+}
 
 /// Starts a task that repeatedly drops old entries from the history. An entry is old if it is further from the latest
 /// transaction than the longest window plus the configured margin.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::{Breakers, FaultReport};
@@ -13,7 +12,7 @@ use tollgate_git::confinement::HistoryMemory;
 use tollgate_history::History;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::{Clock, SystemClock};
-use tollgate_store::{Store, StoreError, StoredPast, spill_directory};
+use tollgate_store::{Store, StoredPast, spill_directory};
 
 use crate::activity::Activity;
 use crate::config::{Settings, read_status_words};
@@ -69,7 +68,7 @@ impl SharedParts {
             .refusing_excess();
         let (breakers, failing) = Breakers::new(settings.quarantine_after);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let arrivals = AcceptanceOrder::after(last_arrival(&store).await?, Arc::clone(&clock));
+        let arrivals = AcceptanceOrder::after(store.last_times().await?, Arc::clone(&clock));
         let metrics = Arc::new(Metrics::new());
         let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
         runtime_probe::report_environment();
@@ -142,12 +141,6 @@ impl SharedParts {
             sink: None,
         })
     }
-}
-
-/// Returns the time at which the last transaction of an earlier run was accepted.
-async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
-    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
-    Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
 /// Returns the resident memory of this process without the code of rules, in bytes.
