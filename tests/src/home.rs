@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use crate::binary::binary;
+use crate::repository;
 
 /// The folder of one service. It is removed when no clone of it and no service on it is left.
 #[derive(Debug, Clone)]
@@ -50,6 +51,21 @@ impl Home {
         for (path, text) in files {
             home.write_rule(path.as_ref(), text.as_ref());
             home.age_rule(path.as_ref());
+        }
+        home
+    }
+
+    /// Creates a home with the rules and lists that the project ships.
+    ///
+    /// # Panics
+    /// Panics if they cannot be read or written.
+    #[must_use]
+    pub fn with_shipped_rules() -> Self {
+        let (home, rules) = (Self::new(), repository::root().join("rules"));
+        for path in [".ws", ".txt", ".csv"].iter().flat_map(|suffix| repository::files("rules", suffix)) {
+            let relative =
+                path.strip_prefix(&rules).expect("it is below the rules").to_string_lossy().into_owned();
+            home.write_rule(&relative, fs::read(&path).expect("a rule can be read"));
         }
         home
     }

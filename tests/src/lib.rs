@@ -4,7 +4,7 @@
 //!  binary ──▶ home (rules, data, environment) ──▶ service (process, log) ──▶ client, wire ──▶ answer
 //! ```
 //!
-//! Module `crowd` opens many misbehaving connections at once.
+//! Module `crowd` opens many misbehaving connections at once, and `bystander` measures what others see of a load.
 //!
 //! These modules compare compiled rules with a plain interpreter:
 //!
@@ -20,6 +20,7 @@ pub mod answer;
 pub mod audit;
 pub mod authority;
 pub mod binary;
+pub mod bystander;
 pub mod client;
 pub mod crowd;
 pub mod durability;

@@ -18,10 +18,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tollgate_tests::bystander::Latencies;
 use tollgate_tests::{Client, Home, Service, audit, process, proof, sample};
 
 use attacks::{Attack, attacks};
-use bystander::{Block, Latencies};
+use bystander::Block;
 
 /// Clients that store the past.
 const N_FILLING: usize = 16;
@@ -215,7 +216,7 @@ fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies)
         sends: attacks::long_descriptions,
     };
     let mut wrong = Vec::new();
-    println!("{:<52} {}", "attack", Latencies::HEADER);
+    println!("{:<52} without: {header} | with: {header} | rules", "attack", header = Latencies::HEADER);
     for (n, attack) in all.iter().chain([&together]).enumerate() {
         let faults = (0..N_TRIES).find_map(|attempt| {
             let (without, with, fate) = run(&service, attack, n_pairs, &format!("r{n}-{attempt}"));
@@ -241,7 +242,7 @@ fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies)
 
 #[test]
 fn hostile_rules_take_nothing_from_others() {
-    check(Some(UNTRUSTED), &attacks(), Latencies::faults);
+    check(Some(UNTRUSTED), &attacks(), bystander::faults);
 }
 
 #[test]

@@ -28,22 +28,9 @@ const CAUGHT_MIN: f64 = 0.95;
 const BEGIN: &str = "<!-- populations: begin -->\n";
 const END: &str = "<!-- populations: end -->\n";
 
-/// Returns a home with the shipped rules and lists.
-fn home() -> Home {
-    let home = Home::new();
-    let rules = repository::root().join("rules");
-    for suffix in [".ws", ".txt", ".csv"] {
-        for path in repository::files("rules", suffix) {
-            let relative = path.strip_prefix(&rules).unwrap().to_str().unwrap().to_owned();
-            home.write_rule(&relative, fs::read(&path).unwrap());
-        }
-    }
-    home
-}
-
 /// Plays a population. Also returns the verdict of each rule.
 fn result(seed: u64) -> (PopulationResult, BTreeMap<String, String>) {
-    let home = home();
+    let home = Home::with_shipped_rules();
     let service = Service::start(&home);
     let now: DateTime<Utc> = NOW.parse().unwrap();
     let population = Population::ending_at(now, seed, N_CUSTOMERS);

@@ -4,13 +4,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, proof, sample};
+use tollgate_population::Population;
+use tollgate_tests::links::metric;
+use tollgate_tests::{Client, Home, Service, proof, sample};
 
 const N_THREADS: usize = 16;
 /// Payments for each MiB of the limit: their keys and figures fit, but not all of their entries.
 const PAYMENTS_PER_MIB: usize = 2_000;
 const MIB: usize = 1 << 20;
 const FIELDS: [&str; 4] = ["source", "destination", "meta_data.device", "meta_data.card"];
+/// The limits that are tried, in tenths of the memory that a store needs without one.
+const TENTHS: [usize; 6] = [3, 5, 7, 10, 14, 20];
+/// Payments of the shipped rules, and customers that make so many.
+const N_SHIPPED: usize = 100_000;
+const N_CUSTOMERS: usize = 600;
 
 #[derive(Debug, Clone, Copy)]
 enum End {
@@ -24,21 +31,28 @@ enum Origin {
     Store,
 }
 
+/// A store of rules and payments.
+struct Subject {
+    home: fn() -> Home,
+    payments: Vec<String>,
+    /// Checks that a service with these payments takes others, in a round.
+    check_takes: fn(&Client, usize, usize, &str),
+}
+
 /// Four rules of one line each, about different keys.
-fn home(limit_bytes: usize) -> Home {
+fn four_rules() -> Home {
     let rule = |field: &&str| {
         let name = format!("by_{}", field.replace('.', "_"));
         let condition = format!(r#"count(when {field} == $current.{field}, "P1D") >= 1"#);
         (format!("{name}.ws"), sample::rule(&name, &condition))
     };
-    let mut home = Home::with_rules(&FIELDS.iter().map(rule).collect::<Vec<_>>());
-    home.set("SERVICE_MEMORY_LIMIT", &limit_bytes.to_string());
-    home
+    Home::with_rules(&FIELDS.iter().map(rule).collect::<Vec<_>>())
 }
 
-/// Returns a payment whose keys are all new.
-fn payment(n: usize) -> Value {
-    of_keys(&format!("load-{n}"), n, "2026-03-01T00:00:00Z")
+/// Returns payments whose keys are all new.
+fn of_four_rules(n_payments: usize) -> Subject {
+    let payment = |n| of_keys(&format!("load-{n}"), n, "2026-03-01T00:00:00Z").to_string();
+    Subject { home: four_rules, payments: (0..n_payments).map(payment).collect(), check_takes: check_finds }
 }
 
 fn of_keys(id: &str, n: usize, at: &str) -> Value {
@@ -49,16 +63,24 @@ fn of_keys(id: &str, n: usize, at: &str) -> Value {
     sample::with(&sample::transaction(id), &fields)
 }
 
-/// Sends new payments until one is refused. Returns how many were taken.
-fn load(service: &Service, n_payments: usize) -> usize {
+/// Returns the payments of customers, judged by the shipped rules.
+fn of_shipped_rules() -> Subject {
+    let population = Population::ending_at("2026-10-15T12:00:00Z".parse().unwrap(), 1, N_CUSTOMERS);
+    let all = (0..tollgate_population::DAYS).flat_map(|day| population.day(day));
+    let payments: Vec<String> = all.map(|payment| payment.body("applied")).take(N_SHIPPED).collect();
+    assert_eq!(payments.len(), N_SHIPPED);
+    Subject { home: Home::with_shipped_rules, payments, check_takes: check_accepts }
+}
+
+/// Sends payments until one is refused. Returns how many were taken.
+fn load(service: &Service, payments: &[String]) -> usize {
     let (next, n_taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..N_THREADS {
             scope.spawn(|| {
                 let client = service.client();
-                loop {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= n_payments || client.inject(&payment(n)).status != 200 {
+                while let Some(payment) = payments.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if client.try_post("/inject", payment.as_bytes()).unwrap().status != 200 {
                         break;
                     }
                     n_taken.fetch_add(1, Ordering::Relaxed);
@@ -71,16 +93,23 @@ fn load(service: &Service, n_payments: usize) -> usize {
 
 /// Checks that payments are taken, and that all four rules find the one earlier payment of each key.
 #[track_caller]
-fn check_takes(service: &Service, round: usize, n_payments: usize, told: &str) {
+fn check_finds(client: &Client, round: usize, n_payments: usize, told: &str) {
     for n in (0..n_payments).step_by(n_payments / 8) {
         let id = format!("probe-{round}-{n}");
         let at = format!("2026-03-01T00:00:01.{:03}Z", 999 - round);
-        let answer = service.inject(&of_keys(&id, n, &at));
+        let answer = client.inject(&of_keys(&id, n, &at));
         assert_eq!(answer.status, 200, "{told}: {}", answer.text());
         assert_eq!(answer.triggered().len(), FIELDS.len(), "{told}: {}", answer.text());
     }
-    let checks = service.get("/readyz").expect(200)["checks"].clone();
-    assert!(!checks["memory"].to_string().contains("failing"), "{told}: {checks}");
+}
+
+/// Checks that payments are taken.
+#[track_caller]
+fn check_accepts(client: &Client, round: usize, _: usize, told: &str) {
+    for n in 0..8 {
+        let answer = client.inject(&of_keys(&format!("probe-{round}-{n}"), n, "2026-10-15T11:00:00Z"));
+        assert_eq!(answer.status, 200, "{told}: {}", answer.text());
+    }
 }
 
 fn end(service: Service, how: End) {
@@ -90,12 +119,23 @@ fn end(service: Service, how: End) {
     }
 }
 
+/// Returns the memory that the payments take without a limit.
+fn needed_bytes(subject: &Subject) -> usize {
+    let service = Service::start(&(subject.home)());
+    assert_eq!(load(&service, &subject.payments), subject.payments.len());
+    usize::try_from(metric(&service, "tollgate_history_resident_bytes")).unwrap()
+}
+
 /// Loads a service under this limit, then ends and starts it again and again.
-fn check(limit_bytes: usize, n_payments: usize, restarts: &[(End, Origin)]) {
-    let home = home(limit_bytes);
+fn check(subject: &Subject, limit_bytes: usize, restarts: &[(End, Origin)]) {
+    let mut home = (subject.home)();
+    home.set("SERVICE_MEMORY_LIMIT", &limit_bytes.to_string());
+    let n_payments = subject.payments.len();
     let service = Service::start(&home);
-    if load(&service, n_payments) < n_payments {
+    let n_taken = load(&service, &subject.payments);
+    if n_taken < n_payments {
         // What was refused before a restart may be refused after it.
+        println!("limit {limit_bytes}: refused after {n_taken} payments, before any restart");
         return;
     }
     end(service, End::Stop);
@@ -105,41 +145,53 @@ fn check(limit_bytes: usize, n_payments: usize, restarts: &[(End, Origin)]) {
         }
         let told = format!("limit {limit_bytes}, start {round}, {how:?}, {origin:?}");
         let service = Service::start(&home);
-        check_takes(&service, round, n_payments, &told);
+        (subject.check_takes)(&service.client(), round, n_payments, &told);
+        let checks = service.get("/readyz").expect(200)["checks"].clone();
+        assert!(!checks["memory"].to_string().contains("failing"), "{told}: {checks}");
         check_counted(&service, limit_bytes, &told);
         end(service, *how);
     }
+    println!("limit {limit_bytes}: {n_payments} payments, {} restarts", restarts.len());
 }
 
 /// Checks that the memory of the history is at most a tenth above the limit.
 #[track_caller]
 fn check_counted(service: &Service, limit_bytes: usize, told: &str) {
-    let page = service.get("/metrics").text();
-    let line = page.lines().find_map(|line| line.strip_prefix("tollgate_history_resident_bytes "));
-    let n_bytes: f64 =
-        line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{told}: {page}"));
-    assert!(n_bytes <= (limit_bytes + limit_bytes / 10) as f64, "{told}: {n_bytes} bytes");
+    let n_bytes = metric(service, "tollgate_history_resident_bytes");
+    assert!((1..=(limit_bytes + limit_bytes / 10) as u64).contains(&n_bytes), "{told}: {n_bytes} bytes");
 }
 
 #[test]
 fn a_restart_leaves_room_for_payments_where_there_was_room() {
     let restarts = [(End::Stop, Origin::Snapshot), (End::Kill, Origin::Store)];
-    check(MIB, PAYMENTS_PER_MIB, &restarts);
+    check(&of_four_rules(PAYMENTS_PER_MIB), MIB, &restarts);
 }
 
-/// 60,000 payments under limits of 0.3 to 2 times the 32 MiB that they need, entries included.
-#[test]
-fn a_restart_leaves_room_under_every_limit() {
-    if !proof::is_full() {
-        return;
-    }
+/// Tries limits below and above what the payments need.
+fn check_all_limits(subject: &Subject) {
     let restarts: Vec<(End, Origin)> = (0..20)
         .map(|n| {
             let how = if n % 2 == 0 { End::Stop } else { End::Kill };
             (how, if n % 4 < 2 { Origin::Snapshot } else { Origin::Store })
         })
         .collect();
-    for tenths in [3, 5, 7, 10, 14, 20] {
-        check(32 * MIB * tenths / 10, 60_000, &restarts);
+    let needed = needed_bytes(subject);
+    println!("needed: {needed} bytes");
+    for tenths in TENTHS {
+        check(subject, needed * tenths / 10, &restarts);
+    }
+}
+
+#[test]
+fn a_restart_leaves_room_under_every_limit() {
+    if proof::is_full() {
+        check_all_limits(&of_four_rules(60_000));
+    }
+}
+
+#[test]
+fn a_restart_leaves_room_under_every_limit_for_the_shipped_rules() {
+    if proof::is_full() {
+        check_all_limits(&of_shipped_rules());
     }
 }

@@ -1,7 +1,11 @@
 //! A key takes the same memory whatever the length of its text, and equality stays exact, over a restart too.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::links::metric;
+use tollgate_tests::{Home, Service, proof, sample};
 
 use super::snapshots::check_restored;
 
@@ -18,10 +22,13 @@ fn zeros() -> Value {
     json!(format!("{}42", "0".repeat(5_000)))
 }
 
-fn resident_bytes(service: &Service) -> f64 {
-    let page = service.get("/metrics").text();
-    let number = page.lines().find_map(|line| line.strip_prefix("tollgate_history_resident_bytes "));
-    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{page}"))
+fn resident_bytes(service: &Service) -> u64 {
+    metric(service, "tollgate_history_resident_bytes")
+}
+
+fn home() -> Home {
+    let condition = r#"count(when meta_data.device_id == $current.meta_data.device_id, "P1D") >= 1"#;
+    Home::with_rules(&[("seen.ws", sample::rule("seen", condition))])
 }
 
 /// Sends a payment of this device. Checks whether one of the same device was there before.
@@ -35,8 +42,7 @@ fn check(service: &Service, id: &str, device: &Value, is_known: bool) {
 
 #[test]
 fn long_texts_in_keys_take_no_more_memory_than_short_ones_and_are_told_apart() {
-    let condition = r#"count(when meta_data.device_id == $current.meta_data.device_id, "P1D") >= 1"#;
-    let home = Home::with_rules(&[("seen.ws", sample::rule("seen", condition))]);
+    let home = home();
     let service = Service::start(&home);
     let taken = LENGTHS.map(|length| {
         for n in 0..N_PAYMENTS {
@@ -44,7 +50,7 @@ fn long_texts_in_keys_take_no_more_memory_than_short_ones_and_are_told_apart() {
         }
         resident_bytes(&service)
     });
-    assert!(taken[1] < 3.0 * taken[0], "{taken:?}");
+    assert!(taken[0] > 0 && taken[1] < 3 * taken[0], "{taken:?}");
     check(&service, "zeros", &zeros(), false);
     check(&service, "text", &json!("42"), false);
     check(&service, "number", &json!(42), true);
@@ -60,4 +66,70 @@ fn long_texts_in_keys_take_no_more_memory_than_short_ones_and_are_told_apart() {
         check(&service, &format!("last-{n}"), device, true);
     }
     check(&service, "other number", &json!(format!("{}43", "0".repeat(5_000))), false);
+}
+
+/// Lengths of keys in bytes, from 1 byte to 64 KB, and the number of payments with keys of each range.
+const RANGES: [(usize, usize); 4] = [(1, 64), (65, 1_000), (1_001, 8_000), (8_001, 64_000)];
+const N_OF_RANGE: usize = 25_000;
+/// Characters of the distinct ends of keys.
+const DIGITS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// Returns the `n`th text of a length, or a longer one if there are not so many.
+fn text_of(n: usize, length: usize) -> String {
+    let mut end = Vec::new();
+    let mut left = n;
+    while left > 0 {
+        end.push(DIGITS[left % DIGITS.len()]);
+        left /= DIGITS.len();
+    }
+    let filler = "-".repeat(length.saturating_sub(end.len()));
+    filler + &String::from_utf8(end).unwrap()
+}
+
+/// Returns the lengths of the keys of a range: the logarithm of the length is evenly distributed.
+fn lengths((from, to): (usize, usize)) -> impl Iterator<Item = usize> {
+    let (from, to) = (from as f64, to as f64);
+    (0..N_OF_RANGE).map(move |n| {
+        let share = (n * 7_919 % N_OF_RANGE) as f64 / N_OF_RANGE as f64;
+        (from * (to / from).powf(share)).round() as usize
+    })
+}
+
+/// Returns how many bytes of the history a new key of a range takes.
+fn bytes_of_key(range: (usize, usize)) -> f64 {
+    let home = home();
+    let service = Service::start(&home);
+    let empty = resident_bytes(&service);
+    let lengths: Vec<usize> = lengths(range).collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                let client = service.client();
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(length) = lengths.get(n) else { break };
+                    let fields = json!({"meta_data": {"device_id": text_of(n + 1, *length)}});
+                    let sent = sample::with(&sample::transaction(&format!("p-{n}")), &fields);
+                    let answer = client.inject(&sent);
+                    assert_eq!(answer.status, 200, "{}", answer.text());
+                    assert_eq!(answer.triggered().len(), 0, "key {n} was there before");
+                }
+            });
+        }
+    });
+    (resident_bytes(&service) - empty) as f64 / N_OF_RANGE as f64
+}
+
+#[test]
+fn a_key_of_any_length_takes_the_same_memory() {
+    if !proof::is_full() {
+        return;
+    }
+    let taken = RANGES.map(|range| (range, bytes_of_key(range)));
+    println!("bytes of a key by the range of its length: {taken:?}");
+    let (least, most) = taken
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(least, most), (_, bytes)| (least.min(*bytes), most.max(*bytes)));
+    assert!(least > 0.0 && most <= 1.1 * least, "{taken:?}");
 }
