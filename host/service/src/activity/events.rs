@@ -163,10 +163,39 @@ impl Events {
 #[derive(Debug)]
 struct Seen {
     totals: ServiceTotals,
-    /// `None` after a time without listeners.
-    through: Option<Sequence>,
+    verdicts: VerdictPosition,
     rule_set_version: u64,
     told_at: Instant,
+}
+
+/// Up to where listeners know the verdicts.
+#[derive(Debug, Default)]
+struct VerdictPosition {
+    /// `None` after a time without listeners.
+    through: Option<Sequence>,
+    /// Verdicts that they know and that are not counted yet. A verdict is counted just after it is stored.
+    n_uncounted: u64,
+}
+
+impl VerdictPosition {
+    /// Returns the number after which verdicts are new, if so many are counted and the last record has number `through`.
+    fn after(&self, n_counted: u64, through: Sequence) -> Sequence {
+        self.through.unwrap_or(Sequence(through.0.saturating_sub(n_counted)))
+    }
+
+    /// Notes that so many verdicts up to `through` are told of. Returns how many of those that are counted are left out.
+    fn told(&mut self, n_told: u64, n_counted: u64, through: Sequence) -> u64 {
+        self.through = Some(through);
+        let n_new = n_counted.saturating_sub(self.n_uncounted);
+        self.n_uncounted = (self.n_uncounted + n_told).saturating_sub(n_counted);
+        n_new.saturating_sub(n_told)
+    }
+
+    /// Notes that no verdict is counted. The next one may be stored already, so the position stays.
+    fn nothing_counted(&mut self, through: Sequence) {
+        self.through.get_or_insert(through);
+        self.n_uncounted = 0;
+    }
 }
 
 #[derive(Debug)]
@@ -217,7 +246,8 @@ impl Observer {
         let EventDeps { metrics, registry, .. } = &self.deps;
         metrics.take_flagged();
         let (totals, rule_set_version) = (metrics.totals(), registry.current().version);
-        self.seen = Some(Seen { totals, through: None, rule_set_version, told_at: Instant::now() });
+        let verdicts = VerdictPosition::default();
+        self.seen = Some(Seen { totals, verdicts, rule_set_version, told_at: Instant::now() });
     }
 
     async fn look(&mut self) -> Result<Vec<Event>, StoreError> {
@@ -239,16 +269,17 @@ impl Observer {
             seen.told_at = Instant::now();
         }
         if n_judged > 0 {
-            let after = seen.through.unwrap_or(Sequence(through.0.saturating_sub(n_judged)));
-            let numbers = numbers_of(&flagged, after, through);
+            let numbers = numbers_of(&flagged, seen.verdicts.after(n_judged, through), through);
             let verdicts = rows_of(store, &numbers).await?;
-            let n_more = n_judged.saturating_sub(verdicts.len() as u64);
+            let n_more = seen.verdicts.told(verdicts.len() as u64, n_judged, through);
             events.push(event(Topic::Verdicts, through, &NewVerdicts { verdicts, n_more }));
+        } else {
+            seen.verdicts.nothing_counted(through);
         }
         if rule_set_version != seen.rule_set_version {
             events.push(event(Topic::Rules, through, &NewRules { rule_set_version }));
         }
-        (seen.totals, seen.through, seen.rule_set_version) = (totals, Some(through), rule_set_version);
+        (seen.totals, seen.rule_set_version) = (totals, rule_set_version);
         Ok(events)
     }
 }
@@ -304,4 +335,37 @@ fn tick(
 fn event(topic: Topic, sequence: Sequence, data: &impl Serialize) -> Event {
     // Numbers and texts alone: this cannot fail.
     Event { topic, sequence, data: serde_json::to_string(data).unwrap_or_default().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at a service: how many verdicts were counted since the look before, the number of the last record, and the numbers
+    /// of the verdicts that are stored. `expected` has the verdicts that each look tells of, and how many it leaves out.
+    #[track_caller]
+    fn check(looks: &[(u64, u64, &[u64])], expected: &[(&[u64], u64)]) {
+        let mut position = VerdictPosition { through: Some(Sequence(10)), n_uncounted: 0 };
+        for ((n_counted, through, stored), expected) in looks.iter().zip(expected) {
+            let through = Sequence(*through);
+            if *n_counted == 0 {
+                position.nothing_counted(through);
+                assert_eq!((&[][..], 0), *expected);
+                continue;
+            }
+            let after = position.after(*n_counted, through).0;
+            let told: Vec<u64> = stored.iter().copied().filter(|number| *number > after).collect();
+            let n_more = position.told(told.len() as u64, *n_counted, through);
+            assert_eq!((&*told, n_more), *expected);
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_told_of_once_also_if_it_is_counted_after_a_look_at_the_store() {
+        check(&[(1, 12, &[11])], &[(&[11], 0)]);
+        check(&[(0, 12, &[11]), (1, 12, &[11])], &[(&[], 0), (&[11], 0)]);
+        check(&[(1, 14, &[11, 13]), (1, 14, &[11, 13])], &[(&[11, 13], 0), (&[], 0)]);
+        check(&[(1, 12, &[11]), (0, 12, &[11]), (1, 14, &[11, 13])], &[(&[11], 0), (&[], 0), (&[13], 0)]);
+        check(&[(3, 13, &[12, 13])], &[(&[12, 13], 1)]);
+    }
 }
