@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Blnk as a ledger: recorded requests and rows, and generated histories, in any order.
 
+#[path = "blnk/expiry.rs"]
+mod expiry;
 #[path = "blnk/forged.rs"]
 mod forged;
 #[path = "blnk/histories.rs"]
@@ -9,12 +11,16 @@ mod histories;
 mod identity;
 #[path = "blnk/kinds.rs"]
 mod kinds;
+#[path = "blnk/late.rs"]
+mod late;
 #[path = "blnk/odd.rs"]
 mod odd;
 #[path = "blnk/orders.rs"]
 mod orders;
 #[path = "blnk/recordings.rs"]
 mod recordings;
+#[path = "blnk/refunds.rs"]
+mod refunds;
 #[path = "blnk/splits.rs"]
 mod splits;
 #[path = "blnk/tables.rs"]

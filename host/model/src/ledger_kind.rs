@@ -110,6 +110,8 @@ pub struct ReportedEntry {
     pub leg_of: Option<Arc<str>>,
     /// Event that the entry reports.
     pub happened: PaymentEvent,
+    /// What makes the entry a refund, if it passes through a queue and its reference does not say so.
+    pub queued_refund: Option<QueuedRefund>,
     /// Payment as reported. For an entry that settles a hold, only the settled part.
     pub report: TransactionReport,
 }
@@ -155,6 +157,30 @@ pub enum PaymentEvent {
     },
 }
 
+/// An entry that refunds another one if it moves the same amount back once it is posted. Only the queued entry names the other
+/// one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueuedRefund {
+    /// The queued entry.
+    Queued {
+        /// The entry that it refunds.
+        original: Arc<str>,
+    },
+    /// The copy by which it was posted.
+    Posted {
+        /// The queued entry.
+        queued: Arc<str>,
+    },
+}
+
+impl ReportedEntry {
+    /// Returns whether the entry releases a held amount.
+    #[must_use]
+    pub fn is_release(&self) -> bool {
+        matches!(self.happened, PaymentEvent::Settled { is_released: true, .. })
+    }
+}
+
 impl LedgerKind {
     /// Returns the rule by which two reports agree on an amount.
     #[must_use]
@@ -193,6 +219,7 @@ fn generic(told: EntryReport<'_>, words: &StatusWords) -> Result<ReportedEntry, 
         also: Vec::new(),
         leg_of: None,
         happened: PaymentEvent::Payment(Progress::Ended),
+        queued_refund: None,
         report,
     })
 }

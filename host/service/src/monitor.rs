@@ -305,17 +305,19 @@ impl Monitor {
         let Some(known) = known else { return Ok(None) };
         let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
         let mut transaction = parse(known.body())?;
-        if known.late.is_some() {
-            // No update changed what the ledger fed. Its amount has all digits.
-            let fed = parse(&known.record.body)?;
-            transaction = transaction.with_status(fed.status.as_deref());
-            if transaction.amount.value() != fed.amount.value() {
-                transaction = transaction.with_amount(&fed.amount);
-            }
+        if known.status.is_some() {
+            transaction = with_update(transaction, known.status.as_deref());
+        } else if known.late.is_some() {
+            // No update changed the status that the ledger fed.
+            transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
         }
-        transaction = with_update(transaction, known.status.as_deref());
         if let Some(amount) = &known.amount {
             transaction = transaction.with_amount(amount);
+        } else if known.late.is_some() {
+            // The ledger fed all digits, of which the request may have lost some.
+            let fed = parse(&known.record.body)?.amount;
+            let is_fed = transaction.amount.value() == fed.value();
+            transaction = if is_fed { transaction } else { transaction.with_amount(&fed) };
         }
         let (sequence, is_reported) = (known.record.sequence, known.record.is_reported);
         let assessment = known.assessment().map(Into::into);

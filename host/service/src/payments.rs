@@ -17,6 +17,7 @@ mod dead_letters;
 mod events;
 mod joining;
 mod legs;
+mod queued_refunds;
 mod rows;
 mod shadows;
 mod waiting;
@@ -29,7 +30,9 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, RwLock};
 use tollgate_model::clock::Clock;
 use tollgate_model::ledger_kind::LedgerIdentity;
-use tollgate_model::ledger_kind::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
+use tollgate_model::ledger_kind::{
+    EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry,
+};
 use tollgate_model::ledger_kind::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
@@ -377,10 +380,15 @@ impl PaymentsInner {
     ) -> Result<EntryOutcome, PaymentError> {
         let _turn = self.turn.read().await;
         let told = match &entry.happened {
-            PaymentEvent::Payment(_) if self.deps.identity == LedgerIdentity::Id => String::new(),
+            PaymentEvent::Payment(_)
+                if self.deps.identity == LedgerIdentity::Id && entry.queued_refund.is_none() =>
+            {
+                String::new()
+            }
             _ => text_of(telling, told),
         };
-        self.apply(&ChildEntry { entry: &entry, telling, event: &event, told: &told, waiting: None }).await
+        let (event, told) = (&event, &told);
+        self.apply(&ChildEntry { entry: &entry, telling, event, told, waiting: None, further: &[] }).await
     }
 
     /// Applies an entry that does not wait.
@@ -389,7 +397,11 @@ impl PaymentsInner {
         match &entry.happened {
             PaymentEvent::Payment(_) => match self.take_leg(child).await? {
                 Some(taken) => Ok(taken),
-                None => self.take_own(child).await,
+                None => {
+                    let taken = self.take_own(child).await?;
+                    self.refund_from_queue(child).await?;
+                    Ok(taken)
+                }
             },
             PaymentEvent::Reversed { original } => {
                 let taken = self.take_own(child).await?;

@@ -50,6 +50,8 @@ pub enum TallyKind {
     Legs,
     /// The amount of a split payment, and the part of it rejected or released.
     Released,
+    /// The amount of a split payment, and the part of it posted.
+    Posted,
 }
 
 impl TallyKind {
@@ -60,6 +62,7 @@ impl TallyKind {
             TallyKind::Leg => "leg",
             TallyKind::Legs => "legs",
             TallyKind::Released => "released",
+            TallyKind::Posted => "posted",
         }
     }
 }
@@ -73,7 +76,8 @@ pub struct WaitingEntry {
     pub parent: Box<str>,
     /// The ledger's event name.
     pub event: Box<str>,
-    /// The report: a line with the channel, then the data as JSON.
+    /// The report: a line with the channel, then the data as JSON. For each report over another channel, three lines follow:
+    /// the ledger's event name, the channel and the data.
     pub told: Box<str>,
     /// When the wait began, in microseconds since 1970 UTC.
     pub heard_micros: i64,
@@ -97,6 +101,13 @@ pub enum EntryChange {
     Tally(TallyKind, Box<str>, Hold),
     /// An entry starts to wait.
     Waits(WaitingEntry),
+    /// A waiting entry was reported again, and is stored with these reports.
+    ToldAgain {
+        /// Id of the entry in the ledger.
+        entry: Box<str>,
+        /// All its reports, the first one as in [`WaitingEntry::told`].
+        told: Box<str>,
+    },
     /// The wait of the entry with this id is over.
     Arrived(Box<str>),
     /// The entry with this id was taken as a separate payment.
@@ -226,6 +237,9 @@ pub(super) async fn change(
             .bind(&**told)
             .bind(heard_micros)
             .bind(is_taken)
+        }
+        EntryChange::ToldAgain { entry, told } => {
+            sqlx::query("UPDATE ledger_waiting SET told = ?2 WHERE entry = ?1").bind(&**entry).bind(&**told)
         }
         EntryChange::Arrived(entry) => {
             sqlx::query("DELETE FROM ledger_waiting WHERE entry = ?1").bind(&**entry)

@@ -80,7 +80,7 @@ fn what_contradicts_a_hold_is_a_dead_letter() {
         &["exceeds_hold"],
     );
     check_told(
-        &[hold(), settling(2, "APPLIED", 100, 1), settling(3, "VOID", 100, 1)],
+        &[hold(), settling(2, "APPLIED", 100, 1), settling(3, "VOID", 101, 1)],
         &[(1, "applied", 100)],
         &["exceeds_hold"],
     );

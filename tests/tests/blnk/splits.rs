@@ -44,26 +44,6 @@ fn asked() -> Value {
     ask("order-1", &json!({"source": "bln_1", "destination": "bln_2"}))
 }
 
-/// Stores an entry as a row.
-fn insert(tables: &Tables, entry: &Value) {
-    let text = |name: &str| entry[name].as_str().unwrap().to_owned();
-    tables.sql(&format!(
-        "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
-         precise_amount, precision, currency, created_at, meta_data)
-         VALUES ('{}', '{}', '{}', '{}', '{}', '{}', {}, {}, 100, '{}', '2026-11-25 03:00:00', '{}');",
-        text("transaction_id"),
-        text("parent_transaction"),
-        text("reference"),
-        text("status"),
-        text("source"),
-        text("destination"),
-        entry["amount"],
-        entry["precise_amount"],
-        text("currency"),
-        entry.get("meta_data").unwrap_or(&json!({})),
-    ));
-}
-
 /// Checks the status of the whole after these entries, and the payments that are their own, by webhook and by the database.
 #[track_caller]
 fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], reasons: &[&str]) {
@@ -78,7 +58,7 @@ fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], re
         ok(&service.inject(&asked()));
         if is_fed {
             for entry in told {
-                insert(tables, entry);
+                tables.insert(entry);
                 // Within a page, an entry of the whole counts as the earlier one.
                 if !reasons.is_empty() {
                     caught_up(&service);
@@ -145,6 +125,30 @@ fn legs_of_a_queue_are_counted_once_with_their_copies() {
     check(&tables, &all, "APPLIED", &[], &[]);
     let one_more = [&all[..], &[queued(3, 3, 1), copy(3, 3, 1, "APPLIED")]].concat();
     check(&tables, &one_more, "APPLIED", &[("order-1_3", "APPLIED")], &[]);
+}
+
+#[test]
+fn the_expiry_of_a_queued_leg_releases_only_what_is_left_of_it() {
+    let tables = Tables::open();
+    let copy = |number: u32, n: u32, amount: u32| {
+        let fields = json!({
+            "transaction_id": id(number + 10), "parent_transaction": id(number), "reference": format!("order-1_{n}_q"),
+            "status": "INFLIGHT", "meta_data": {"QUEUED_PARENT_TRANSACTION": id(90), "queue_lane": "normal"},
+        });
+        leg(number, n, amount, &fields)
+    };
+    let holds = [copy(1, 1, 25), copy(2, 2, 75)];
+    let commits = [settled(3, 11, 1, 25, "APPLIED"), settled(4, 12, 2, 75, "APPLIED")];
+    let expiries = [settled(5, 1, 1, 25, "VOID"), settled(6, 2, 2, 75, "VOID")];
+    let told = |parts: &[&[Value]]| parts.concat();
+    check(&tables, &told(&[&holds, &commits, &expiries]), "APPLIED", &[], &[]);
+    check(&tables, &told(&[&holds, &expiries]), "VOID", &[], &[]);
+    check(&tables, &told(&[&holds, &commits[..1], &expiries]), "APPLIED", &[], &[]);
+    let voids = [settled(7, 11, 1, 25, "VOID"), settled(8, 12, 2, 75, "VOID")];
+    check(&tables, &told(&[&holds, &voids, &expiries]), "VOID", &[], &[]);
+    // The same leg twice.
+    let committed_by_root = [settled(3, 1, 1, 25, "APPLIED")];
+    check(&tables, &told(&[&holds, &committed_by_root, &expiries]), "APPLIED", &[], &[]);
 }
 
 #[test]
@@ -229,7 +233,7 @@ fn a_payment_of_which_an_entry_is_only_queued_has_no_legs() {
         let service = Service::start(&home);
         let ask = |is_asked| (0..usize::from(is_asked)).for_each(|_| ok(&service.inject(&asked())));
         ask(asked_before);
-        insert(&tables, &entry(5, &json!({"reference": "order-1", "status": "QUEUED"})));
+        tables.insert(&entry(5, &json!({"reference": "order-1", "status": "QUEUED"})));
         caught_up(&service);
         ask(asked_after);
         check_own(&service, &leg(1, 1, 100, &json!({"destination": "bln_mule"})), 2);
@@ -309,7 +313,7 @@ fn a_row_whose_dead_letter_has_no_room_holds_back_no_other_row_of_its_page() {
             &json!({"parent_transaction": id(8), "reference": "ref_00000000-0000-4000-8000-000000000009"}),
         ),
     ] {
-        insert(&tables, &row);
+        tables.insert(&row);
     }
     let service = Service::start(&home);
     service.until("the feed waits", || {

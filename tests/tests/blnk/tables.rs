@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tollgate_tests::{Home, Postgres, Service};
 
 use crate::recordings::Stored;
@@ -78,6 +79,28 @@ impl Tables {
             );
         }
         self.sql(&script);
+    }
+
+    /// Stores an entry as a row.
+    #[track_caller]
+    pub(crate) fn insert(&self, entry: &Value) {
+        let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+        self.sql(&format!(
+            "INSERT INTO blnk.transactions (transaction_id, parent_transaction, reference, status, source, destination, amount,
+             precise_amount, precision, currency, created_at, meta_data)
+             VALUES ('{}', '{}', '{}', '{}', '{}', '{}', {}, {}, {}, '{}', '2026-11-25 03:00:00', '{}');",
+            text("transaction_id"),
+            text("parent_transaction"),
+            text("reference"),
+            text("status"),
+            text("source"),
+            text("destination"),
+            entry["amount"],
+            entry["precise_amount"],
+            entry["precision"],
+            text("currency"),
+            entry.get("meta_data").unwrap_or(&json!({})),
+        ));
     }
 
     /// Configures a home to read the rows.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  QUEUED ──▶ its copy, `reference` + `_q`: INFLIGHT ──▶ APPLIED or VOID, in full or in part        one payment
-//!  APPLIED ──▶ `<entry>_refund`, or `ref_<uuid>` before Blnk 0.15.0: a separate payment that refunds the other one
+//!  APPLIED ──▶ `<entry>_refund`, or `ref_<uuid>` before Blnk 0.15.0: a separate payment that refunds the other one, and may
+//!              pass through a queue too: then only the queued entry has the refunded one as its parent
 //!  `_shadow_for`, `_provider`, `_main_balance`: bookkeeping of the lineage of funds
 //! ```
 //!
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use super::LedgerIdentity;
 use super::amount;
-use super::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
+use super::{EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
 use crate::transaction::{
     DESCRIPTION_BYTES_MAX, InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport,
     take_left_out,
@@ -55,6 +56,7 @@ pub(super) fn read(
         None => reference.to_owned(),
     });
     let happened = words.happened(copied, reference.as_deref().unwrap_or_default());
+    let queued_refund = words.queued_refund(copied, reference.as_deref().unwrap_or_default());
     let happened = match words.shadow() {
         Some((about, main)) => {
             PaymentEvent::Shadow { about: about.into(), main: main.into(), otherwise: Box::new(happened) }
@@ -89,7 +91,7 @@ pub(super) fn read(
         TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
             .at_its_schedule();
     let report = report.with_left_out(left_out).with_exact_amount(is_exact);
-    Ok(ReportedEntry { id, also, leg_of, happened, report })
+    Ok(ReportedEntry { id, also, leg_of, happened, queued_refund, report })
 }
 
 /// Cuts what only people read to the limits of a transaction. Returns the names of everything that was left out, also
@@ -192,22 +194,41 @@ impl<'a> EntryFields<'a> {
         if copied.is_none() && (is_posted || is_released) && settles(self.parent, reference) {
             return PaymentEvent::Settled { hold: self.parent.into(), is_released };
         }
-        let is_awaited = ["QUEUED", "SCHEDULED"].iter().any(|word| self.has_status(word));
         PaymentEvent::Payment(match self.has_status("INFLIGHT") {
             true => Progress::Held,
-            false if is_awaited => Progress::Awaited,
+            false if self.is_awaited() => Progress::Awaited,
             false => Progress::Ended,
         })
+    }
+
+    fn is_awaited(&self) -> bool {
+        ["QUEUED", "SCHEDULED"].iter().any(|word| self.has_status(word))
+    }
+
+    /// Returns what makes the entry a refund of Blnk before 0.15.0 that passes through a queue. `reference` is the reference of
+    /// the payment.
+    fn queued_refund(&self, copied: Option<&str>, reference: &str) -> Option<QueuedRefund> {
+        let has_moved = self.has_status("APPLIED");
+        match copied {
+            _ if !is_made_up(reference) => None,
+            Some(queued) => has_moved.then(|| QueuedRefund::Posted { queued: queued.into() }),
+            None => (self.is_awaited() && !self.parent.is_empty())
+                .then(|| QueuedRefund::Queued { original: self.parent.into() }),
+        }
     }
 }
 
 /// Returns whether Blnk generates this reference for a commit or void of the parent entry.
 fn settles(parent: &str, reference: &str) -> bool {
-    let is_made_up = reference.strip_prefix(MADE_UP).is_some_and(|rest| rest.len() == UUID_CHARACTERS);
     let names_parent = || {
         reference.strip_prefix(parent).is_some_and(|rest| SETTLING.iter().any(|word| rest.starts_with(word)))
     };
-    !parent.is_empty() && (is_made_up || names_parent())
+    !parent.is_empty() && (is_made_up(reference) || names_parent())
+}
+
+/// Returns whether Blnk generates such a reference for an entry that no client requested under one.
+fn is_made_up(reference: &str) -> bool {
+    reference.strip_prefix(MADE_UP).is_some_and(|rest| rest.len() == UUID_CHARACTERS)
 }
 
 /// Returns the reference of a split payment from that of a leg, which ends in the number of the leg. No client was judged

@@ -163,21 +163,21 @@ impl Events {
 #[derive(Debug)]
 struct Seen {
     totals: ServiceTotals,
-    verdicts: VerdictPosition,
+    verdicts: VerdictCursor,
     rule_set_version: u64,
     told_at: Instant,
 }
 
 /// Up to where listeners know the verdicts.
 #[derive(Debug, Default)]
-struct VerdictPosition {
+struct VerdictCursor {
     /// `None` after a time without listeners.
     through: Option<Sequence>,
     /// Verdicts that they know and that are not counted yet. A verdict is counted just after it is stored.
     n_uncounted: u64,
 }
 
-impl VerdictPosition {
+impl VerdictCursor {
     /// Returns the number after which verdicts are new, if so many are counted and the last record has number `through`.
     fn after(&self, n_counted: u64, through: Sequence) -> Sequence {
         self.through.unwrap_or(Sequence(through.0.saturating_sub(n_counted)))
@@ -246,7 +246,7 @@ impl Observer {
         let EventDeps { metrics, registry, .. } = &self.deps;
         metrics.take_flagged();
         let (totals, rule_set_version) = (metrics.totals(), registry.current().version);
-        let verdicts = VerdictPosition::default();
+        let verdicts = VerdictCursor::default();
         self.seen = Some(Seen { totals, verdicts, rule_set_version, told_at: Instant::now() });
     }
 
@@ -345,7 +345,7 @@ mod tests {
     /// of the verdicts that are stored. `expected` has the verdicts that each look tells of, and how many it leaves out.
     #[track_caller]
     fn check(looks: &[(u64, u64, &[u64])], expected: &[(&[u64], u64)]) {
-        let mut position = VerdictPosition { through: Some(Sequence(10)), n_uncounted: 0 };
+        let mut position = VerdictCursor { through: Some(Sequence(10)), n_uncounted: 0 };
         for ((n_counted, through, stored), expected) in looks.iter().zip(expected) {
             let through = Sequence(*through);
             if *n_counted == 0 {

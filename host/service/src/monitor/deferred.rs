@@ -32,10 +32,11 @@ impl TransactionPipeline {
         let fingerprint = waiting.pending_entry.fingerprint();
         let compared = self.compare_unjudged(&known, &transaction, precision);
         let judged = match compared {
-            Ok(amount) => Arc::clone(&self)
-                .judge_deferred(&known, transaction, fingerprint)
-                .await
-                .map(|it| (it, amount)),
+            Ok(amount) => {
+                let transaction = self.with_stored_amount(&known, transaction, precision);
+                let judging = Arc::clone(&self).judge_deferred(&known, transaction, fingerprint);
+                judging.await.map(|it| (it, amount))
+            }
             Err(error) => Err(error),
         };
         let answer = match judged {
@@ -93,6 +94,26 @@ impl TransactionPipeline {
             }
         };
         compared.map_err(|field| MonitorError::Conflict(field.into()))
+    }
+
+    /// Returns the transaction with the stored amount, if its own is that amount with fewer digits. The verdict is then on what
+    /// the ledger moved, and an answer shows that.
+    fn with_stored_amount(
+        &self,
+        known: &CurrentRecord,
+        transaction: Arc<Transaction>,
+        precision: AmountPrecision,
+    ) -> Arc<Transaction> {
+        let Ok(accepted) = accepted_of(known) else { return transaction };
+        let told = transaction.amount.value();
+        let is_rounded = |stored: &&JsonNumber| {
+            let stored = stored.value();
+            precision != AmountPrecision::Exact && told != stored && self.deps.amounts.holds(told, stored)
+        };
+        match known.amount.iter().chain([&accepted.amount]).find(is_rounded) {
+            Some(stored) => Arc::new(Transaction::clone(&transaction).with_amount(stored)),
+            None => transaction,
+        }
     }
 
     /// Judges the transaction as of its sequence number, and returns when the verdict is durable.

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
@@ -12,11 +11,11 @@ use tollgate_model::ledger_kind::AccountComparison;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 
-use super::waiting::RereadEntry;
+use super::waiting::{FurtherReport, RereadEntry};
 use super::{
     Contradiction, DeadLetter, EVENTS, EntryChange, EntryOutcome, Hold, JOINED_AT_ONCE, Json, LedgerEntry,
     MonitorError, PaymentError, PaymentEvent, PaymentState, PaymentsInner, Progress, ROWS, ReportChannel,
-    ReportedEntry, WAITING_MAX, WaitingEntry, known,
+    ReportedEntry, WaitingEntry, known,
 };
 
 const REVERSED: &str = "REVERSED";
@@ -42,6 +41,8 @@ pub(super) struct ChildEntry<'a> {
     pub(super) told: &'a str,
     /// The stored waiting entry, if it waited.
     pub(super) waiting: Option<&'a WaitingEntry>,
+    /// The reports of the entry that arrived over other channels while it waited.
+    pub(super) further: &'a [FurtherReport<'a>],
 }
 
 /// The effect of an entry on its parent.
@@ -52,8 +53,9 @@ pub(super) enum ParentAction {
     Reverse,
     /// Settles a part of the parent, as a separate payment, or ends the hold.
     Settle { is_part: bool },
-    /// Releases a leg of a split payment, of which more is left.
-    ReleaseLeg,
+    /// Releases an amount and changes no status: a leg of a split payment of which more is left, or a hold or leg that was
+    /// settled as a whole before.
+    Release,
     /// The effect is impossible.
     Refuse(Contradiction),
 }
@@ -118,9 +120,7 @@ impl PaymentsInner {
         let locked = self.lock(&self.entries, parent).await;
         let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&entry.id), 1).await?.pop();
         let Some(known_parent) = self.moved(parent).await? else {
-            if waiting.is_none() {
-                self.wait(child, parent).await?;
-            }
+            self.wait(child, parent, waiting.as_ref()).await?;
             return Ok(EntryOutcome::Waits(parent.into()));
         };
         // Known and not waiting: it was applied before.
@@ -128,9 +128,14 @@ impl PaymentsInner {
             && waiting.is_none()
             && let Some(before) = self.deps.store.ledger_entry(&entry.id).await?
         {
-            return Ok(EntryOutcome::Payment((*before.transaction_id).into()));
+            return self.take_again(child, &before).await;
         }
-        let joining = ChildEntry { waiting: waiting.as_ref(), ..*child };
+        // The parent has just arrived, and what waits for it is not joined yet.
+        let further = waiting.as_ref().map(|waiting| self.reread_all(waiting)).unwrap_or_default();
+        if waiting.as_ref().is_some_and(|waiting| waiting.is_taken) {
+            self.wait(child, parent, waiting.as_ref()).await?;
+        }
+        let joining = ChildEntry { waiting: waiting.as_ref(), further: &further, ..*child };
         let taken = self.join(&[joining], known_parent).await?.pop();
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
@@ -143,25 +148,13 @@ impl PaymentsInner {
         Ok(known.filter(|known| known.standing != PaymentState::Awaited))
     }
 
-    pub(super) async fn wait(&self, child: &ChildEntry<'_>, parent: &str) -> Result<()> {
-        if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
-            return Err(PaymentError::TooManyWait);
+    /// Takes a report of an entry that another report applied before. The payment of the entry may lack what this one has: a
+    /// request for a verdict, or all digits.
+    async fn take_again(&self, child: &ChildEntry<'_>, before: &LedgerEntry) -> Result<EntryOutcome> {
+        if *before.transaction_id == *child.entry.report.transaction().transaction_id {
+            self.take_alone(child).await?;
         }
-        let waiting = WaitingEntry {
-            entry: (*child.entry.id).into(),
-            parent: parent.into(),
-            event: (**child.event).into(),
-            told: child.told.into(),
-            heard_micros: self.deps.clock.now().timestamp_micros(),
-            is_taken: false,
-        };
-        self.commit(&[EntryChange::Waits(waiting)]).await?;
-        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
-        Ok(())
-    }
-
-    pub(super) fn waits_no_longer(&self) {
-        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
+        Ok(EntryOutcome::Payment((*before.transaction_id).into()))
     }
 
     /// Joins the entries that wait for these, and in turn those that wait for the joined ones. Work beyond the limit of
@@ -194,14 +187,13 @@ impl PaymentsInner {
         let (mut read, mut shadows): (Vec<RereadEntry<'_>>, Vec<_>) = (Vec::new(), Vec::new());
         for waiting in waiting {
             match self.reread(waiting) {
-                Some((entry, telling)) => {
-                    let is_shadow = matches!(entry.happened, PaymentEvent::Shadow { .. });
-                    let one = RereadEntry { entry, telling, event: Arc::from(&*waiting.event), waiting };
-                    if is_shadow { shadows.push(one) } else { read.push(one) }
-                }
+                Some(one) if matches!(one.entry.happened, PaymentEvent::Shadow { .. }) => shadows.push(one),
+                Some(one) => read.push(one),
                 None => self.give_up(waiting).await?,
             }
         }
+        // A void releases what the commits left, whichever arrived first.
+        read.sort_by_key(|one| one.entry.is_release());
         let joinings: Vec<_> = read.iter().map(RereadEntry::child).collect();
         self.join(&joinings, parent).await?;
         Ok(shadows)
@@ -264,7 +256,9 @@ impl PaymentsInner {
         if !AccountComparison::of(transaction, paid).is_same {
             return self.refund(joining, paid);
         }
-        match self.settled(parent, amount) {
+        let was_settled = matches!(parent.standing, PaymentState::Held(hold) if self.fills(hold));
+        match self.settled(parent, amount, is_released) {
+            Ok(_) if is_released && was_settled => ParentAction::Release,
             Ok(hold) => {
                 parent.standing = PaymentState::Held(hold);
                 ParentAction::Settle {
@@ -295,7 +289,7 @@ impl PaymentsInner {
         let own = joining.entry.report.transaction();
         let is_part = match plan {
             ParentAction::Settle { is_part } => is_part,
-            ParentAction::ReleaseLeg => {
+            ParentAction::Release => {
                 let outcome = EntryOutcome::Payment(Arc::clone(payment));
                 return Ok((outcome, vec![known(&joining.entry.id, payment)]));
             }
@@ -361,7 +355,22 @@ impl PaymentsInner {
         Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()))
     }
 
+    /// Takes all reports of an entry as those of a separate payment.
     pub(super) async fn take_alone(&self, joining: &ChildEntry<'_>) -> Result<()> {
+        self.take_report(joining).await?;
+        for further in joining.further {
+            let further = further.child();
+            match self.take_report(&further).await {
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
+                    self.bury_conflict(&further, &field).await?;
+                }
+                taken => taken?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_report(&self, joining: &ChildEntry<'_>) -> Result<()> {
         if joining.telling == ReportChannel::Row {
             return self.take_part_of_row(joining).await;
         }
@@ -369,17 +378,24 @@ impl PaymentsInner {
         Ok(self.deps.monitor.report(report, Arc::clone(joining.event)).await?)
     }
 
-    /// Returns the hold with `amount` added to its settled part, if the held amount suffices.
-    fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
+    /// Returns the hold with `amount` added to its settled part, if the held amount suffices. A void releases at most what is
+    /// left: Blnk voids the whole amount of a queued hold when that expires, whatever was committed of it before.
+    fn settled(
+        &self,
+        parent: &LedgerEntry,
+        amount: Decimal,
+        is_released: bool,
+    ) -> std::result::Result<Hold, Contradiction> {
         let PaymentState::Held(hold) = parent.standing else {
             let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
             return Err(Contradiction { reason: "not_held", detail });
         };
-        let amounts = self.deps.kind.amounts();
+        let fits = |amount: Decimal| amount <= hold.held || self.deps.kind.amounts().holds(amount, hold.held);
         match hold.settled.checked_add(amount) {
-            Some(settled) if settled <= hold.held || amounts.holds(settled, hold.held) => {
-                Ok(Hold { settled, ..hold })
+            Some(settled) if is_released && fits(amount) => {
+                Ok(Hold { settled: settled.min(hold.held), ..hold })
             }
+            Some(settled) if !is_released && fits(settled) => Ok(Hold { settled, ..hold }),
             _ => {
                 let Hold { held, settled } = hold;
                 let detail = format!(

@@ -31,6 +31,10 @@ pub(super) struct Split {
     leg: Hold,
     /// The payment, and the part of it rejected or released.
     released: Hold,
+    /// The payment, and the part of it posted.
+    posted: Hold,
+    /// The sum of its legs.
+    legs: Decimal,
 }
 
 /// What a leg changes.
@@ -38,6 +42,7 @@ struct CountedLeg {
     leg: Hold,
     legs: Hold,
     released: Hold,
+    posted: Hold,
     is_moving: bool,
 }
 
@@ -122,6 +127,7 @@ impl PaymentsInner {
         let none = Hold { held: whole.amount.value(), settled: Decimal::ZERO };
         let legs = self.deps.store.ledger_tally(TallyKind::Legs, whole_id).await?.unwrap_or(none);
         let released = self.deps.store.ledger_tally(TallyKind::Released, whole_id).await?.unwrap_or(none);
+        let posted = self.deps.store.ledger_tally(TallyKind::Posted, whole_id).await?.unwrap_or(none);
         let mut leg = before.unwrap_or(Hold { held: own.amount.value(), settled: Decimal::ZERO });
         let legs = match before {
             Some(_) => Some(legs),
@@ -130,13 +136,14 @@ impl PaymentsInner {
         let Some(legs) = legs else { return Ok(None) };
         let has_ended = entry.happened == PaymentEvent::Payment(Progress::Ended);
         let is_applied = own.status.as_deref().is_some_and(|status| status.eq_ignore_ascii_case(APPLIED));
-        let mut counted = CountedLeg { leg, legs, released, is_moving: !has_ended || is_applied };
+        let mut counted = CountedLeg { leg, legs, released, posted, is_moving: !has_ended || is_applied };
         if has_ended {
             let rest = leg.held.checked_sub(leg.settled).unwrap_or(Decimal::ZERO);
             leg.settled = leg.held;
             counted.leg = leg;
-            if !is_applied {
-                counted.released = self.added(released, rest).unwrap_or(released);
+            match is_applied {
+                true => counted.posted = self.added(posted, rest).unwrap_or(posted),
+                false => counted.released = self.added(released, rest).unwrap_or(released),
             }
         }
         Ok(Some(counted))
@@ -146,9 +153,16 @@ impl PaymentsInner {
     pub(super) async fn split_of(&self, parent: &LedgerEntry, whole: &Transaction) -> Result<Option<Split>> {
         let store = &self.deps.store;
         let Some(leg) = store.ledger_tally(TallyKind::Leg, &parent.entry).await? else { return Ok(None) };
-        let released = store.ledger_tally(TallyKind::Released, &parent.transaction_id).await?;
         let none = Hold { held: whole.amount.value(), settled: Decimal::ZERO };
-        Ok(Some(Split { leg, released: released.unwrap_or(none) }))
+        let [mut released, mut posted, mut legs] = [none; 3];
+        for (kind, sum) in [
+            (TallyKind::Released, &mut released),
+            (TallyKind::Posted, &mut posted),
+            (TallyKind::Legs, &mut legs),
+        ] {
+            *sum = store.ledger_tally(kind, &parent.transaction_id).await?.unwrap_or(none);
+        }
+        Ok(Some(Split { leg, released, posted, legs: legs.settled }))
     }
 
     /// Determines the effect of an entry on a payment of which its parent is a leg, and adds its amount to the settled part.
@@ -164,13 +178,26 @@ impl PaymentsInner {
         if !can_be_leg(own, whole) {
             return None;
         }
-        split.leg = self.added(split.leg, own.amount.value())?;
+        let amount = own.amount.value();
         if is_released {
-            split.released = self.added(split.released, own.amount.value()).unwrap_or(split.released);
+            return self.release_leg(split, amount);
         }
-        Some(match is_released && !self.fills(split.released) {
-            true => ParentAction::ReleaseLeg,
-            false => ParentAction::Settle { is_part: false },
+        split.leg = self.added(split.leg, amount)?;
+        split.posted = self.added(split.posted, amount).unwrap_or(split.posted);
+        Some(ParentAction::Settle { is_part: false })
+    }
+
+    /// Releases at most what is left of a leg and of its payment. When a queued leg expires, Blnk voids all of it, whatever was
+    /// committed of its copy. Returns `None` if the amount is more than the leg.
+    fn release_leg(&self, split: &mut Split, amount: Decimal) -> Option<ParentAction> {
+        self.added(Hold { settled: Decimal::ZERO, ..split.leg }, amount)?;
+        let settled = split.leg.settled.checked_add(amount)?.min(split.leg.held);
+        let left = split.left().min(settled.checked_sub(split.leg.settled)?);
+        split.leg.settled = settled;
+        split.released = self.added(split.released, left).unwrap_or(split.released);
+        Some(match left > Decimal::ZERO && self.fills(split.released) {
+            true => ParentAction::Settle { is_part: false },
+            false => ParentAction::Release,
         })
     }
 
@@ -237,7 +264,7 @@ impl PaymentsInner {
         fits.then_some(Hold { settled, ..sum })
     }
 
-    fn fills(&self, sum: Hold) -> bool {
+    pub(super) fn fills(&self, sum: Hold) -> bool {
         self.reaches(sum.settled, sum.held)
     }
 
@@ -247,10 +274,18 @@ impl PaymentsInner {
 }
 
 impl Split {
+    /// Returns the part of the legs that was neither posted nor released.
+    fn left(&self) -> Decimal {
+        let left = self.legs.checked_sub(self.posted.settled);
+        let left = left.and_then(|left| left.checked_sub(self.released.settled));
+        left.unwrap_or_default().max(Decimal::ZERO)
+    }
+
     /// Returns the changes to store.
-    pub(super) fn changes(&self, parent: &LedgerEntry) -> [EntryChange; 2] {
+    pub(super) fn changes(&self, parent: &LedgerEntry) -> [EntryChange; 3] {
         [
             EntryChange::Tally(TallyKind::Leg, parent.entry.clone(), self.leg),
+            EntryChange::Tally(TallyKind::Posted, parent.transaction_id.clone(), self.posted),
             EntryChange::Tally(TallyKind::Released, parent.transaction_id.clone(), self.released),
         ]
     }
@@ -264,6 +299,7 @@ fn changes_of(entry: &ReportedEntry, whole: &str, counted: &CountedLeg) -> Vec<E
     }
     changes.push(EntryChange::Tally(TallyKind::Legs, whole.into(), counted.legs));
     changes.push(EntryChange::Tally(TallyKind::Released, whole.into(), counted.released));
+    changes.push(EntryChange::Tally(TallyKind::Posted, whole.into(), counted.posted));
     if entry.happened != PaymentEvent::Payment(Progress::Awaited) {
         changes.push(EntryChange::Moved(whole.into(), None));
     }

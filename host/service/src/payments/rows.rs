@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::joining::{ChildEntry, Result, text_of};
 use super::{
-    Contradiction, DeadLetter, EntryOutcome, Json, LedgerProgress, PaymentError, PaymentEvent, Payments,
-    PaymentsInner, ROWS, ReportChannel, ReportedEntry,
+    Contradiction, DeadLetter, Json, LedgerProgress, PaymentError, PaymentEvent, Payments, PaymentsInner,
+    ROWS, ReportChannel, ReportedEntry,
 };
 use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
@@ -28,7 +28,14 @@ impl RowEntry {
     }
 
     fn child<'c>(&'c self, event: &'c Arc<str>, told: &'c str) -> ChildEntry<'c> {
-        ChildEntry { entry: &self.entry, telling: ReportChannel::Row, event, told, waiting: None }
+        ChildEntry {
+            entry: &self.entry,
+            telling: ReportChannel::Row,
+            event,
+            told,
+            waiting: None,
+            further: &[],
+        }
     }
 }
 
@@ -57,10 +64,13 @@ impl Payments {
         let (own, mut report) = inner.take_own_rows(own).await?;
         let event = Arc::from(EVENT);
         for row in &own {
-            if let PaymentEvent::Reversed { original } = &row.entry.happened {
-                let taken = inner.join_or_wait(&row.child(&event, &row.text()), original).await;
-                report.is_full |= lacks_room(taken)?;
-            }
+            let text = row.text();
+            let child = row.child(&event, &text);
+            let taken = match &row.entry.happened {
+                PaymentEvent::Reversed { original } => inner.join_or_wait(&child, original).await.map(drop),
+                _ => inner.refund_from_queue(&child).await,
+            };
+            report.is_full |= lacks_room(taken)?;
         }
         for row in &settling {
             report.is_full |= lacks_room(inner.apply(&row.child(&event, &row.text())).await)?;
@@ -113,7 +123,7 @@ impl PaymentsInner {
 }
 
 /// Returns whether the dead letter of a row has no room.
-fn lacks_room(taken: Result<EntryOutcome>) -> Result<bool> {
+fn lacks_room<T>(taken: Result<T>) -> Result<bool> {
     match taken {
         Err(PaymentError::TooManyDead) => Ok(true),
         taken => taken.map(|_| false),

@@ -44,15 +44,21 @@ impl PaymentsInner {
         };
         let locked = self.lock(&self.entries, about).await;
         let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&entry.id), 1).await?.pop();
+        if let (Some(read), Some(stored)) = (child.waiting, &waiting)
+            && read.told != stored.told
+            && let Some(reread) = self.reread(stored)
+        {
+            // A further report arrived before the lock was acquired.
+            drop(locked);
+            return self.take_shadow(&reread.child()).await;
+        }
         let own = &entry.report.transaction().transaction_id;
         let before = self.deps.store.ledger_entry(&entry.id).await?;
         if waiting.is_none() && before.as_ref().is_some_and(|before| *before.transaction_id != **own) {
             return Ok(EntryOutcome::Nothing);
         }
         let Some(known_about) = self.moved(about).await? else {
-            if waiting.is_none() {
-                self.wait(child, about).await?;
-            }
+            self.wait(child, about, waiting.as_ref()).await?;
             return Ok(EntryOutcome::Waits(Arc::clone(about)));
         };
         let is_taken = waiting.as_ref().is_some_and(|waiting| waiting.is_taken);
@@ -76,8 +82,14 @@ impl PaymentsInner {
         } else if !is_taken {
             drop((locked, counted));
             let (entry, _) = without_shadow(entry.clone());
-            let child = ChildEntry { entry: &entry, waiting: None, ..*child };
+            // The payment has just arrived, and what waits for it is not joined yet.
+            let stored = waiting.as_ref().filter(|_| child.waiting.is_none());
+            let stored = stored.map(|waiting| self.reread_all(waiting)).unwrap_or_default();
+            let further = if child.waiting.is_some() { child.further } else { &stored };
+            let child = ChildEntry { entry: &entry, waiting: None, further, ..*child };
             outcome = self.apply(&child).await?;
+        } else {
+            self.take_alone(child).await?;
         }
         // What the entry is otherwise may have ended its wait.
         if !matches!(outcome, EntryOutcome::Waits(_)) {

@@ -1,7 +1,11 @@
 //! Entries that wait for their parent: joined when it arrives, taken as separate payments when it does not.
+//!
+//! A waiting entry keeps one report of each channel, because they differ: a row asks for no verdict, and an event has lost
+//! digits.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use chrono::DateTime;
 use sha2::{Digest as _, Sha256};
@@ -11,15 +15,25 @@ use tollgate_store::WaitingQuery;
 use super::joining::{ChildEntry, EVENT, HOOK, ROW, Result};
 use super::{
     DeadLetter, EntryChange, EntryReport, JOINED_AT_ONCE, Json, MonitorError, PaymentError, PaymentEvent,
-    PaymentsInner, ROWS, ReportChannel, ReportedEntry, WaitingEntry, shadows,
+    PaymentsInner, ROWS, ReportChannel, ReportedEntry, WAITING_MAX, WaitingEntry, shadows,
 };
 
 /// A waiting entry, parsed again.
 pub(super) struct RereadEntry<'w> {
     pub(super) entry: ReportedEntry,
-    pub(super) telling: ReportChannel<'w>,
-    pub(super) event: Arc<str>,
-    pub(super) waiting: &'w WaitingEntry,
+    telling: ReportChannel<'w>,
+    event: Arc<str>,
+    told: &'w str,
+    further: Vec<FurtherReport<'w>>,
+    waiting: &'w WaitingEntry,
+}
+
+/// A report of an entry that another report made known.
+pub(super) struct FurtherReport<'w> {
+    entry: ReportedEntry,
+    telling: ReportChannel<'w>,
+    event: Arc<str>,
+    told: &'w str,
 }
 
 impl RereadEntry<'_> {
@@ -28,23 +42,89 @@ impl RereadEntry<'_> {
             entry: &self.entry,
             telling: self.telling,
             event: &self.event,
-            told: &self.waiting.told,
+            told: self.told,
             waiting: Some(self.waiting),
+            further: &self.further,
+        }
+    }
+}
+
+impl FurtherReport<'_> {
+    pub(super) fn child(&self) -> ChildEntry<'_> {
+        ChildEntry {
+            entry: &self.entry,
+            telling: self.telling,
+            event: &self.event,
+            told: self.told,
+            waiting: None,
+            further: &[],
         }
     }
 }
 
 impl PaymentsInner {
+    /// Stores an entry as waiting for its parent. If it waits already, the report is kept beside those of other channels; if it
+    /// waited too long, it is one of the separate payment.
+    pub(super) async fn wait(
+        &self,
+        child: &ChildEntry<'_>,
+        parent: &str,
+        waiting: Option<&WaitingEntry>,
+    ) -> Result<()> {
+        // Any other entry was taken as a payment when it arrived.
+        let lacks_reports =
+            matches!(child.entry.happened, PaymentEvent::Settled { .. } | PaymentEvent::Shadow { .. });
+        match waiting {
+            None => self.begin_to_wait(child, parent).await,
+            Some(waiting) if waiting.is_taken && lacks_reports => self.take_alone(child).await,
+            Some(waiting) if lacks_reports => self.keep_report(child, waiting).await,
+            Some(_) => Ok(()),
+        }
+    }
+
+    async fn begin_to_wait(&self, child: &ChildEntry<'_>, parent: &str) -> Result<()> {
+        if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
+            return Err(PaymentError::TooManyWait);
+        }
+        let waiting = WaitingEntry {
+            entry: (*child.entry.id).into(),
+            parent: parent.into(),
+            event: (**child.event).into(),
+            told: child.told.into(),
+            heard_micros: self.deps.clock.now().timestamp_micros(),
+            is_taken: false,
+        };
+        self.commit(&[EntryChange::Waits(waiting)]).await?;
+        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok(())
+    }
+
+    async fn keep_report(&self, child: &ChildEntry<'_>, waiting: &WaitingEntry) -> Result<()> {
+        if reports_of(waiting).iter().any(|(_, told)| channel_of(told) == channel_of(child.told)) {
+            return Ok(());
+        }
+        let told = format!("{}\n{}\n{}", waiting.told, child.event, child.told);
+        Ok(self.commit(&[EntryChange::ToldAgain { entry: waiting.entry.clone(), told: told.into() }]).await?)
+    }
+
+    pub(super) fn waits_no_longer(&self) {
+        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
+    }
+
     pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
-            let joinable = self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
+            let mut joinable =
+                self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
             if joinable.is_empty() {
                 return Ok(());
             }
             let _turn = self.turn.write().await;
-            let parents: BTreeSet<_> = joinable.iter().map(|waiting| waiting.parent.clone()).collect();
-            for parent in parents {
-                self.join_those_that_wait(VecDeque::from([parent])).await?;
+            // Entries of one hold may name two parents, and a void releases what the commits left.
+            joinable.sort_by_cached_key(|waiting| {
+                self.reread(waiting).is_some_and(|reread| reread.entry.is_release())
+            });
+            for waiting in &joinable {
+                self.join_those_that_wait(VecDeque::from([waiting.parent.clone()])).await?;
             }
             if joinable.len() < JOINED_AT_ONCE {
                 return Ok(());
@@ -74,13 +154,14 @@ impl PaymentsInner {
     /// Takes an overdue entry as a separate payment. It stays stored as waiting, so that it can still be joined.
     async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
         let locked = self.lock(&self.entries, &waiting.parent).await;
-        // The parent may have arrived before the lock was acquired.
-        if self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.is_empty() {
-            return Ok(());
-        }
-        let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
-        let (entry, is_shadow) = shadows::without_shadow(entry);
-        let whole = self.lock_wholes(std::iter::once(&entry)).await;
+        // The parent, or a further report, may have arrived before the lock was acquired.
+        let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.pop();
+        let Some(waiting) = &waiting else { return Ok(()) };
+        let Some(reread) = self.reread(waiting) else { return self.give_up(waiting).await };
+        let (entry, is_shadow) = shadows::without_shadow(reread.entry);
+        let reread = RereadEntry { entry, ..reread };
+        let entry = &reread.entry;
+        let whole = self.lock_wholes(std::iter::once(entry)).await;
         let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
         if is_shadow || matches!(entry.happened, PaymentEvent::Settled { .. }) {
             let id = &entry.report.transaction().transaction_id;
@@ -89,15 +170,7 @@ impl PaymentsInner {
                 parent = %waiting.parent,
                 "the parent of a ledger entry did not arrive; the entry is recorded as a separate payment"
             );
-            let event = Arc::from(&*waiting.event);
-            let joining = ChildEntry {
-                entry: &entry,
-                telling,
-                event: &event,
-                told: &waiting.told,
-                waiting: Some(waiting),
-            };
-            changes = self.take_unjoined(&joining, waiting).await?;
+            changes = self.take_unjoined(&reread.child(), waiting).await?;
         }
         self.commit(&changes).await?;
         self.waits_no_longer();
@@ -131,19 +204,32 @@ impl PaymentsInner {
         }
     }
 
-    /// Parses a waiting entry from its stored report. Returns `None` if this version does not accept what another one
-    /// stored.
-    pub(super) fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(ReportedEntry, ReportChannel<'w>)> {
-        let (telling, text) = waiting.told.split_once('\n')?;
-        let telling = match telling {
-            HOOK => ReportChannel::Hook,
-            ROW => ReportChannel::Row,
-            event => ReportChannel::Event(event.strip_prefix(EVENT)?),
-        };
+    /// Parses a waiting entry from its stored reports. Returns `None` if this version does not accept what another one
+    /// stored first.
+    pub(super) fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<RereadEntry<'w>> {
+        let mut reports = reports_of(waiting).into_iter();
+        let read = |report| self.reread_report(waiting.heard_micros, report);
+        let FurtherReport { entry, telling, event, told } = reports.next().and_then(read)?;
+        let further = reports.filter_map(read).collect();
+        Some(RereadEntry { entry, telling, event, told, further, waiting })
+    }
+
+    /// Parses all stored reports of a waiting entry that this version accepts.
+    pub(super) fn reread_all<'w>(&self, waiting: &'w WaitingEntry) -> Vec<FurtherReport<'w>> {
+        let read = |report| self.reread_report(waiting.heard_micros, report);
+        reports_of(waiting).into_iter().filter_map(read).collect()
+    }
+
+    fn reread_report<'w>(
+        &self,
+        heard_micros: i64,
+        (event, told): (&'w str, &'w str),
+    ) -> Option<FurtherReport<'w>> {
+        let (telling, text) = split(told)?;
         let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
-        let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
-        let told = EntryReport { telling, data, message: None, arrival };
-        Some((self.read(told).ok()?, telling))
+        let arrival = DateTime::from_timestamp_micros(heard_micros)?;
+        let entry = self.read(EntryReport { telling, data, message: None, arrival }).ok()?;
+        Some(FurtherReport { entry, telling, event: event.into(), told })
     }
 
     /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.
@@ -171,4 +257,36 @@ impl PaymentsInner {
         }
         Ok(())
     }
+}
+
+/// Returns the reports of a waiting entry, each with the name of its event. The first one has two lines, and each further one
+/// has a line with that name before its own two. JSON has no line break.
+fn reports_of(waiting: &WaitingEntry) -> Vec<(&str, &str)> {
+    let (mut event, mut rest) = (&*waiting.event, &*waiting.told);
+    let mut reports = Vec::new();
+    loop {
+        let end = rest.match_indices('\n').nth(1).map_or(rest.len(), |(end, _)| end);
+        let (report, further) = rest.split_at(end);
+        reports.push((event, report));
+        let Some((name, report)) = further.get(1..).and_then(|further| further.split_once('\n')) else {
+            return reports;
+        };
+        (event, rest) = (name, report);
+    }
+}
+
+/// Returns the word for the channel of a stored report.
+fn channel_of(told: &str) -> &str {
+    told.split([' ', '\n']).next().unwrap_or_default()
+}
+
+/// Splits a stored report into its channel and its data.
+fn split(told: &str) -> Option<(ReportChannel<'_>, &str)> {
+    let (telling, text) = told.split_once('\n')?;
+    let telling = match telling {
+        HOOK => ReportChannel::Hook,
+        ROW => ReportChannel::Row,
+        event => ReportChannel::Event(event.strip_prefix(EVENT)?),
+    };
+    Some((telling, text))
 }
