@@ -182,7 +182,7 @@ impl Seen {
         let ids = save(service, &rules);
         assert!(rules.scripts.len() + rules.modules.len() == 0 || !ids.is_empty(), "{}", attack.name);
         process::forget_peak(service.pid());
-        let seconds = u32::try_from(proof::rounds(1, 6)).unwrap();
+        let seconds = u32::try_from(proof::rounds(1, 4)).unwrap();
         let named = format!("{name}-neutral");
         let bystander =
             Bystander { service, name: &named, rate: RATE, n_connections: N_CONNECTIONS, seconds };
