@@ -87,17 +87,6 @@ fn by_reasons(side: Side) -> Rules {
     Rules { scripts: (0..400).map(script).collect(), modules: Vec::new() }
 }
 
-fn by_memory(side: Side) -> Rules {
-    let keys = ["transaction_id", "meta_data.a", "meta_data.b", "meta_data.c"];
-    scripts(6, |n| {
-        let asked = keys.iter().enumerate().map(|(at, key)| {
-            let key = if side == Side::Hostile { key } else { "currency" };
-            format!(r#"count(when {key} == $current.{key} and amount > {n}, "P{}D") > 1000000"#, 30 + at)
-        });
-        asked.collect::<Vec<_>>().join(" or ")
-    })
-}
-
 /// Rules that are saved and removed while payments flow. The harmless author saves what is there already.
 fn change_rules(actor: &Actor<'_>) {
     let client = actor.service.client();
@@ -140,25 +129,6 @@ pub(crate) fn attacks() -> Vec<Attack> {
             rules: by_pages,
             act: |actor| actor.pay(25, |n| json!({"source": format!("helper-{}", n % 100)})),
             ..nothing_special("100 modules that touch their pages")
-        },
-        Attack {
-            configure: |home| home.set("SERVICE_MEMORY_LIMIT", "16MiB"),
-            rules: by_memory,
-            n_clients: 8,
-            act: |actor| {
-                let name = &actor.name;
-                actor.pay(100, |n| {
-                    json!({"source": format!("helper-{}", n % 100),
-                        "meta_data": {"a": format!("{name}-{n}"), "b": format!("b-{name}-{n}"), "c": format!("c-{name}-{n}")}})
-                });
-            },
-            judge: |client| {
-                let all = client.get("/instructions").json();
-                let of_file = all.as_array().unwrap().iter().filter(|rule| rule["source"] == "file");
-                let idle = of_file.filter(|rule| rule["status"] != "active");
-                idle.map(|rule| format!("{} is {}", rule["name"], rule["status"])).collect()
-            },
-            ..nothing_special("rules that need all memory")
         },
         Attack { act: change_rules, ..nothing_special("rules that change all the time") },
     ]
