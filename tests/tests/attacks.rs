@@ -25,7 +25,7 @@ const N_CONNECTIONS: u32 = 2;
 /// How much its p99 may grow besides doubling. The short blocks of the CI mode have few payments, and a debug build serves them.
 const SLACK: Duration = Duration::from_millis(500);
 const SLACK_FULL: Duration = Duration::from_millis(2);
-/// What the process may take in an attack more than beside the harmless one, in KiB.
+/// Memory that the process may take in an attack beyond that beside the harmless one, in KiB.
 const GROWTH_KIB_MAX: u64 = 150 * 1024;
 /// Connections on which rules are saved.
 const N_SAVERS: usize = 8;
@@ -45,7 +45,7 @@ pub(crate) enum Side {
     Hostile,
 }
 
-/// What an author saves at the beginning of a block, and removes at its end.
+/// Scripts and modules that an author saves at the beginning of a block, and removes at its end.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) scripts: Vec<String>,
@@ -167,7 +167,7 @@ fn unless_too_often(save: impl Fn() -> Answer) -> Answer {
     }
 }
 
-/// What was seen of one side.
+/// Measurements of one side.
 #[derive(Debug, Default)]
 struct Seen {
     latencies: Latencies,

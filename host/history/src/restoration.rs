@@ -6,7 +6,8 @@
 //!         └─ …               ┘   sequence order             └─ …
 //! ```
 //!
-//! What no query reaches is left out, so that a restart needs no more memory than the run before it. A snapshot saves most of
+//! Transactions that no query reaches are left out, so that a restart needs no more memory than the run before it. A snapshot
+//! saves most of
 //! the work: the series in it are loaded, and only later steps are read from the store. Rules
 //! may change meanwhile, and a series that comes into use is restored in a further round. The history is exact only
 //! when a check while nobody builds finds no series left to restore.

@@ -110,7 +110,7 @@ pub struct ReportedEntry {
     pub leg_of: Option<Arc<str>>,
     /// Event that the entry reports.
     pub happened: PaymentEvent,
-    /// What makes the entry a refund, if it passes through a queue and its reference does not say so.
+    /// The queued or posted refund that the entry reports, if it passes through a queue and its reference does not say so.
     pub queued_refund: Option<QueuedRefund>,
     /// Payment as reported. For an entry that settles a hold, only the settled part.
     pub report: TransactionReport,

@@ -26,7 +26,7 @@ const BLOCKED: u32 = 5_000;
 /// Maximum number of keys of an object. Blnk stores no metadata with more than the default.
 const KEYS_MAX: usize = 64;
 
-/// What a hold is about, and so the end that it must have.
+/// The kind of a hold, which decides the end that it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HoldKind {
     /// It is committed.
