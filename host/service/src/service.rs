@@ -172,7 +172,7 @@ impl Service {
         let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
-        retention::begin(&history, &ground.arrivals, &*clock, settings);
+        retention::begin(&history, &ground.arrivals, settings);
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &ground.arrivals)).await?;
         let Links { alerting, delivery, keys, traces } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {

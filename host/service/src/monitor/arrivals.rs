@@ -58,11 +58,14 @@ impl AcceptanceOrder {
     pub(crate) fn after(stored: Option<LastTimes>, clock: Arc<dyn Clock>) -> Self {
         let accepted = stored.and_then(|stored| DateTime::from_timestamp_micros(stored.accepted_micros));
         let last = accepted.unwrap_or(DateTime::UNIX_EPOCH);
+        // Stored times may be by a clock that was ahead.
+        let now = clock.now().timestamp_micros();
+        let latest_event = stored.map_or(i64::MIN, |stored| stored.event_micros.min(now));
         Self {
             clock,
             last: Mutex::new(LastStamp { time: last, given: Instant::now() }),
             last_micros: AtomicI64::new(last.timestamp_micros()),
-            latest_event: AtomicI64::new(stored.map_or(i64::MIN, |stored| stored.event_micros)),
+            latest_event: AtomicI64::new(latest_event),
         }
     }
 
@@ -139,10 +142,24 @@ mod tests {
         }
     }
 
-    fn order(last: DateTime<Utc>) -> AcceptanceOrder {
-        let micros = last.timestamp_micros();
-        let stored = LastTimes { accepted_micros: micros, event_micros: i64::MIN };
+    fn after(stored: LastTimes) -> AcceptanceOrder {
         AcceptanceOrder::after(Some(stored), Arc::new(FixedClock("2026-06-01T00:00:00Z")))
+    }
+
+    fn order(last: DateTime<Utc>) -> AcceptanceOrder {
+        after(LastTimes { accepted_micros: last.timestamp_micros(), event_micros: i64::MIN })
+    }
+
+    #[test]
+    fn a_stored_event_by_a_clock_that_was_ahead_counts_as_no_later_than_the_clock() {
+        for (stored, latest) in [
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+            ("2027-01-01T00:00:00Z", "2026-06-01T00:00:00Z"),
+        ] {
+            let event_micros = EventTime::micros_of(stored).unwrap();
+            let arrivals = after(LastTimes { accepted_micros: event_micros, event_micros });
+            assert_eq!(arrivals.latest_event(), EventTime::micros_of(latest), "{stored}");
+        }
     }
 
     #[test]

@@ -18,10 +18,8 @@ const CLOCK_ERROR_MAX: i64 = 3_600_000_000;
 
 /// Tells the history what no rule can query any more before it is restored. A restart would otherwise need memory for it, and
 /// a service that refuses transactions for want of memory would never discard it.
-pub(super) fn begin(history: &History, arrivals: &AcceptanceOrder, clock: &dyn Clock, settings: &Settings) {
+pub(super) fn begin(history: &History, arrivals: &AcceptanceOrder, settings: &Settings) {
     if let Some(latest) = arrivals.latest_event() {
-        // Stored times may be by a clock that was ahead.
-        let latest = latest.min(clock.now().timestamp_micros());
         history.forget(latest.saturating_sub(settings.history_margin.micros()));
     }
 }
