@@ -63,22 +63,25 @@ function closure(outputs, file, seen = new Set()) {
 
 /** Returns the chunks that the entry imports at once: the browser loads them together with it. */
 function preloaded({ outputs }) {
-  const entry = Object.keys(outputs).find((file) => outputs[file].entryPoint === "src/main.tsx");
-  return [...closure(outputs, entry)].filter((file) => file !== entry).map((file) => basename(file)).sort();
+  const entry = Object.keys(outputs).find(file => outputs[file].entryPoint === "src/main.tsx");
+  return [...closure(outputs, entry)]
+    .filter(file => file !== entry)
+    .map(file => basename(file))
+    .sort();
 }
 
 /** Returns the gzip size of each part, each without what is already loaded. */
 function sizes(metafile, contents, theme) {
   const { outputs } = metafile;
-  const entryOf = (source) => Object.keys(outputs).find((file) => outputs[file].entryPoint === source);
-  const gzip = (files) => [...files].reduce((sum, file) => sum + gzipSync(contents.get(basename(file)), { level: 9 }).length, 0);
+  const entryOf = source => Object.keys(outputs).find(file => outputs[file].entryPoint === source);
+  const gzip = files => [...files].reduce((sum, file) => sum + gzipSync(contents.get(basename(file)), { level: 9 }).length, 0);
   const initial = closure(outputs, entryOf("src/main.tsx"));
-  const lazy = (source) => gzip([...closure(outputs, entryOf(source))].filter((file) => !initial.has(file)));
+  const lazy = source => gzip([...closure(outputs, entryOf(source))].filter(file => !initial.has(file)));
   return {
     initial: gzip([...initial, theme]),
     chart: lazy("src/chart/draw.ts"),
     editor: lazy("src/editor/editor.ts"),
-    css: gzip(Object.keys(outputs).filter((file) => file.endsWith(".css"))),
+    css: gzip(Object.keys(outputs).filter(file => file.endsWith(".css"))),
   };
 }
 
@@ -98,9 +101,9 @@ async function main(outDir) {
   const theme = (await bundle(THEME)).outputFiles;
   const contents = new Map([...outputFiles, ...theme].map(({ path, contents: bytes }) => [basename(path), Buffer.from(bytes)]));
   checkBudgets(sizes(metafile, contents, theme[0].path));
-  const name = (pattern) => [...contents.keys()].find((file) => pattern.test(file));
+  const name = pattern => [...contents.keys()].find(file => pattern.test(file));
   const template = await readFile(join(ROOT, "src/index.html"), "utf8");
-  const preloads = preloaded(metafile).map((file) => `<link rel="modulepreload" href="${file}">`);
+  const preloads = preloaded(metafile).map(file => `<link rel="modulepreload" href="${file}">`);
   const html = template
     .replace("{{theme}}", name(/^theme-\w+\.js$/))
     .replace("{{css}}", name(/^main-\w+\.css$/))
@@ -109,7 +112,7 @@ async function main(outDir) {
   const immutable = [...contents.keys()].sort();
   contents.set("index.html", Buffer.from(html));
   contents.set("LICENSES.txt", Buffer.from(await licenses(ROOT, metafile)));
-  const files = ["index.html", "LICENSES.txt", ...immutable].map((path) => ({
+  const files = ["index.html", "LICENSES.txt", ...immutable].map(path => ({
     path,
     content_type: CONTENT_TYPES[path.split(".").pop()],
     immutable: immutable.includes(path),

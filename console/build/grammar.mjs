@@ -11,7 +11,7 @@ async function generate(path) {
   const warnings = [];
   const { parser, terms } = buildParserFile(await readFile(resolve(ROOT, path), "utf8"), {
     fileName: path,
-    warn: (message) => warnings.push({ text: message }),
+    warn: message => warnings.push({ text: message }),
   });
   return { parser, terms, warnings };
 }

@@ -16,12 +16,12 @@ function packagesOf(metafile) {
 async function licenseOf(root, name) {
   const directory = join(root, "node_modules", name);
   const { version, license } = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
-  const file = (await readdir(directory)).sort().find((each) => /^licen[sc]e/i.test(each));
+  const file = (await readdir(directory)).sort().find(each => /^licen[sc]e/i.test(each));
   const text = file ? (await readFile(join(directory, file), "utf8")).trim() : "(the package has no file with its licence)";
   return `${name} ${version} (${license})\n\n${text}\n`;
 }
 
 export async function licenses(root, metafile) {
-  const texts = await Promise.all(packagesOf(metafile).map((name) => licenseOf(root, name)));
+  const texts = await Promise.all(packagesOf(metafile).map(name => licenseOf(root, name)));
   return `The console contains code of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }

@@ -44,13 +44,13 @@ export async function openPage(running, hash = "#/", options = {}) {
   const context = options.context ?? (await running.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options }));
   const page = await context.newPage();
   const errors = [];
-  page.on("console", (message) => {
+  page.on("console", message => {
     if (["error", "warning"].includes(message.type()) && !EXPECTED.test(message.text())) errors.push(message.text());
   });
-  page.on("pageerror", (error) => errors.push(error.stack ?? error.message));
+  page.on("pageerror", error => errors.push(error.stack ?? error.message));
   await page.addInitScript(() => {
     window.violations = [];
-    addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+    addEventListener("securitypolicyviolation", event => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
   });
   await page.goto(`${running.url}/console/${hash}`);
   return {
@@ -71,14 +71,18 @@ export async function openPage(running, hash = "#/", options = {}) {
 /** Waits until `read` returns something true in the page. The policy forbids what `waitForFunction` does. */
 export async function shown(page, read, argument, what = argument ?? String(read)) {
   let last;
-  const found = until(async () => {
-    last = await page.evaluate(read, argument);
-    return last;
-  }, what, 10_000);
-  await found.catch(async (error) => {
+  const found = until(
+    async () => {
+      last = await page.evaluate(read, argument);
+      return last;
+    },
+    what,
+    10_000,
+  );
+  await found.catch(async error => {
     throw new Error(`${error.message}; the page shows:\n${await page.evaluate(() => document.body.innerText.slice(0, 2_000))}`);
   });
   return last;
 }
 
-export const hasText = (text) => document.body.innerText.includes(text);
+export const hasText = text => document.body.innerText.includes(text);

@@ -55,8 +55,8 @@ function start(directory) {
   const { cwd, command } = place(directory);
   const child = spawn("sh", ["-c", `exec ${command}`], { cwd, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
   const demo = { child, note, temporary, said: "", builtAt: IS_FULL ? null : performance.now() };
-  demo.ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal)));
-  child.stderr.setEncoding("utf8").on("data", (text) => {
+  demo.ended = new Promise(resolve => child.once("exit", (code, signal) => resolve(code ?? signal)));
+  child.stderr.setEncoding("utf8").on("data", text => {
     demo.said += text;
     if (demo.builtAt === null && demo.said.includes("Finished `release`")) demo.builtAt = performance.now();
   });
@@ -74,7 +74,7 @@ function openBlocked() {
   return null;
 }
 
-test("the first command of the README shows a blocked payment and its reason within a minute", async (context) => {
+test("the first command of the README shows a blocked payment and its reason within a minute", async context => {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-demo-"));
   const demo = start(directory);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -93,7 +93,9 @@ test("the first command of the README shows a blocked payment and its reason wit
     context.diagnostic(`blocked: "${reason}", ${seconds.toFixed(1)} s after the ${IS_FULL ? "end of the build" : "start"}`);
     assert.ok(seconds * 1_000 <= limit, `${seconds} s`);
     await until(() => demo.said.includes("now they pay live"), "the past is played", limit);
-    context.diagnostic(`live ${((performance.now() - demo.builtAt) / 1_000).toFixed(1)} s after it: ${/payments judged: .*/.exec(demo.said)[0]}`);
+    context.diagnostic(
+      `live ${((performance.now() - demo.builtAt) / 1_000).toFixed(1)} s after it: ${/payments judged: .*/.exec(demo.said)[0]}`,
+    );
     const saved = await (await fetch(new URL("instructions/summaries", address))).json();
     assert.ok(saved.length > 0 && saved.every(({ source }) => source.kind === "api"), "every rule can be changed over the API");
   } finally {
@@ -101,6 +103,10 @@ test("the first command of the README shows a blocked payment and its reason wit
     process.kill(-demo.child.pid, "SIGINT");
   }
   assert.equal(await demo.ended, 0, demo.said);
-  assert.deepEqual(readdirSync(demo.temporary).filter((name) => name.startsWith("tollgate-")), [], "nothing is left");
+  assert.deepEqual(
+    readdirSync(demo.temporary).filter(name => name.startsWith("tollgate-")),
+    [],
+    "nothing is left",
+  );
   rmSync(directory, { recursive: true, force: true });
 });

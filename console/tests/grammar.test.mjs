@@ -13,22 +13,22 @@ const REPOSITORY = process.env.TOLLGATE_REPOSITORY ?? join(ROOT, "..");
 function scriptsBelow(directory) {
   if (!existsSync(directory)) return [];
   const files = readdirSync(directory, { withFileTypes: true, recursive: true });
-  return files.filter((file) => file.name.endsWith(".ws")).map((file) => join(file.parentPath ?? file.path, file.name));
+  return files.filter(file => file.name.endsWith(".ws")).map(file => join(file.parentPath ?? file.path, file.name));
 }
 
 /** Scripts of the documentation that are meant to compile. */
 function examples() {
   const path = join(REPOSITORY, "docs/language.md");
   if (!existsSync(path)) return [];
-  const blocks = readFileSync(path, "utf8").matchAll(/```tollgate\n([^]*?)```/g);
+  const blocks = readFileSync(path, "utf8").matchAll(/```tollgate\n([\s\S]*?)```/g);
   return [...blocks].map(([, script]) => script);
 }
 
-test("scripts of the repository parse without a mistake", async (context) => {
+test("scripts of the repository parse without a mistake", async context => {
   const { scriptParser } = await source("editor/parser.ts");
   const files = ["rules", "compiler/tests/golden/emit", "compiler/tests/golden/check", "compiler/tests/golden/fused"]
-    .flatMap((folder) => scriptsBelow(join(REPOSITORY, folder)))
-    .map((path) => ({ name: path, script: readFileSync(path, "utf8") }));
+    .flatMap(folder => scriptsBelow(join(REPOSITORY, folder)))
+    .map(path => ({ name: path, script: readFileSync(path, "utf8") }));
   const all = [...files, ...examples().map((script, index) => ({ name: `example ${index + 1}`, script }))];
   if (all.length === 0) return context.skip("no repository around the console");
   const wrong = all.flatMap(({ name, script }) => mistakes(scriptParser, name, script));
@@ -39,7 +39,7 @@ test("scripts of the repository parse without a mistake", async (context) => {
 function mistakes(parser, name, script) {
   const found = [];
   parser.parse(script).iterate({
-    enter: (node) => {
+    enter: node => {
       if (node.type.isError) found.push(`${name} at ${node.from}: ${JSON.stringify(script.slice(node.from - 20, node.from + 20))}`);
     },
   });

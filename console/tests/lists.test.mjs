@@ -25,14 +25,14 @@ function setEntries(name, entries) {
 
 function readTable() {
   const rows = [...document.querySelectorAll('table[aria-label="How each line is read"] tbody tr')];
-  return rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()).join(" | ")).join("\n");
+  return rows.map(row => [...row.cells].map(cell => cell.innerText.trim()).join(" | ")).join("\n");
 }
 
 test("pasted lines are shown as they are read, and are sent as text", async () => {
   const opened = await openPage(running, "#/lists/sanctions");
   const { page } = opened;
   const sent = [];
-  page.on("request", (request) => request.method() === "PUT" && sent.push(request.headers()["content-type"]));
+  page.on("request", request => request.method() === "PUT" && sent.push(request.headers()["content-type"]));
   await page.getByLabel("One entry a line").fill('acct-x # OFAC 2026\n# since May\n"acct-y"\nacct-z,OFAC\n');
   await shown(page, hasText, "3 entries added; 3 entries then.");
   assert.equal(
@@ -71,7 +71,7 @@ test("a stale change of a list is refused, shown as a comparison, and nobody's e
   // The events of the service do not arrive, so the page does not follow.
   const opened = await openPage(running, "#/lists/shared");
   const { page } = opened;
-  await page.route("**/events?*", (route) => route.abort());
+  await page.route("**/events?*", route => route.abort());
   await page.reload();
   await page.getByText("Add or remove entries").click();
   await page.getByLabel("One entry a line").fill("mine\n");
@@ -89,17 +89,21 @@ test("a stale change of a list is refused, shown as a comparison, and nobody's e
 });
 
 test("a stale save of a rule is refused once, beside the rule in force", async () => {
-  const script = (amount) => `rule shared {\n  when amount > ${amount}\n  then review score 0.5\n}\n`;
+  const script = amount => `rule shared {\n  when amount > ${amount}\n  then review score 0.5\n}\n`;
   const { id } = await post(`${running.service.url}/compile-and-save-instruction`, { script: script(1) });
   const opened = await openPage(running, `#/rules/${id}/edit`);
   const { page } = opened;
   const editorText = () => document.querySelector(".editor-host")?.shadowRoot?.querySelector(".cm-content")?.innerText ?? "";
-  await page.route("**/events?*", (route) => route.abort());
+  await page.route("**/events?*", route => route.abort());
   await page.reload();
   await shown(page, editorText);
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(script(3));
-  await api(`instructions/${id}`, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ script: script(2) }) });
+  await api(`instructions/${id}`, {
+    method: "PUT",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ script: script(2) }),
+  });
   await page.keyboard.press("Control+s");
   await shown(page, hasText, "The rule in force has changed since this edit began.");
   await shown(page, () => document.querySelector(".diff-panel pre")?.innerText.includes("−   when amount > 2"));

@@ -39,8 +39,17 @@ const open = () => streams.filter(({ isOpen }) => isOpen);
 
 function row(sequence, verdict = "review") {
   return {
-    sequence, transaction_id: `live-${sequence}`, accepted_at: new Date().toISOString(), amount: 1.5, currency: "EUR",
-    source: "acc-a", destination: null, verdict, score: 0.5, reason: "because", rules: ["some_rule"],
+    sequence,
+    transaction_id: `live-${sequence}`,
+    accepted_at: new Date().toISOString(),
+    amount: 1.5,
+    currency: "EUR",
+    source: "acc-a",
+    destination: null,
+    verdict,
+    score: 0.5,
+    reason: "because",
+    rules: ["some_rule"],
   };
 }
 
@@ -67,7 +76,14 @@ test("a broken stream is opened again after the last event", async () => {
   streams = [];
   const opened = await openPage(running);
   await until(() => streams.length === 1, "a stream");
-  send(streams[0], 7, "tick", { at: new Date().toISOString(), sequence: 7, counts: { approve: 1, review: 0, block: 0, alert: 0 }, p50_us: 310, p99_us: 900, in_flight: 2 });
+  send(streams[0], 7, "tick", {
+    at: new Date().toISOString(),
+    sequence: 7,
+    counts: { approve: 1, review: 0, block: 0, alert: 0 },
+    p50_us: 310,
+    p99_us: 900,
+    in_flight: 2,
+  });
   await shown(opened.page, hasText, "310 µs");
   streams[0].to.destroy();
   await until(() => streams.length === 2, "another stream");
@@ -137,7 +153,7 @@ test("rows that come faster than they can be read are drawn once a second, and a
   streams = [];
   const opened = await openPage(running);
   await until(() => streams.length === 1, "a stream");
-  const many = (first) => ({ verdicts: Array.from({ length: 20 }, (_, index) => row(first + index)), n_more: 100 });
+  const many = first => ({ verdicts: Array.from({ length: 20 }, (_, index) => row(first + index)), n_more: 100 });
   for (let batch = 0; batch < 4; batch += 1) send(streams[0], batch, "verdicts", many(1 + 20 * batch));
   await shown(opened.page, hasText, "live-80");
   // The first batch is drawn at once, the others together: 60 rows, and 300 others.
@@ -151,7 +167,9 @@ test("of more verdicts than the feed keeps, the severest come first", async () =
   await until(() => streams.length === 1, "a stream");
   const many = Array.from({ length: 80 }, (_, index) => row(index + 1, index === 3 ? "block" : "approve"));
   send(streams[0], 1, "verdicts", { verdicts: many, n_more: 0 });
-  await shown(opened.page, () => document.querySelector('table[aria-label="Live verdicts"] tr[data-index="0"]')?.innerText.includes("live-4"));
+  await shown(opened.page, () =>
+    document.querySelector('table[aria-label="Live verdicts"] tr[data-index="0"]')?.innerText.includes("live-4"),
+  );
   await opened.close();
 });
 

@@ -56,7 +56,11 @@ async function spentByReaders(browser) {
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
   const { user, system } = process.cpuUsage();
-  return { at: performance.now() / 1e3, browser: processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0), streams: (user + system) / 1e6 };
+  return {
+    at: performance.now() / 1e3,
+    browser: processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0),
+    streams: (user + system) / 1e6,
+  };
 }
 
 /**
@@ -87,7 +91,7 @@ function median(values) {
 
 const written = ({ middle, low, high }) => `${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
 
-test("every page shows its first content soon, with many rules and transactions", async (context) => {
+test("every page shows its first content soon, with many rules and transactions", async context => {
   const rules = rulesDirectory(N_RULES);
   const running = await startConsole({ rules });
   const { url } = running.service;
@@ -109,7 +113,12 @@ test("every page shows its first content soon, with many rules and transactions"
   ];
   for (const [hash, text] of pages) {
     const opened = await openPage(running, hash);
-    const after = await shown(opened.page, (sought) => document.body.innerText.includes(sought) && performance.now(), text, `${hash}: ${text}`);
+    const after = await shown(
+      opened.page,
+      sought => document.body.innerText.includes(sought) && performance.now(),
+      text,
+      `${hash}: ${text}`,
+    );
     await opened.close();
     context.diagnostic(`${hash.replace(/\d+/, "…")}: ${after.toFixed(0)} ms`);
     assert.ok(after <= FIRST_CONTENT_MS * SLACK, `${hash}: ${after} ms`);
@@ -129,14 +138,17 @@ async function readStreams(url, n_readers) {
     assert.equal(answer.statusCode, 200);
     // The end of the test breaks it off.
     answer.on("error", () => {});
-    answer.on("data", (piece) => {
+    answer.on("data", piece => {
       read.n_bytes += piece.length;
     });
   }
-  return { read, stop: () => requests.forEach((request) => request.destroy()) };
+  const stop = () => {
+    for (const request of requests) request.destroy();
+  };
+  return { read, stop };
 }
 
-test("readers of the event stream leave injects their rate", async (context) => {
+test("readers of the event stream leave injects their rate", async context => {
   const running = await startConsole({ rules: join(process.env.TOLLGATE_REPOSITORY, "rules") });
   const { url } = running.service;
   const seconds = IS_FULL ? 5 : 1;
@@ -158,8 +170,10 @@ test("readers of the event stream leave injects their rate", async (context) => 
     ratios.push({ rate: read.rate / unread.rate, cpu: read.cpu / unread.cpu, browser: read.browser, streams: read.streams });
   }
   await running.end();
-  const [rate, cpu, browser, streams] = ["rate", "cpu", "browser", "streams"].map((name) => median(ratios.map((ratio) => ratio[name])));
-  context.diagnostic(`beside a browser and ${N_READERS} readers, relative to without: rate ${written(rate)}, CPU time for an inject ${written(cpu)}`);
+  const [rate, cpu, browser, streams] = ["rate", "cpu", "browser", "streams"].map(name => median(ratios.map(ratio => ratio[name])));
+  context.diagnostic(
+    `beside a browser and ${N_READERS} readers, relative to without: rate ${written(rate)}, CPU time for an inject ${written(cpu)}`,
+  );
   context.diagnostic(`shares of a core: the browser ${written(browser)}, this process with the other readers ${written(streams)}`);
   // The interval tells a miss from the noise of a shared machine.
   assert.ok(rate.high >= RATE_MIN, `${rate.high} < ${RATE_MIN}`);

@@ -41,7 +41,7 @@ const PAGES = [
 ];
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`pages in the ${colorScheme} theme`, async (context) => {
+  test(`pages in the ${colorScheme} theme`, async context => {
     for (const [name, hash, text] of PAGES) {
       await context.test(name, async () => {
         const opened = await openPage(running, hash(), { colorScheme });
@@ -58,20 +58,29 @@ for (const colorScheme of ["light", "dark"]) {
 
 async function accessibilityViolations(page) {
   // In the middle of a transition, texts have colours that nobody reads.
-  await page.evaluate(() => Promise.allSettled(document.getAnimations().map((animation) => animation.finished)));
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map(animation => animation.finished)));
   await page.evaluate(AXE);
   return page.evaluate(async () => {
     const { violations } = await window.axe.run(document);
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(" ")).slice(0, 3).join(" | ")} ${nodes[0]?.failureSummary ?? ""}`);
+    return violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(node => node.target.join(" "))
+          .slice(0, 3)
+          .join(" | ")} ${nodes[0]?.failureSummary ?? ""}`,
+    );
   });
 }
 
 test("dialogs have no accessibility violation", async () => {
   const opened = await openPage(running, "#/rules");
   await shown(opened.page, hasText, "large_payment");
-  for (const [key, text] of [["?", "Settings of this browser"], ["Control+k", "New rule"]]) {
+  for (const [key, text] of [
+    ["?", "Settings of this browser"],
+    ["Control+k", "New rule"],
+  ]) {
     await opened.page.keyboard.press(key);
-    await shown(opened.page, (wanted) => document.querySelector("dialog[open]")?.innerText.includes(wanted), text);
+    await shown(opened.page, wanted => document.querySelector("dialog[open]")?.innerText.includes(wanted), text);
     assert.deepEqual(await accessibilityViolations(opened.page), []);
     await opened.page.keyboard.press("Escape");
   }

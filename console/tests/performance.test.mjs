@@ -36,10 +36,21 @@ function stand(url, to) {
 
 function manyRules(count) {
   return Array.from({ length: count }, (_, index) => ({
-    id: index + 1, name: `rule_${(index * 7919) % count}`, description: null, verdict: "review", score: 0.5, status: "active",
-    source: { kind: "file", path: `folder/rule_${index}.ws` }, cost: { instructions: (index * 31) % 400, host_calls: 2, history_lookups: index % 5 },
-    created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z", hits: (index * 37) % 1000, failures: 0,
-    hourly: Array.from({ length: 24 }, (_, hour) => (index * hour) % 17), quarantine: null, refused_change: null,
+    id: index + 1,
+    name: `rule_${(index * 7919) % count}`,
+    description: null,
+    verdict: "review",
+    score: 0.5,
+    status: "active",
+    source: { kind: "file", path: `folder/rule_${index}.ws` },
+    cost: { instructions: (index * 31) % 400, host_calls: 2, history_lookups: index % 5 },
+    created_at: "2026-01-01T00:00:00Z",
+    updated_at: "2026-01-01T00:00:00Z",
+    hits: (index * 37) % 1000,
+    failures: 0,
+    hourly: Array.from({ length: 24 }, (_, hour) => (index * hour) % 17),
+    quarantine: null,
+    refused_change: null,
   }));
 }
 
@@ -47,11 +58,11 @@ const quantile = (values, share) => [...values].sort((a, b) => a - b)[Math.ceil(
 
 function judge(context, name, values, share, limit) {
   const value = quantile(values, share);
-  context.diagnostic(`${name}: ${value.toFixed(1)} of ${limit} (${values.map((each) => each.toFixed(0)).join(" ")})`);
+  context.diagnostic(`${name}: ${value.toFixed(1)} of ${limit} (${values.map(each => each.toFixed(0)).join(" ")})`);
   assert.ok(value <= limit * SLACK, `${name}: ${value} > ${limit}`);
 }
 
-test("first contentful paint", async (context) => {
+test("first contentful paint", async context => {
   const times = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const opened = await openPage(running);
@@ -62,7 +73,7 @@ test("first contentful paint", async (context) => {
   judge(context, "first contentful paint, ms", times, 0.5, 300);
 });
 
-test("the editor is ready after the click", async (context) => {
+test("the editor is ready after the click", async context => {
   const times = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const opened = await openPage(running, `#/rules/${ids.listed}`);
@@ -78,7 +89,7 @@ test("the editor is ready after the click", async (context) => {
   judge(context, "editor ready, ms", times, 0.5, 250);
 });
 
-test("a mistake is underlined soon after the key", async (context) => {
+test("a mistake is underlined soon after the key", async context => {
   const opened = await openPage(running, "#/rules/new");
   const { page } = opened;
   await shown(page, () => document.querySelector(".editor-host")?.shadowRoot?.querySelector(".cm-content"));
@@ -117,7 +128,7 @@ function watchUnderline() {
   observer.observe(root, { subtree: true, childList: true, attributes: true });
 }
 
-test("1,000 rules are sorted and drawn", async (context) => {
+test("1,000 rules are sorted and drawn", async context => {
   n_rules = 1_000;
   const opened = await openPage(running, "#/rules");
   await shown(opened.page, hasText, "1,000 rules");
@@ -142,10 +153,10 @@ test("1,000 rules are sorted and drawn", async (context) => {
 
 /** Clicks a column and waits until the new rows are laid out. */
 async function sortOnce(title) {
-  const button = [...document.querySelectorAll("th button")].find((each) => each.innerText.startsWith(title));
+  const button = [...document.querySelectorAll("th button")].find(each => each.innerText.startsWith(title));
   const begin = performance.now();
   button.click();
-  await new Promise((resolve) => {
+  await new Promise(resolve => {
     const observer = new MutationObserver(() => (observer.disconnect(), resolve()));
     observer.observe(document.querySelector("table"), { subtree: true, childList: true, characterData: true, attributes: true });
   });
@@ -153,7 +164,7 @@ async function sortOnce(title) {
   return performance.now() - begin;
 }
 
-test("the heap stays flat while the stream runs", async (context) => {
+test("the heap stays flat while the stream runs", async context => {
   const opened = await openPage(running);
   const { page } = opened;
   await until(() => stream !== null, "a stream");
@@ -163,7 +174,7 @@ test("the heap stays flat while the stream runs", async (context) => {
     return (await client.send("Runtime.getHeapUsage")).usedSize;
   };
   let sequence = 0;
-  const feed = async (seconds) => {
+  const feed = async seconds => {
     for (let frame = 0; frame < seconds * 4; frame += 1) {
       stream.write(frameText(sequence));
       sequence += 50;
@@ -182,8 +193,17 @@ test("the heap stays flat while the stream runs", async (context) => {
 function frameText(first) {
   const at = new Date().toISOString();
   const verdicts = Array.from({ length: 50 }, (_, index) => ({
-    sequence: first + index, transaction_id: `t-${first + index}`, accepted_at: at, amount: 1.5, currency: "EUR", source: "a",
-    destination: "b", verdict: "review", score: 0.5, reason: "because", rules: ["rule_a"],
+    sequence: first + index,
+    transaction_id: `t-${first + index}`,
+    accepted_at: at,
+    amount: 1.5,
+    currency: "EUR",
+    source: "a",
+    destination: "b",
+    verdict: "review",
+    score: 0.5,
+    reason: "because",
+    rules: ["rule_a"],
   }));
   const tick = { at, sequence: first, counts: { approve: 5000, review: 50, block: 0, alert: 0 }, p50_us: 300, p99_us: 900, in_flight: 3 };
   return `id: ${first}\nevent: tick\ndata: ${JSON.stringify(tick)}\n\nevent: verdicts\ndata: ${JSON.stringify({ verdicts, n_more: 4950 })}\n\n`;

@@ -8,7 +8,7 @@ import { post } from "./service.mjs";
 
 const NOW = Date.parse(process.env.CONSOLE_NOW);
 const running = await startConsole();
-const api = async (path) => (await fetch(`${running.url}/${path}`)).json();
+const api = async path => (await fetch(`${running.url}/${path}`)).json();
 
 const rules = await api("instructions/summaries");
 rules.sort((a, b) => b.hits - a.hits);
@@ -22,13 +22,18 @@ const payment = stopped.find(({ verdict }) => verdict === "block") ?? stopped[0]
 const isLoaded = () => document.querySelector("main h1") !== null && document.querySelector('[aria-busy="true"], .skeleton') === null;
 
 async function take(name, hash, sought, { prepare = async () => {}, height = 800 } = {}) {
-  const options = { viewport: { width: 1280, height }, colorScheme: name === "editor" ? "dark" : "light", timezoneId: "UTC", locale: "en-GB" };
+  const options = {
+    viewport: { width: 1280, height },
+    colorScheme: name === "editor" ? "dark" : "light",
+    timezoneId: "UTC",
+    locale: "en-GB",
+  };
   const opened = await openPage(running, "#/none", options);
   const { page } = opened;
   await page.clock.setFixedTime(NOW);
   await page.goto(`${running.url}/console/${hash}`);
   await page.reload();
-  await shown(page, (text) => document.body.innerText.includes(text), sought);
+  await shown(page, text => document.body.innerText.includes(text), sought);
   await prepare(page);
   await shown(page, isLoaded, undefined, `${name} is loaded`);
   await page.waitForTimeout(700);
@@ -49,7 +54,7 @@ async function pay(page) {
 
 async function prove(page) {
   await page.getByRole("button", { name: /^Prove/ }).press("Enter");
-  const sought = (text) => document.body.innerText.includes(text);
+  const sought = text => document.body.innerText.includes(text);
   // The service takes up to 20 seconds.
   await until(() => page.evaluate(sought, "Equal: the stored verdict follows"), "the proof", 30_000);
 }
@@ -69,5 +74,5 @@ await take("rules", "#/rules?sort=-hits", "Look-ups");
 await take("rule", `#/rules/${rule.id}`, "Recent hits", { height: 960 });
 await take("editor", "#/rules/new", "rule", { prepare: mistake, height: 480 });
 await take("transaction", `#/transactions/${encodeURIComponent(payment.transaction_id)}`, "Matched rules", { prepare: prove });
-await take("system", "#/system", "History", { prepare: (page) => page.waitForTimeout(6_000), height: 840 });
+await take("system", "#/system", "History", { prepare: page => page.waitForTimeout(6_000), height: 840 });
 await running.end();

@@ -9,11 +9,12 @@ export const HOSTILE = {
 };
 
 export const RULES = {
-  large_payment: 'rule large_payment {\n  description "Payments above 9,000"\n  when amount > 9000\n  then block score 0.9 reason "Large payment"\n}\n',
+  large_payment:
+    'rule large_payment {\n  description "Payments above 9,000"\n  when amount > 9000\n  then block score 0.9 reason "Large payment"\n}\n',
   second_payment:
     'rule second_payment {\n  // Three in an hour\n  when count(when source == $current.source, "PT1H") >= 3 and amount > 10\n  then review score 0.6 reason "Third payment within an hour"\n}\n',
   listed: 'rule listed {\n  when source in $mules\n  then alert score 0.3 reason "The source is on a list"\n}\n',
-  never: 'rule never_matches {\n  when amount < 0\n  then block score 1\n}\n',
+  never: "rule never_matches {\n  when amount < 0\n  then block score 1\n}\n",
   hostile: `rule hostile_texts {\n  description "${HOSTILE.markup.replaceAll('"', "'")}"\n  when reference == "hostile"\n  then review score 0.5 reason "${HOSTILE.markup.replaceAll('"', "'")} ${"y".repeat(700)}"\n}\n`,
 };
 

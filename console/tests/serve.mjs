@@ -2,8 +2,8 @@
 //
 //   node tests/serve.mjs DIST_DIR SERVICE_URL [PORT]
 
-import { createServer, request } from "node:http";
 import { readFileSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -42,13 +42,10 @@ function loadFiles(dist) {
 /** Passes a request on, and the answer back as it comes. */
 function forward(from, to, service) {
   const { hostname, port } = new URL(service());
-  const onward = request(
-    { hostname, port, method: from.method, path: from.url, headers: from.headers },
-    (answer) => {
-      to.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
-      answer.pipe(to);
-    },
-  );
+  const onward = request({ hostname, port, method: from.method, path: from.url, headers: from.headers }, answer => {
+    to.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
+    answer.pipe(to);
+  });
   onward.on("error", () => (to.headersSent ? to.destroy() : to.writeHead(502).end()));
   to.on("close", () => onward.destroy());
   from.pipe(onward);
@@ -65,7 +62,7 @@ export function serve(dist, service, { port = 0, answer } = {}) {
     if (answer?.(from, to) === true) return undefined;
     return forward(from, to, service);
   });
-  return new Promise((resolve) => {
+  return new Promise(resolve => {
     server.listen(port, "127.0.0.1", () => resolve({ server, url: `http://127.0.0.1:${server.address().port}` }));
   });
 }

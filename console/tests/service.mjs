@@ -1,7 +1,7 @@
 // Starts a real service for a test, in a directory of its own.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -31,7 +31,7 @@ export async function startService({ port: wanted, rules, env = {} } = {}) {
   };
   const stop = async () => {
     if (child === null) return;
-    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const ended = new Promise(resolve => child.once("exit", resolve));
     child.kill("SIGTERM");
     await ended;
     child = null;
@@ -51,7 +51,7 @@ export async function startService({ port: wanted, rules, env = {} } = {}) {
 
 /** Returns a port that nobody listens on, so that tests may run beside each other. */
 function freePort() {
-  return new Promise((resolve) => {
+  return new Promise(resolve => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
       const { port } = probe.address();
       probe.close(() => resolve(port));
@@ -69,7 +69,7 @@ export async function until(check, what, timeoutMs = 20_000) {
       // Not yet.
     }
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise(resolve => setTimeout(resolve, 50));
   }
 }
 

@@ -78,7 +78,8 @@ test("an account in the search box is told that only ids are searched", async ()
 });
 
 test("old data stays, with its time, while it cannot be loaded again", async () => {
-  intercept = (url, to) => url.startsWith("/lists") && answer(to, 200, [{ name: "kept", count: 1, sha256: "00", source: { kind: "api" }, used_by: [] }]);
+  intercept = (url, to) =>
+    url.startsWith("/lists") && answer(to, 200, [{ name: "kept", count: 1, sha256: "00", source: { kind: "api" }, used_by: [] }]);
   const opened = await openPage(running, "#/lists");
   await shown(opened.page, hasText, "kept");
   intercept = (url, to) => url.startsWith("/lists") && answer(to, 503, { error: "overloaded", code: "overloaded" });
@@ -116,7 +117,8 @@ test("what a service does not offer is said once, not as an error", async () => 
 
 test("a service that is not ready is shown in the frame and on the system page", async () => {
   intercept = (url, to) =>
-    url.startsWith("/readyz") && answer(to, 503, { status: "starting", checks: { history: "loading: 40 %", git: "degraded: the remote is down" } });
+    url.startsWith("/readyz") &&
+    answer(to, 503, { status: "starting", checks: { history: "loading: 40 %", git: "degraded: the remote is down" } });
   const opened = await openPage(running, "#/system");
   await shown(opened.page, hasText, "Starting");
   await shown(opened.page, hasText, "loading: 40 %");
@@ -126,7 +128,7 @@ test("a service that is not ready is shown in the frame and on the system page",
 test("a quarantined rule and a refused file stand on top and can be released", async () => {
   const released = [];
   intercept = (url, to) => {
-    if (url === "/instructions/7/release") return released.push(url), answer(to, 200, troubled());
+    if (url === "/instructions/7/release") return (released.push(url), answer(to, 200, troubled()));
     return url.startsWith("/instructions/summaries") && answer(to, 200, [troubled()]);
   };
   const opened = await openPage(running, "#/rules");
@@ -140,9 +142,19 @@ test("a quarantined rule and a refused file stand on top and can be released", a
 
 function troubled() {
   return {
-    id: 7, name: "mules", description: null, verdict: "block", score: 0.9, status: "quarantined",
-    source: { kind: "file", path: "mules.ws" }, cost: { instructions: 5, host_calls: 1, history_lookups: 0 },
-    created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z", hits: 0, failures: 32, hourly: Array(24).fill(0),
+    id: 7,
+    name: "mules",
+    description: null,
+    verdict: "block",
+    score: 0.9,
+    status: "quarantined",
+    source: { kind: "file", path: "mules.ws" },
+    cost: { instructions: 5, host_calls: 1, history_lookups: 0 },
+    created_at: "2026-01-01T00:00:00Z",
+    updated_at: "2026-01-01T00:00:00Z",
+    hits: 0,
+    failures: 32,
+    hourly: Array(24).fill(0),
     quarantine: { since: "2026-01-01T00:00:00Z", cause: "failures", reason: "it failed on 32 transactions" },
     refused_change: { path: "mules.ws", line: 3, column: 14, message: "expected verdict" },
   };

@@ -120,7 +120,9 @@ test("a new rule is written, corrected with one key and saved", async () => {
   await shown(page, hasText, "is not part of this language");
   await shown(page, () => document.querySelector(".editor-host").shadowRoot.querySelector(".cm-lintRange-error") !== null);
   await press(page, "Control+.");
-  await shown(page, () => document.querySelector(".editor-host").shadowRoot.querySelector(".cm-content").innerText.includes("amount != 77"));
+  await shown(page, () =>
+    document.querySelector(".editor-host").shadowRoot.querySelector(".cm-content").innerText.includes("amount != 77"),
+  );
   await shown(page, hasText, "It compiles");
   await press(page, "Control+s");
   await shown(page, () => /Rule\s+tuned/.test(document.querySelector("main h1").innerText));
@@ -134,7 +136,9 @@ test("an edit shows its difference, survives a reload and replaces the rule", as
   const { page } = opened;
   await shown(page, editorText);
   await press(page, "Control+a");
-  await page.keyboard.insertText('rule large_payment {\n  description "Payments above 9,500"\n  when amount > 9500\n  then block score 0.9 reason "Large payment"\n}\n');
+  await page.keyboard.insertText(
+    'rule large_payment {\n  description "Payments above 9,500"\n  when amount > 9500\n  then block score 0.9 reason "Large payment"\n}\n',
+  );
   await shown(page, hasText, "2 lines added, 2 lines removed");
   await page.waitForTimeout(400);
   await page.goto(`${running.url}/console/#/rules`);
@@ -168,12 +172,12 @@ test("completion offers fields, lists and verdicts", async () => {
   const opened = await openPage(running, "#/rules/new");
   const { page } = opened;
   await shown(page, editorText);
-  const offered = async (text) => {
+  const offered = async text => {
     await press(page, "Control+a");
     await page.keyboard.insertText(text.slice(0, -1));
     await page.keyboard.type(text.slice(-1));
     const labels = () =>
-      [...document.querySelector(".editor-host").shadowRoot.querySelectorAll(".cm-completionLabel")].map((each) => each.innerText).join();
+      [...document.querySelector(".editor-host").shadowRoot.querySelectorAll(".cm-completionLabel")].map(each => each.innerText).join();
     return shown(page, labels, undefined, `completion of ${text}`);
   };
   assert.match(await offered("rule a { when curr"), /currency/);

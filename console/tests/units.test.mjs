@@ -8,7 +8,7 @@ test("amounts compare by value, whatever their spelling", async () => {
   const { Decimal, compareDecimals } = await source("api/decimal.ts");
   const order = ["-1e3", "-10.5", "-0.01", "0", "0.01", "0.010", "1", "1.0", "9", "10", "1234567890123456789.10", "2e30"];
   for (let index = 1; index < order.length; index += 1) {
-    const [left, right] = [order[index - 1], order[index]].map((text) => new Decimal(text));
+    const [left, right] = [order[index - 1], order[index]].map(text => new Decimal(text));
     assert.ok(compareDecimals(left, right) <= 0, `${left} <= ${right}`);
     assert.ok(compareDecimals(right, left) >= 0, `${right} >= ${left}`);
   }
@@ -42,24 +42,37 @@ test("what is usual for a rule is the median of the full hours since any rule ma
 
 test("a stream is split into events, wherever its pieces are cut", async () => {
   const { EventParser } = await source("live/sse.ts");
-  const stream = ": alive\n\nid: 7\nevent: tick\ndata: {\"a\":1}\n\nevent: rules\r\ndata: x\r\ndata: y\r\n\r\nretry: 5\n\n";
+  const stream = ': alive\n\nid: 7\nevent: tick\ndata: {"a":1}\n\nevent: rules\r\ndata: x\r\ndata: y\r\n\r\nretry: 5\n\n';
   for (let cut = 0; cut <= stream.length; cut += 1) {
     const parser = new EventParser("3");
     const events = [...parser.push(stream.slice(0, cut)), ...parser.push(stream.slice(cut))];
-    assert.deepEqual(events, [
-      { type: "tick", data: '{"a":1}', id: "7" },
-      { type: "rules", data: "x\ny", id: "7" },
-    ], `cut at ${cut}`);
+    assert.deepEqual(
+      events,
+      [
+        { type: "tick", data: '{"a":1}', id: "7" },
+        { type: "rules", data: "x\ny", id: "7" },
+      ],
+      `cut at ${cut}`,
+    );
   }
 });
 
 test("rows are sorted by key, those without one last", async () => {
   const { sortRows } = await source("grid/sort.ts");
   const rows = [{ n: 2 }, { n: null }, { n: 10 }, { n: 1 }];
-  assert.deepEqual(sortRows(rows, (row) => row.n, false).map((row) => row.n), [1, 2, 10, null]);
-  assert.deepEqual(sortRows(rows, (row) => row.n, true).map((row) => row.n), [10, 2, 1, null]);
-  const names = ["rule10", "rule9", "Rule1"].map((name) => ({ name }));
-  assert.deepEqual(sortRows(names, (row) => row.name, false).map((row) => row.name), ["Rule1", "rule9", "rule10"]);
+  assert.deepEqual(
+    sortRows(rows, row => row.n, false).map(row => row.n),
+    [1, 2, 10, null],
+  );
+  assert.deepEqual(
+    sortRows(rows, row => row.n, true).map(row => row.n),
+    [10, 2, 1, null],
+  );
+  const names = ["rule10", "rule9", "Rule1"].map(name => ({ name }));
+  assert.deepEqual(
+    sortRows(names, row => row.name, false).map(row => row.name),
+    ["Rule1", "rule9", "rule10"],
+  );
 });
 
 test("a diff applied to the old text gives the new one", async () => {
@@ -68,7 +81,11 @@ test("a diff applied to the old text gives the new one", async () => {
   for (const before of texts) {
     for (const after of texts) {
       const diff = diffLines(before, after);
-      const kept = (skip) => diff.filter(({ kind }) => kind !== skip).map(({ text }) => text).join("\n");
+      const kept = skip =>
+        diff
+          .filter(({ kind }) => kind !== skip)
+          .map(({ text }) => text)
+          .join("\n");
       assert.equal(kept("added"), before);
       assert.equal(kept("removed"), after);
     }
@@ -90,5 +107,8 @@ test("only unambiguous help texts are corrections", async () => {
 test("numbers of a document keep their digits", async () => {
   const { indentJson, canReadExactly } = await source("api/json.ts");
   if (!canReadExactly()) return; // Node before 21 has no `context.source`; the browser tests look at the same.
-  assert.equal(indentJson('{"a":1.50,"b":[98765432109876543210.5,{}]}'), '{\n  "a": 1.50,\n  "b": [\n    98765432109876543210.5,\n    {}\n  ]\n}');
+  assert.equal(
+    indentJson('{"a":1.50,"b":[98765432109876543210.5,{}]}'),
+    '{\n  "a": 1.50,\n  "b": [\n    98765432109876543210.5,\n    {}\n  ]\n}',
+  );
 });

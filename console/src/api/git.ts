@@ -1,6 +1,6 @@
 import { request } from "./client";
-import type { FailedFile, GitStatus } from "./types";
 import type { Decimal } from "./decimal";
+import type { FailedFile, GitStatus } from "./types";
 
 export interface GitSync {
   before: string | null;

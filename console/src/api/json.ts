@@ -23,9 +23,7 @@ export function parseAnswer(text: string): unknown {
 
 /** Parses a document of a caller: every number becomes a [`Decimal`]. */
 export function parseDocument(text: string): unknown {
-  return parse(text, (_key, value, context) =>
-    typeof value === "number" ? new Decimal(context?.source ?? String(value)) : value,
-  );
+  return parse(text, (_key, value, context) => (typeof value === "number" ? new Decimal(context?.source ?? String(value)) : value));
 }
 
 /** Returns whether this browser can read numbers exactly. */
@@ -45,7 +43,7 @@ function write(value: unknown, indent: string): string {
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
     if (value.length === 0) return "[]";
-    return `[\n${value.map((item) => inner + write(item, inner)).join(",\n")}\n${indent}]`;
+    return `[\n${value.map(item => inner + write(item, inner)).join(",\n")}\n${indent}]`;
   }
   const members = Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${write(item, inner)}`);
   return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n${indent}}`;

@@ -1,4 +1,4 @@
-import { ApiError, ifMatch, path, request, requestTagged, type RequestOptions } from "./client";
+import { ApiError, ifMatch, path, type RequestOptions, request, requestTagged } from "./client";
 import { parseAnswer } from "./json";
 import type { CheckResult, Rule, RuleHits, RuleSummary } from "./types";
 
@@ -9,7 +9,7 @@ export async function listRules(signal?: AbortSignal): Promise<RuleSummary[]> {
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
     const rules = await request<Rule[]>("instructions", withSignal(signal));
-    return rules.map((rule) => ({ ...rule, cost: rule.module.cost, hits: null, failures: null, hourly: [] }));
+    return rules.map(rule => ({ ...rule, cost: rule.module.cost, hits: null, failures: null, hourly: [] }));
   }
 }
 
@@ -23,12 +23,7 @@ export function ruleHits(id: string, signal?: AbortSignal): Promise<RuleHits> {
 }
 
 /** Compiles a script without saving it. An estimate of its look-ups takes longer. */
-export function checkScript(
-  script: string,
-  id: string | null,
-  estimate: boolean,
-  signal: AbortSignal,
-): Promise<CheckResult> {
+export function checkScript(script: string, id: string | null, estimate: boolean, signal: AbortSignal): Promise<CheckResult> {
   const body = { script, estimate, ...(id !== null && { instruction_id: Number(id) }) };
   return request("instructions/check", { method: "POST", body, signal });
 }

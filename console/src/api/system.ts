@@ -18,15 +18,11 @@ export function systemState(signal: AbortSignal): Promise<SystemState> {
   return request("system", { signal });
 }
 
-export async function alertDeadLetters(
-  signal: AbortSignal,
-): Promise<{ count: number; pending: number; dead_letters: AlertDeadLetter[] }> {
+export async function alertDeadLetters(signal: AbortSignal): Promise<{ count: number; pending: number; dead_letters: AlertDeadLetter[] }> {
   return request("alerts/dead-letters", { signal });
 }
 
-export async function ledgerDeadLetters(
-  signal: AbortSignal,
-): Promise<{ count: number; dead_letters: LedgerDeadLetter[] }> {
+export async function ledgerDeadLetters(signal: AbortSignal): Promise<{ count: number; dead_letters: LedgerDeadLetter[] }> {
   return request("ledger/dead-letters", { signal });
 }
 

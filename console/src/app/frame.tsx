@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Announcements } from "./announce";
+import { type KeyBinding, useKeys } from "./keys";
 import { KeysHelp, openKeysHelp } from "./keys_help";
-import { useKeys, type KeyBinding } from "./keys";
 import { matchPage, NAVIGATION } from "./pages";
 import { openPalette, Palette } from "./palette";
 import { go, link, place, route } from "./router";
@@ -33,7 +33,7 @@ export function Frame(): JSX.Element {
   useKeys("Everywhere", FRAME_KEYS);
   return (
     <div class="frame">
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), focusMain())}>
+      <a class="skip" href="#main" onClick={event => (event.preventDefault(), focusMain())}>
         Skip to the content
       </a>
       <aside class="open-port" aria-label="Warning">

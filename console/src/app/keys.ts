@@ -33,7 +33,7 @@ export function bindKeys(name: string, bindings: () => KeyBinding[]): () => void
   const group = { name, bindings };
   groups.value = [...groups.value, group];
   return () => {
-    groups.value = groups.value.filter((other) => other !== group);
+    groups.value = groups.value.filter(other => other !== group);
   };
 }
 
@@ -48,7 +48,7 @@ let pending = "";
 let pendingTimer: ReturnType<typeof setTimeout> | undefined;
 
 export function startKeys(): void {
-  addEventListener("keydown", (event) => {
+  addEventListener("keydown", event => {
     if (event.defaultPrevented || event.isComposing) return;
     const key = keyName(event);
     if (key === null) return;
@@ -66,12 +66,12 @@ function runBinding(key: string, event: KeyboardEvent): void {
   clearTimeout(pendingTimer);
   pending = "";
   // The group that was added last goes first: a page before the frame.
-  const all = [...groups.value].reverse().flatMap((group) => group.bindings());
-  const binding = all.find((each) => each.keys === sequence) ?? all.find((each) => each.keys === key);
+  const all = [...groups.value].reverse().flatMap(group => group.bindings());
+  const binding = all.find(each => each.keys === sequence) ?? all.find(each => each.keys === key);
   if (binding !== undefined) {
     event.preventDefault();
     binding.run(event);
-  } else if (all.some((each) => each.keys.startsWith(`${sequence} `))) {
+  } else if (all.some(each => each.keys.startsWith(`${sequence} `))) {
     pending = sequence;
     pendingTimer = setTimeout(() => {
       pending = "";

@@ -1,6 +1,6 @@
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { signal } from "@preact/signals";
 import { isUtc, setUtc } from "../words/time";
 import { boundKeys, letterKeys, setLetterKeys } from "./keys";
 
@@ -24,21 +24,24 @@ export function KeysHelp(): JSX.Element | null {
     <dialog class="keys-help" ref={dialog} onClose={close} aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <div class="key-groups">
-        {[...boundKeys()].filter(({ bindings }) => bindings.length > 0).reverse().map(({ name, bindings }) => (
-          <section key={name}>
-            <h3>{name}</h3>
-            <dl>
-              {bindings.map(({ keys, title }) => (
-                <div key={keys}>
-                  <dt>
-                    <kbd>{keys}</kbd>
-                  </dt>
-                  <dd>{title}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        ))}
+        {[...boundKeys()]
+          .filter(({ bindings }) => bindings.length > 0)
+          .reverse()
+          .map(({ name, bindings }) => (
+            <section key={name}>
+              <h3>{name}</h3>
+              <dl>
+                {bindings.map(({ keys, title }) => (
+                  <div key={keys}>
+                    <dt>
+                      <kbd>{keys}</kbd>
+                    </dt>
+                    <dd>{title}</dd>
+                  </div>
+                ))}
+              </dl>
+            </section>
+          ))}
       </div>
       <h3>Settings of this browser</h3>
       <Check label="Single letters are commands" value={letterKeys.value} set={setLetterKeys} />
@@ -53,7 +56,7 @@ export function KeysHelp(): JSX.Element | null {
 function Check({ label, value, set }: { label: string; value: boolean; set: (value: boolean) => void }): JSX.Element {
   return (
     <label class="check">
-      <input type="checkbox" checked={value} onChange={(event) => set(event.currentTarget.checked)} /> {label}
+      <input type="checkbox" checked={value} onChange={event => set(event.currentTarget.checked)} /> {label}
     </label>
   );
 }

@@ -33,8 +33,11 @@ const FIXED: Command[] = [
 
 /** Returns the commands that contain all words of the query, those that begin with it first. */
 function findCommands(query: string, named: Command[]): Command[] {
-  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const found = [...FIXED, ...named].filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(word => word !== "");
+  const found = [...FIXED, ...named].filter(({ title }) => words.every(word => title.toLowerCase().includes(word)));
   const first = words[0] ?? "";
   found.sort((a, b) => Number(b.title.toLowerCase().startsWith(first)) - Number(a.title.toLowerCase().startsWith(first)));
   const shown = found.slice(0, SHOWN_MAX);
@@ -66,8 +69,14 @@ function useNamed(): Command[] {
   const [ofLists, setOfLists] = useState<Command[]>([]);
   useEffect(() => {
     const abort = new AbortController();
-    listRules(abort.signal).then((rules) => setOfRules(rules.flatMap(commandsOfRule)), () => undefined);
-    listLists(abort.signal).then((lists) => setOfLists(lists.map(commandOfList)), () => undefined);
+    listRules(abort.signal).then(
+      rules => setOfRules(rules.flatMap(commandsOfRule)),
+      () => undefined,
+    );
+    listLists(abort.signal).then(
+      lists => setOfLists(lists.map(commandOfList)),
+      () => undefined,
+    );
     return () => abort.abort();
   }, []);
   return useMemo(() => [...ofRules, ...ofLists], [ofRules, ofLists]);
@@ -108,18 +117,12 @@ function OpenPalette(): JSX.Element {
         autocomplete="off"
         spellcheck={false}
         value={query}
-        onInput={(event) => (setQuery(event.currentTarget.value), setSelected(0))}
+        onInput={event => (setQuery(event.currentTarget.value), setSelected(0))}
         onKeyDown={onKeyDown}
       />
       <ul id="palette-list" role="listbox" aria-label="Commands">
         {commands.map((command, index) => (
-          <li
-            key={command.id}
-            id={`command-${index}`}
-            role="option"
-            aria-selected={index === selected}
-            onClick={() => run(command)}
-          >
+          <li key={command.id} id={`command-${index}`} role="option" aria-selected={index === selected} onClick={() => run(command)}>
             <span class="quiet">{command.kind}</span> <Text value={command.title} />
           </li>
         ))}

@@ -8,7 +8,10 @@ export interface Route {
 
 function parseHash(hash: string): Route {
   const [pathPart = "", queryPart = ""] = split(hash.replace(/^#\/?/, ""), "?");
-  const segments = pathPart.split("/").filter((segment) => segment !== "").map(decode);
+  const segments = pathPart
+    .split("/")
+    .filter(segment => segment !== "")
+    .map(decode);
   return { segments, query: new URLSearchParams(queryPart) };
 }
 

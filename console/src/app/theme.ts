@@ -8,9 +8,7 @@ const systemIsDark = signal(false);
 
 export const themeChoice = signal<ThemeChoice>("system");
 /** The theme that is shown. */
-export const theme = computed(() =>
-  themeChoice.value === "system" ? (systemIsDark.value ? "dark" : "light") : themeChoice.value,
-);
+export const theme = computed(() => (themeChoice.value === "system" ? (systemIsDark.value ? "dark" : "light") : themeChoice.value));
 
 export function startTheme(): void {
   const query = matchMedia("(prefers-color-scheme: dark)");

@@ -72,7 +72,7 @@ function ReadyState(): JSX.Element {
     const word = error.value === null ? "…" : "Not reachable";
     return <StateLink mark={error.value === null ? "·" : "✗"} word={word} kind={error.value === null ? "quiet" : "bad"} />;
   }
-  const degraded = Object.values(ready.checks).filter((check) => checkState(check, true) === "degraded").length;
+  const degraded = Object.values(ready.checks).filter(check => checkState(check, true) === "degraded").length;
   if (ready.status !== "ready") return <StateLink mark="✗" word={capital(ready.status)} kind="bad" />;
   if (degraded > 0) return <StateLink mark="!" word={`Ready, ${degraded} degraded`} kind="warn" />;
   return <StateLink mark="✓" word="Ready" kind="quiet" />;

@@ -20,7 +20,7 @@ const pending = signal<PendingAct[]>([]);
 
 /** Whether an act with this key waits. What it removes is shown as removed meanwhile. */
 export function isPending(key: string): boolean {
-  return pending.value.some((act) => act.key === key);
+  return pending.value.some(act => act.key === key);
 }
 
 /** Runs `act` in five seconds and offers to undo it until then. */
@@ -42,7 +42,7 @@ async function finish(key: string, title: string, act: () => Promise<unknown>): 
 }
 
 function remove(key: string): void {
-  pending.value = pending.value.filter((act) => act.key !== key);
+  pending.value = pending.value.filter(act => act.key !== key);
 }
 
 function undo(act: PendingAct): void {
@@ -58,7 +58,7 @@ export function UndoBar(): JSX.Element | null {
   if (acts.length === 0) return null;
   return (
     <ul class="undo-bar" aria-label="Can be undone">
-      {acts.map((act) => (
+      {acts.map(act => (
         <li key={act.key} role="status">
           <span>
             <Text value={act.title} /> in <Countdown at={act.at} />

@@ -45,15 +45,15 @@ function options(host: HTMLElement, props: TimeChartProps, onCursor: (index: num
     height: HEIGHT_PX,
     legend: { show: false },
     padding: [8, 20, 0, 0],
-    tzDate: (at) => (isUtc.value ? uPlot.tzDate(new Date(at * 1000), "Etc/UTC") : new Date(at * 1000)),
+    tzDate: at => (isUtc.value ? uPlot.tzDate(new Date(at * 1000), "Etc/UTC") : new Date(at * 1000)),
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [range[0] as number, Math.max(1, (max ?? 1) * 1.08)] } },
     axes: [
       { ...axis, values: timeLabels },
-      { ...axis, size: 58, values: (_plot, splits) => splits.map((split) => props.format(split)) },
+      { ...axis, size: 58, values: (_plot, splits) => splits.map(split => props.format(split)) },
     ],
-    series: [{}, ...drawnSeries(props).map((each) => seriesOptions(each, props.isStacked === true, color))],
-    hooks: { setCursor: [(plot) => onCursor(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? (plot.cursor.idx ?? null) : null)] },
+    series: [{}, ...drawnSeries(props).map(each => seriesOptions(each, props.isStacked === true, color))],
+    hooks: { setCursor: [plot => onCursor(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? (plot.cursor.idx ?? null) : null)] },
   };
 }
 

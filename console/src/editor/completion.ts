@@ -1,9 +1,9 @@
 import {
   autocompletion,
-  snippetCompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
+  snippetCompletion,
 } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
@@ -32,7 +32,7 @@ const outcome = options(OUTCOME_WORDS, "keyword");
 
 /** Offers what may stand at the cursor. */
 export function completion(known: () => KnownNames): Extension {
-  return autocompletion({ override: [(context) => complete(context, known())], icons: false, maxRenderedOptions: 60 });
+  return autocompletion({ override: [context => complete(context, known())], icons: false, maxRenderedOptions: 60 });
 }
 
 function complete(context: CompletionContext, known: KnownNames): CompletionResult | null {
@@ -62,7 +62,7 @@ function wordOptions(earlier: string, node: string): Completion[] {
 }
 
 function referenceOptions(known: KnownNames): Completion[] {
-  const lists = known.lists.map((name) => ({ label: name, detail: "list", type: "constant" }));
+  const lists = known.lists.map(name => ({ label: name, detail: "list", type: "constant" }));
   return [{ label: "current", detail: "the transaction under evaluation", type: "keyword", apply: "current.", boost: 5 }, ...lists];
 }
 
@@ -76,5 +76,5 @@ function keyOptions(path: string, known: KnownNames, script: string): Completion
     const key = field.startsWith(prefix) ? field.slice(prefix.length).split(".")[0] : undefined;
     if (key) keys.add(key);
   }
-  return [...keys].map((label) => ({ label, detail: "metadata", type: "property" }));
+  return [...keys].map(label => ({ label, detail: "metadata", type: "property" }));
 }

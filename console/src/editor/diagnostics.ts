@@ -1,4 +1,4 @@
-import { setDiagnostics, type Action, type Diagnostic as Marked } from "@codemirror/lint";
+import { type Action, type Diagnostic as Marked, setDiagnostics } from "@codemirror/lint";
 import type { EditorState, Text } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import type { Diagnostic, Position } from "../api/types";
@@ -25,7 +25,7 @@ function offset(doc: Text, { line, column }: Position): number {
 
 /** Underlines the diagnostics and offers their corrections. */
 export function showDiagnostics(view: EditorView, diagnostics: Diagnostic[]): void {
-  const marked = diagnostics.map((diagnostic) => mark(view.state, diagnostic));
+  const marked = diagnostics.map(diagnostic => mark(view.state, diagnostic));
   view.dispatch(setDiagnostics(view.state, marked));
 }
 
@@ -34,7 +34,7 @@ function mark(state: EditorState, diagnostic: Diagnostic): Marked {
   const to = Math.max(from, offset(state.doc, diagnostic.end));
   const fix = fixOf(state.doc, diagnostic);
   const help = diagnostic.help === null ? "" : `\n${diagnostic.help}`;
-  const actions: Action[] = fix === null ? [] : [{ name: fix.title, apply: (view) => applyFix(view, fix) }];
+  const actions: Action[] = fix === null ? [] : [{ name: fix.title, apply: view => applyFix(view, fix) }];
   return { from, to, severity: diagnostic.severity, source: diagnostic.code, message: diagnostic.message + help, actions };
 }
 

@@ -5,10 +5,10 @@ import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import type { Diagnostic } from "../api/types";
+import { appearance } from "./appearance";
 import { completion, type KnownNames } from "./completion";
 import { applyFix, fixOf, showDiagnostics } from "./diagnostics";
 import { scriptLanguage } from "./language";
-import { appearance } from "./appearance";
 import { typingOver } from "./typing_over";
 
 export interface EditorOptions {
@@ -41,12 +41,12 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
   let shown: Diagnostic[] = [];
   const firstFixable = () => {
     const { head } = view.state.selection.main;
-    const fixes = shown.map((each) => fixOf(view.state.doc, each)).filter((fix) => fix !== null);
+    const fixes = shown.map(each => fixOf(view.state.doc, each)).filter(fix => fix !== null);
     return fixes.find(({ to }) => to >= head) ?? fixes[0] ?? null;
   };
   return {
     text: () => view.state.doc.toString(),
-    setText: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
+    setText: text => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
     show(diagnostics) {
       shown = diagnostics;
       showDiagnostics(view, diagnostics);
@@ -87,7 +87,7 @@ function extensions({ isReadOnly, known, onChange }: EditorOptions): Extension[]
     EditorView.lineWrapping,
     EditorState.readOnly.of(isReadOnly),
     EditorView.contentAttributes.of({ "aria-label": "Script", spellcheck: "false" }),
-    EditorView.updateListener.of((update) => {
+    EditorView.updateListener.of(update => {
       if (update.docChanged) onChange(update.state.doc.toString());
     }),
     appearance,

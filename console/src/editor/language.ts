@@ -16,7 +16,7 @@ const language = LRLanguage.define({
     props: [
       foldNodeProp.add({ Body: foldInside }),
       indentNodeProp.add({
-        Body: (context) => context.baseIndent + context.unit,
+        Body: context => context.baseIndent + context.unit,
       }),
     ],
   }),

@@ -10,9 +10,8 @@ export const typingOver: Extension = EditorView.domEventHandlers({
     const { from, to, empty } = view.state.selection.main;
     if (empty || event.inputType !== "insertText" || event.isComposing || view.state.readOnly) return false;
     const text = event.data ?? "";
-    const insert = () =>
-      view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
-    const isTaken = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, insert));
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+    const isTaken = view.state.facet(EditorView.inputHandler).some(handler => handler(view, from, to, text, insert));
     if (!isTaken) view.dispatch(insert());
     event.preventDefault();
     return true;

@@ -8,32 +8,29 @@ export interface Word {
 
 export const FIELDS: Word[] = [
   { name: "amount", note: "number" },
-  ...["transaction_id", "currency", "source", "destination", "reference", "description", "status", "stage", "hash"].map(
-    (name) => ({ name, note: "text" }),
-  ),
-  ...["allow_overdraft", "inflight", "skip_queue", "atomic"].map((name) => ({ name, note: "boolean" })),
-  ...["timestamp", "effective_date", "scheduled_for", "inflight_expiry_date"].map((name) => ({
+  ...["transaction_id", "currency", "source", "destination", "reference", "description", "status", "stage", "hash"].map(name => ({
+    name,
+    note: "text",
+  })),
+  ...["allow_overdraft", "inflight", "skip_queue", "atomic"].map(name => ({ name, note: "boolean" })),
+  ...["timestamp", "effective_date", "scheduled_for", "inflight_expiry_date"].map(name => ({
     name,
     note: "date-time",
   })),
   { name: "metadata", note: "what the caller attached", template: "metadata.#{}" },
 ];
 
-const AGGREGATES: Word[] = ["sum", "avg", "min", "max", "stddev"].map((name) => ({
+const AGGREGATES: Word[] = ["sum", "avg", "min", "max", "stddev"].map(name => ({
   name,
   note: "aggregate of past transactions",
   template: `${name}(\${amount} when source == $current.source, "\${P1D}")`,
 }));
 
-const TIMES: Word[] = [
-  "hour_of_day",
-  "day_of_week",
-  "day_of_month",
-  "day_of_year",
-  "month_of_year",
-  "week_of_year",
-  "year",
-].map((name) => ({ name, note: "part of a time", template: `${name}(\${timestamp})` }));
+const TIMES: Word[] = ["hour_of_day", "day_of_week", "day_of_month", "day_of_year", "month_of_year", "week_of_year", "year"].map(name => ({
+  name,
+  note: "part of a time",
+  template: `${name}(\${timestamp})`,
+}));
 
 export const FUNCTIONS: Word[] = [
   {
@@ -55,9 +52,10 @@ export const FUNCTIONS: Word[] = [
   ...TIMES,
 ];
 
-export const OPERATORS: Word[] = ["and", "or", "not", "in", "not_in", "regex", "not_regex", "between", "true", "false"].map(
-  (name) => ({ name, note: "" }),
-);
+export const OPERATORS: Word[] = ["and", "or", "not", "in", "not_in", "regex", "not_regex", "between", "true", "false"].map(name => ({
+  name,
+  note: "",
+}));
 
 export const CLAUSES: Word[] = [
   { name: "rule", note: "a script is one rule", template: 'rule ${Name} {\n  when ${}\n  then review score 0.5 reason "${}"\n}' },

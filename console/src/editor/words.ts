@@ -4,6 +4,7 @@ const RESERVED: Record<string, number> = {
   rule: terms.RuleWord,
   description: terms.DescriptionWord,
   when: terms.WhenWord,
+  // biome-ignore lint/suspicious/noThenProperty: a word of the language
   then: terms.ThenWord,
   and: terms.AndWord,
   or: terms.OrWord,

@@ -14,7 +14,7 @@ export function SmallTable({ label, columns, children }: SmallTableProps): JSX.E
     <table class="small-table" aria-label={label}>
       <thead>
         <tr>
-          {columns.map((column) =>
+          {columns.map(column =>
             typeof column === "string" ? (
               <th key={column} scope="col">
                 {column}

@@ -12,7 +12,7 @@ const words = lazy(() => new Intl.Collator("en", { numeric: true }));
 
 /** Returns the rows in order. Rows without a key come last in both directions; equal rows keep their order. */
 export function sortRows<Row>(rows: readonly Row[], keyOf: (row: Row) => SortKey, isDescending: boolean): Row[] {
-  const keyed = rows.map((row) => ({ row, key: keyOf(row) }));
+  const keyed = rows.map(row => ({ row, key: keyOf(row) }));
   const sign = isDescending ? -1 : 1;
   keyed.sort((a, b) => {
     if (a.key === null || b.key === null) return Number(a.key === null) - Number(b.key === null);

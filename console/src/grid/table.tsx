@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useKeys } from "../app/keys";
 import { go } from "../app/router";
-import { sortRows, type Sort, type SortKey } from "./sort";
+import { type Sort, type SortKey, sortRows } from "./sort";
 import { ROW_PX, useVirtualRows } from "./virtual_rows";
 
 export interface Column<Row> {
@@ -47,11 +47,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
       <table aria-label={props.label} aria-rowcount={sorted.length + 1} style={widths(columns)}>
         <colgroup>
           {columns.map(({ key, width, isWideOnly }) => (
-            <col
-              key={key}
-              class={isWideOnly ? "wide-only" : undefined}
-              style={width === undefined ? {} : { width: `${width}px` }}
-            />
+            <col key={key} class={isWideOnly ? "wide-only" : undefined} style={width === undefined ? {} : { width: `${width}px` }} />
           ))}
         </colgroup>
         <Head {...props} />
@@ -82,7 +78,7 @@ function widths<Row>(columns: Column<Row>[]): Record<string, string> {
 }
 
 function classOf<Row>({ isNumber, isWideOnly }: Column<Row>): string | undefined {
-  const classes = [isNumber ? "number" : "", isWideOnly ? "wide-only" : ""].filter((name) => name !== "");
+  const classes = [isNumber ? "number" : "", isWideOnly ? "wide-only" : ""].filter(name => name !== "");
   return classes.length === 0 ? undefined : classes.join(" ");
 }
 
@@ -100,7 +96,7 @@ function Head<Row>({ columns, sort, onSort }: TableProps<Row>): JSX.Element {
   return (
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map((column) => {
+        {columns.map(column => {
           const { key, title, isNumber, sortKey } = column;
           const isSorted = sort?.column === key;
           const direction = isSorted && sort.isDescending ? "descending" : "ascending";
@@ -168,7 +164,7 @@ function TableRow<Row>({ row, index, table, isSelected, selection }: TableRowPro
       onKeyDown={onKeyDown}
       onClick={open}
     >
-      {table.columns.map((column) => (
+      {table.columns.map(column => (
         <td key={column.key} class={classOf(column)}>
           {column.cell(row)}
         </td>
@@ -189,11 +185,7 @@ interface Selection {
 }
 
 /** The row that the keys act on: `j` and `k` move it, Enter opens it. */
-function useSelection<Row>(
-  scroller: { current: HTMLDivElement | null },
-  rows: readonly Row[],
-  table: TableProps<Row>,
-): Selection {
+function useSelection<Row>(scroller: { current: HTMLDivElement | null }, rows: readonly Row[], table: TableProps<Row>): Selection {
   const [index, setIndex] = useState(0);
   const wantsFocus = useRef(false);
   const isMoved = useRef(false);

@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
 import type { RefObject } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 /** Height of a row in the style sheet. */
 export const ROW_PX = 28;

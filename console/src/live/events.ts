@@ -1,11 +1,11 @@
 import { batch as drawTogether, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { parseAnswer } from "../api/json";
 import type { Decimal } from "../api/decimal";
+import { parseAnswer } from "../api/json";
 import type { Tick, VerdictBatch } from "../api/types";
 import { Pace } from "./pace";
-import type { ServerEvent } from "./sse";
 import { startSharedStream } from "./shared_stream";
+import type { ServerEvent } from "./sse";
 import type { StreamState } from "./stream";
 
 interface EventTypes {
@@ -35,14 +35,14 @@ export const ruleSetVersion = signal<Decimal | null>(null);
 export function startEvents(): void {
   startSharedStream({
     onEvent: dispatch,
-    onState: (state) => {
+    onState: state => {
       streamState.value = state;
     },
   });
-  listen("tick", (tick) => {
+  listen("tick", tick => {
     lastTick.value = tick;
   });
-  listen("rules", (rules) => {
+  listen("rules", rules => {
     ruleSetVersion.value = rules.rule_set_version;
   });
 }

@@ -72,12 +72,7 @@ function request(lastId: string, signal: AbortSignal): RequestInit {
   return { headers, signal, cache: "no-store" };
 }
 
-async function readBody(
-  body: ReadableStream<Uint8Array>,
-  parser: EventParser,
-  hooks: StreamHooks,
-  touch: () => void,
-): Promise<void> {
+async function readBody(body: ReadableStream<Uint8Array>, parser: EventParser, hooks: StreamHooks, touch: () => void): Promise<void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {
@@ -89,7 +84,7 @@ async function readBody(
 }
 
 function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise(resolve => {
     const timer = setTimeout(resolve, ms);
     stop.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
   });

@@ -1,4 +1,4 @@
-import { signal, type Signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { ApiError } from "../api/client";
 import { listen } from "../live/events";
@@ -123,7 +123,9 @@ export function useResource<T>(key: string, load: Load<T>, options: ResourceOpti
       }, everyMs);
       stops.push(() => clearInterval(timer));
     }
-    return () => stops.forEach((stop) => stop());
+    return () => {
+      for (const stop of stops) stop();
+    };
   }, [resource]);
   return resource;
 }

@@ -32,7 +32,7 @@ export function Skeleton({ what }: { what: string }): JSX.Element {
   return (
     <div class="skeleton" role="status">
       <span class="hidden-text">Loading {what}</span>
-      {[0, 1, 2, 3, 4].map((line) => (
+      {[0, 1, 2, 3, 4].map(line => (
         <span class="skeleton-line" key={line} />
       ))}
     </div>
@@ -82,11 +82,7 @@ export function ErrorDetails({ error }: { error: ApiError }): JSX.Element {
 }
 
 export function NotOffered({ what }: { what: string }): JSX.Element {
-  return (
-    <p class="notice">
-      This version of the service does not offer {what}. A newer version does.
-    </p>
-  );
+  return <p class="notice">This version of the service does not offer {what}. A newer version does.</p>;
 }
 
 function StaleNote<T>({ error, asOf, resource }: { error: ApiError; asOf: number; resource: Resource<T> }): JSX.Element {

@@ -19,7 +19,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
 }
 
 function lines(texts: string[], kind: DiffLine["kind"]): DiffLine[] {
-  return texts.map((text) => ({ kind, text }));
+  return texts.map(text => ({ kind, text }));
 }
 
 /** The longest common subsequence, by its table of lengths from the end. */
@@ -62,9 +62,7 @@ function walk(old: string[], now: string[], lengths: Uint16Array, width: number)
 
 /** Leaves out unchanged lines further than `context` from a change; `null` stands for a gap. */
 export function withContext(diff: DiffLine[], context: number): (DiffLine | null)[] {
-  const isNear = diff.map((_, index) =>
-    diff.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== "same"),
-  );
+  const isNear = diff.map((_, index) => diff.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== "same"));
   const shown: (DiffLine | null)[] = [];
   diff.forEach((line, index) => {
     if (isNear[index]) shown.push(line);

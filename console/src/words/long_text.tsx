@@ -13,8 +13,7 @@ export function LongText({ value, none }: { value: string | null | undefined; no
   if (isWhole || text.length <= SHOWN_MAX) return <Text value={value} {...(none !== undefined && { none })} />;
   return (
     <>
-      <Text value={text.slice(0, SHOWN_MAX)} />
-      …{" "}
+      <Text value={text.slice(0, SHOWN_MAX)} />…{" "}
       <button type="button" class="small" onClick={() => setWhole(true)}>
         Show all {count(text.length)} characters
       </button>

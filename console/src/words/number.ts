@@ -1,4 +1,4 @@
-import { groupThousands, type Decimal } from "../api/decimal";
+import { type Decimal, groupThousands } from "../api/decimal";
 import { lazy } from "./lazy";
 
 const whole = lazy(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));

@@ -10,12 +10,11 @@ export function setUtc(value: boolean): void {
   store("tollgate.utc", String(value));
 }
 
-function formatter(options: Intl.DateTimeFormatOptions): { (at: number): string } {
-  const make = (timeZone: string | undefined) =>
-    new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options, timeZone });
+function formatter(options: Intl.DateTimeFormatOptions): (at: number) => string {
+  const make = (timeZone: string | undefined) => new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options, timeZone });
   const utc = lazy(() => make("UTC"));
   const local = lazy(() => make(undefined));
-  return (at) => (isUtc.value ? utc() : local()).format(at);
+  return at => (isUtc.value ? utc() : local()).format(at);
 }
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
@@ -47,12 +46,12 @@ export function minuteTime(at: Instant): string {
 
 /** `24 Nov 2026, 12:04:07` */
 export function fullTime(at: Instant): string {
-  return safely(at, (value) => `${day(value)}, ${clock(value)}`);
+  return safely(at, value => `${day(value)}, ${clock(value)}`);
 }
 
 /** `24 Nov, 12:04` */
 export function shortTime(at: Instant): string {
-  return safely(at, (value) => `${monthDay(value)}, ${minute(value)}`);
+  return safely(at, value => `${monthDay(value)}, ${minute(value)}`);
 }
 
 const STEPS: [number, string][] = [

@@ -30,12 +30,12 @@ export function useChecking(script: string, id: string | null): Checking {
         const result = await checkScript(script, id, false, abort.signal);
         setState({ script, result, error: null });
         if (result.rule === null || result.rule.cost.history_lookups === 0) return;
-        await new Promise((resolve) => setTimeout(resolve, ESTIMATE_MS));
+        await new Promise(resolve => setTimeout(resolve, ESTIMATE_MS));
         if (abort.signal.aborted) return;
         const { rule } = await checkScript(script, id, true, abort.signal);
         setState({ script, result: { ...result, rule }, error: null });
       } catch (error) {
-        if (!abort.signal.aborted) setState((old) => ({ ...old, script, error: ApiError.of(error) }));
+        if (!abort.signal.aborted) setState(old => ({ ...old, script, error: ApiError.of(error) }));
       }
     };
     const timer = setTimeout(() => void check(), isFirst.current ? 0 : DEBOUNCE_MS);

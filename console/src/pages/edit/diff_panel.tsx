@@ -14,8 +14,7 @@ export function DiffPanel({ before, after }: { before: string; after: string }):
   return (
     <details class="panel diff-panel" open={!isSame}>
       <summary>
-        Against what is in force:{" "}
-        {isSame ? "no change" : `${plural(added, "line")} added, ${plural(removed, "line")} removed`}
+        Against what is in force: {isSame ? "no change" : `${plural(added, "line")} added, ${plural(removed, "line")} removed`}
       </summary>
       {!isSame && (
         <pre class="diff" tabIndex={0} aria-label="Change against what is in force">

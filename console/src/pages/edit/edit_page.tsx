@@ -26,7 +26,7 @@ export function EditPage({ id }: { id: string }): JSX.Element {
 function EditExisting({ id }: { id: string }): JSX.Element {
   // An edit begins with the script that is in force now, not with one that was seen earlier.
   const [openedAt] = useState(Date.now);
-  const rule = useResource(`edit ${id} ${openedAt}`, (signal) => getRule(id, signal), { onRules: true });
+  const rule = useResource(`edit ${id} ${openedAt}`, signal => getRule(id, signal), { onRules: true });
   const loaded = rule.data.value;
   if (loaded === null) {
     return (

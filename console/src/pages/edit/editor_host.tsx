@@ -27,7 +27,7 @@ export function EditorHost(props: HostProps): JSX.Element {
         text: latest.current.text,
         isReadOnly: props.isReadOnly,
         known: () => ({ lists: lists.current ?? [], fields: [] }),
-        onChange: (text) => latest.current.onChange(text),
+        onChange: text => latest.current.onChange(text),
       });
       setReady(true);
       performance.mark("editor-ready");
@@ -53,7 +53,7 @@ function useListNames(): RefObject<string[]> {
   useEffect(() => {
     const abort = new AbortController();
     listLists(abort.signal).then(
-      (lists) => {
+      lists => {
         names.current = lists.map(({ name }) => name);
       },
       // Without the lists only their names are missing from the completion.

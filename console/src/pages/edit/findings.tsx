@@ -24,7 +24,7 @@ export function FindingsPanel({ checking, diagnostics, editor }: FindingsProps):
         {summary(checking, errors, diagnostics.length - errors)}
       </p>
       <ol class="diagnostics">
-        {diagnostics.map((diagnostic) => (
+        {diagnostics.map(diagnostic => (
           <Finding key={`${diagnostic.line}:${diagnostic.column}:${diagnostic.code}`} diagnostic={diagnostic} editor={editor} />
         ))}
       </ol>

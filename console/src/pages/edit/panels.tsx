@@ -65,7 +65,7 @@ export function SaveRefused({ error }: { error: ApiError }): JSX.Element {
       </p>
       {error.body.missing !== undefined && (
         <ul>
-          {error.body.missing.map((missing) => (
+          {error.body.missing.map(missing => (
             <li key={missing}>
               <Text value={missing} />
             </li>
@@ -89,8 +89,8 @@ export function ConfirmBroad({ broad, confirm, cancel }: ConfirmProps): JSX.Elem
   return (
     <div class="notice warn" role="alertdialog" aria-label="The rule would stop most transactions">
       <p>
-        <strong>Not saved yet.</strong> This rule would have matched {broad} of the latest transactions, and would hold or
-        stop each of them.
+        <strong>Not saved yet.</strong> This rule would have matched {broad} of the latest transactions, and would hold or stop each of
+        them.
       </p>
       <p>
         <button type="button" class="primary" onClick={confirm}>

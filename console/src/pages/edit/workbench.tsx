@@ -8,7 +8,7 @@ import { Text } from "../../words/text";
 import { ago } from "../../words/time";
 import { useChecking } from "./checking";
 import { DiffPanel } from "./diff_panel";
-import { readDraft, removeDraft, writeDraft, type Draft } from "./drafts";
+import { type Draft, readDraft, removeDraft, writeDraft } from "./drafts";
 import { EditorHost } from "./editor_host";
 import { FindingsPanel } from "./findings";
 import { ConfirmBroad, CostPanel, SaveRefused } from "./panels";
@@ -122,8 +122,8 @@ function DraftNote({ draft, discard }: { draft: Draft; discard: () => void }): J
 function ReadOnlyNote({ rule }: { rule: Rule | null }): JSX.Element {
   return (
     <p class="notice">
-      This rule comes from <code>{rule?.source.path ?? rule?.source.kind}</code>. Change it there; the service follows. To keep a
-      variant in the service, copy the script into <a href={link("rules", "new")}>a new rule</a> under another name.
+      This rule comes from <code>{rule?.source.path ?? rule?.source.kind}</code>. Change it there; the service follows. To keep a variant in
+      the service, copy the script into <a href={link("rules", "new")}>a new rule</a> under another name.
     </p>
   );
 }

@@ -8,7 +8,7 @@ import { ErrorDetails } from "../../states/views";
 import { diffLines, withContext } from "../../words/diff";
 import { plural } from "../../words/number";
 import { Text } from "../../words/text";
-import { EMPTY_CHANGE, changeOf, summary, type Change, type Way } from "./list_change";
+import { type Change, changeOf, EMPTY_CHANGE, summary, type Way } from "./list_change";
 import { ReadingView, useReading } from "./reading";
 
 interface EditProps {
@@ -61,10 +61,10 @@ export function EditEntries({ name, entries, sha256, reload }: EditProps): JSX.E
   return (
     <details class="panel" open={sha256 === null}>
       <summary>Add or remove entries</summary>
-      <form onSubmit={(event) => void send(event)}>
+      <form onSubmit={event => void send(event)}>
         <label class="block">
           One entry a line, as in a list file
-          <textarea rows={5} value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} spellcheck={false} />
+          <textarea rows={5} value={pasted} onInput={event => setPasted(event.currentTarget.value)} spellcheck={false} />
         </label>
         {sha256 !== null && <WayChoice way={way} setWay={setWay} />}
         <ReadingView reading={reading} />
@@ -115,10 +115,9 @@ function WayChoice({ way, setWay }: { way: Way; setWay: (way: Way) => void }): J
   return (
     <fieldset class="inline">
       <legend class="hidden-text">What to do with these lines</legend>
-      {(["add", "remove"] as const).map((each) => (
+      {(["add", "remove"] as const).map(each => (
         <label key={each}>
-          <input type="radio" name="way" checked={way === each} onChange={() => setWay(each)} />{" "}
-          {each === "add" ? "Add" : "Remove"}
+          <input type="radio" name="way" checked={way === each} onChange={() => setWay(each)} /> {each === "add" ? "Add" : "Remove"}
         </label>
       ))}
     </fieldset>
@@ -128,10 +127,7 @@ function WayChoice({ way, setWay }: { way: Way; setWay: (way: Way) => void }): J
 const SHOWN_MAX = 8;
 
 function Preview({ change }: { change: Change }): JSX.Element {
-  const lines = [
-    ...change.added.map((entry) => ({ sign: "+", entry })),
-    ...change.removed.map((entry) => ({ sign: "−", entry })),
-  ];
+  const lines = [...change.added.map(entry => ({ sign: "+", entry })), ...change.removed.map(entry => ({ sign: "−", entry }))];
   return (
     <div role="status">
       {lines.length > 0 && (

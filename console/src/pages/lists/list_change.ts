@@ -13,23 +13,23 @@ export interface Change {
   apply(before: string): string;
 }
 
-export const EMPTY_CHANGE: Change = { added: [], removed: [], count: 0, apply: (before) => before };
+export const EMPTY_CHANGE: Change = { added: [], removed: [], count: 0, apply: before => before };
 
 /** Compares the entries that the service read with those of the list. */
 export function changeOf(entries: string[], reading: ListReading, way: Way): Change {
   const read = new Set(reading.lines.flatMap(({ entry }) => (entry === null ? [] : [entry])));
   const present = new Set(entries);
   if (way === "add") {
-    const added = [...read].filter((entry) => !present.has(entry));
+    const added = [...read].filter(entry => !present.has(entry));
     const lines = newLines(reading, present);
-    return { added, removed: [], count: present.size + added.length, apply: (before) => append(before, lines) };
+    return { added, removed: [], count: present.size + added.length, apply: before => append(before, lines) };
   }
-  const removed = [...read].filter((entry) => present.has(entry));
+  const removed = [...read].filter(entry => present.has(entry));
   return {
     added: [],
     removed,
     count: present.size - removed.length,
-    apply: (before) => withoutEntries(before, removed),
+    apply: before => withoutEntries(before, removed),
   };
 }
 
@@ -47,15 +47,15 @@ function append(before: string, lines: string[]): string {
 
 /** Leaves out the lines of these entries: plain or in quotation marks, with or without a comment behind. */
 function withoutEntries(before: string, removed: string[]): string {
-  const written = new Set(removed.flatMap((entry) => [entry, JSON.stringify(entry)]));
+  const written = new Set(removed.flatMap(entry => [entry, JSON.stringify(entry)]));
   const isRemoved = (line: string) => {
     const trimmed = line.trim();
     if (written.has(trimmed)) return true;
     return [...trimmed.matchAll(/\s+#(?=\s|$)/g)].some(({ index }) => written.has(trimmed.slice(0, index)));
   };
-  const kept = before.split("\n").filter((line) => !isRemoved(line));
+  const kept = before.split("\n").filter(line => !isRemoved(line));
   // An empty list says that it is meant.
-  const hasEntry = kept.some((line) => line.trim() !== "" && !line.trim().startsWith("#"));
+  const hasEntry = kept.some(line => line.trim() !== "" && !line.trim().startsWith("#"));
   return hasEntry ? kept.join("\n") : `# empty on purpose\n${kept.join("\n")}`;
 }
 

@@ -4,7 +4,7 @@ import { deleteList, getList } from "../../api/lists";
 import type { ListWithEntries } from "../../api/types";
 import { link } from "../../app/router";
 import { actLater, isPending } from "../../app/undo";
-import { Table, type Column } from "../../grid/table";
+import { type Column, Table } from "../../grid/table";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { count, plural } from "../../words/number";
@@ -13,7 +13,7 @@ import { Text } from "../../words/text";
 import { EditEntries } from "./edit_entries";
 
 export function ListView({ name }: { name: string }): JSX.Element {
-  const list = useResource(`list ${name}`, (signal) => getList(name, signal), { onRules: true });
+  const list = useResource(`list ${name}`, signal => getList(name, signal), { onRules: true });
   const isNew = list.error.value?.code === "list_not_found";
   return (
     <div class="page fills">
@@ -30,7 +30,7 @@ export function ListView({ name }: { name: string }): JSX.Element {
         </>
       ) : (
         <Loaded resource={list} what="the list">
-          {(loaded) => <Entries list={loaded} reload={list.reload} />}
+          {loaded => <Entries list={loaded} reload={list.reload} />}
         </Loaded>
       )}
     </div>
@@ -61,7 +61,7 @@ function Entries({ list, reload }: { list: ListWithEntries; reload: () => Promis
           aria-label="Filter entries"
           placeholder="Filter entries"
           value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
+          onInput={event => setFilter(event.currentTarget.value)}
         />
         <span class="quiet" role="status">
           {plural(shown.length, "entry", "entries")}

@@ -2,9 +2,9 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { listLists } from "../../api/lists";
 import type { NamedList } from "../../api/types";
-import { link, go, route, setQuery } from "../../app/router";
+import { go, link, route, setQuery } from "../../app/router";
 import { formatSort, parseSort } from "../../grid/sort";
-import { Table, type Column } from "../../grid/table";
+import { type Column, Table } from "../../grid/table";
 import { useResource } from "../../states/resource";
 import { Empty, Loaded } from "../../states/views";
 import { count, plural } from "../../words/number";
@@ -25,7 +25,7 @@ function AllLists(): JSX.Element {
         <NewList />
       </div>
       <Loaded resource={lists} what="lists">
-        {(all) => (all.length === 0 ? <NoLists /> : <ListTable lists={all} />)}
+        {all => (all.length === 0 ? <NoLists /> : <ListTable lists={all} />)}
       </Loaded>
     </div>
   );
@@ -46,7 +46,7 @@ function NewList(): JSX.Element {
         placeholder="Name of a new list"
         pattern="[A-Za-z_][A-Za-z0-9_]*"
         value={name}
-        onInput={(event) => setName(event.currentTarget.value)}
+        onInput={event => setName(event.currentTarget.value)}
       />
       <button type="submit">New list</button>
     </form>
@@ -58,8 +58,8 @@ function columns(): Column<NamedList>[] {
     {
       key: "name",
       title: "Name",
-      sortKey: (list) => list.name,
-      cell: (list) => (
+      sortKey: list => list.name,
+      cell: list => (
         <a href={link("lists", list.name)}>
           <Text value={list.name} />
         </a>
@@ -70,29 +70,29 @@ function columns(): Column<NamedList>[] {
       title: "Entries",
       width: 100,
       isNumber: true,
-      sortKey: (list) => list.count,
-      cell: (list) => count(list.count),
+      sortKey: list => list.count,
+      cell: list => count(list.count),
     },
     {
       key: "source",
       title: "Source",
       width: 360,
-      sortKey: (list) => `${list.source.kind} ${list.source.path ?? ""}`,
-      cell: (list) => <SourceName source={list.source} />,
+      sortKey: list => `${list.source.kind} ${list.source.path ?? ""}`,
+      cell: list => <SourceName source={list.source} />,
     },
     {
       key: "used_by",
       title: "Used by",
       width: 120,
       isNumber: true,
-      sortKey: (list) => list.used_by.length,
-      cell: (list) => plural(list.used_by.length, "rule"),
+      sortKey: list => list.used_by.length,
+      cell: list => plural(list.used_by.length, "rule"),
     },
     {
       key: "sha256",
       title: "SHA-256",
       width: 160,
-      cell: (list) => <span class="mono quiet">{list.sha256.slice(0, 16)}</span>,
+      cell: list => <span class="mono quiet">{list.sha256.slice(0, 16)}</span>,
     },
   ];
 }
@@ -107,7 +107,7 @@ function ListTable({ lists }: { lists: NamedList[] }): JSX.Element {
       rowKey={({ name }) => name}
       href={({ name }) => link("lists", name)}
       sort={parseSort(route.value.query.get("sort"), "name")}
-      onSort={(sort) => setQuery({ sort: formatSort(sort) })}
+      onSort={sort => setQuery({ sort: formatSort(sort) })}
       fills
     />
   );
@@ -117,8 +117,8 @@ function NoLists(): JSX.Element {
   return (
     <Empty title="No lists are in force">
       <p>
-        A rule looks into a list with <code>source in $mules</code>. Name a new list above, or put a file{" "}
-        <code>lists/mules.txt</code> beside the rules.
+        A rule looks into a list with <code>source in $mules</code>. Name a new list above, or put a file <code>lists/mules.txt</code>{" "}
+        beside the rules.
       </p>
     </Empty>
   );

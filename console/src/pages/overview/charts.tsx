@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Stats } from "../../api/types";
-import { TimeChart, type ChartSeries } from "../../chart/time_chart";
+import { type ChartSeries, TimeChart } from "../../chart/time_chart";
 import type { Resource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { count, micros } from "../../words/number";
@@ -16,8 +16,8 @@ const STEPS_MIN = 60;
 
 /** Returns the first step to show: a service that is young does not fill a day. */
 function firstStep({ series, steps }: Stats): number {
-  const begins = series.map(({ values }) => values.findIndex((value) => value > 0)).filter((step) => step >= 0);
-  return Math.max(0, Math.min(steps - STEPS_MIN, ...begins.map((step) => step - 5)));
+  const begins = series.map(({ values }) => values.findIndex(value => value > 0)).filter(step => step >= 0);
+  return Math.max(0, Math.min(steps - STEPS_MIN, ...begins.map(step => step - 5)));
 }
 
 function seconds(stats: Stats): number[] {
@@ -29,14 +29,14 @@ function seconds(stats: Stats): number[] {
 export function VerdictChart({ stats }: Props): JSX.Element {
   return (
     <Loaded resource={stats} what="statistics">
-      {(data) => <Verdicts data={data} />}
+      {data => <Verdicts data={data} />}
     </Loaded>
   );
 }
 
 function Verdicts({ data }: { data: Stats }): JSX.Element {
   const at = useMemo(() => seconds(data), [data]);
-  const series = useMemo(() => VERDICTS.map((verdict) => verdictSeries(data, verdict)), [data]);
+  const series = useMemo(() => VERDICTS.map(verdict => verdictSeries(data, verdict)), [data]);
   return <TimeChart title="Verdicts per minute" at={at} series={series} isStacked format={count} />;
 }
 
@@ -49,7 +49,7 @@ function verdictSeries(data: Stats, verdict: (typeof VERDICTS)[number]): ChartSe
 export function LatencyChart({ stats }: Props): JSX.Element {
   return (
     <Loaded resource={stats} what="statistics">
-      {(data) => <Latencies data={data} />}
+      {data => <Latencies data={data} />}
     </Loaded>
   );
 }

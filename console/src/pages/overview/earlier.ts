@@ -15,11 +15,11 @@ export async function stoppedEarlier(rules: RuleSummary[], signal: AbortSignal):
   const rank = ({ verdict }: RuleSummary) => STOPS.indexOf(verdict);
   asked.sort((a, b) => isIdle(a) - isIdle(b) || rank(a) - rank(b) || (b.hits ?? 0) - (a.hits ?? 0));
   const hits = await Promise.all(asked.slice(0, ASKED_MAX).map(({ id }) => ruleHits(id, signal)));
-  return latestFirst(hits.flatMap((rule) => rule.hits));
+  return latestFirst(hits.flatMap(rule => rule.hits));
 }
 
 /** Returns each row once, the latest first. */
 export function latestFirst(rows: VerdictRow[]): VerdictRow[] {
-  const unique = new Map(rows.map((row) => [row.sequence.text, row]));
+  const unique = new Map(rows.map(row => [row.sequence.text, row]));
   return [...unique.values()].sort((a, b) => compareDecimals(b.sequence, a.sequence));
 }

@@ -24,7 +24,7 @@ export const COLUMNS: Column<VerdictRow>[] = [
     width: 128,
     cell: ({ verdict, score }) => <VerdictBadge verdict={verdict} score={verdict === "approve" && score === 0 ? null : score} done />,
   },
-  { key: "amount", title: "Amount", width: 120, isNumber: true, cell: (row) => <span class="mono">{amount(row.amount)}</span> },
+  { key: "amount", title: "Amount", width: 120, isNumber: true, cell: row => <span class="mono">{amount(row.amount)}</span> },
   { key: "currency", title: "Currency", width: 72, cell: ({ currency }) => <Text value={currency} /> },
   { key: "source", title: "Source", width: 116, cell: ({ source }) => <Mono value={source} /> },
   { key: "destination", title: "Destination", width: 116, cell: ({ destination }) => <Mono value={destination} /> },

@@ -9,8 +9,8 @@ import { VERDICTS } from "../../words/verdict";
 /** Shown while no transaction was judged in the last 24 hours: how to send the first one. */
 export function FirstPayment({ isQuiet }: { isQuiet: boolean }): JSX.Element | null {
   const [hasArrived, setArrived] = useState(false);
-  useEvents("tick", (tick) => {
-    if (VERDICTS.some((verdict) => tick.counts[verdict] > 0)) setArrived(true);
+  useEvents("tick", tick => {
+    if (VERDICTS.some(verdict => tick.counts[verdict] > 0)) setArrived(true);
   });
   if (!isQuiet || hasArrived) return null;
   return (

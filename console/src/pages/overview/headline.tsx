@@ -23,7 +23,7 @@ const rate = computed(() => {
 function addTick(tick: Tick): void {
   const at = Date.parse(tick.at);
   const n = VERDICTS.reduce((sum, verdict) => sum + (tick.counts[verdict] ?? 0), 0);
-  recentTicks.value = [...recentTicks.value.filter((old) => old.at > at - RATE_MS), { at, n }];
+  recentTicks.value = [...recentTicks.value.filter(old => old.at > at - RATE_MS), { at, n }];
 }
 
 interface Props {
@@ -40,7 +40,7 @@ export function Headline({ stats, rules }: Props): JSX.Element {
       <Figure name="Transactions per second" value={perSecond === null ? "–" : rateText(perSecond)} />
       <Figure name="p50" value={micros(tick?.p50_us ?? null)} />
       <Figure name="p99" value={micros(tick?.p99_us ?? null)} />
-      {VERDICTS.map((verdict) => (
+      {VERDICTS.map(verdict => (
         <div key={verdict}>
           <dt>
             <VerdictBadge verdict={verdict} done /> in 24 h

@@ -1,11 +1,11 @@
-import { batch, signal, type Signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { RuleSummary, VerdictBatch, VerdictRow } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { link } from "../../app/router";
-import { listen, streamState } from "../../live/events";
 import { Table } from "../../grid/table";
+import { listen, streamState } from "../../live/events";
 import type { Resource } from "../../states/resource";
 import { count, plural } from "../../words/number";
 import { severity } from "../../words/verdict";
@@ -75,7 +75,7 @@ function useEarlier({ data }: Resource<RuleSummary[]>): void {
     if (rules === null || rows.value.length > 0) return;
     const abort = new AbortController();
     stoppedEarlier(rules, abort.signal).then(
-      (earlier) => {
+      earlier => {
         isOfBefore.value = rows.value.length === 0;
         rows.value = latestFirst([...rows.value, ...earlier]).slice(0, ROWS_MAX);
       },

@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { listRules } from "../../api/rules";
 import { stats } from "../../api/system";
 import { useResource } from "../../states/resource";
-import { FirstPayment } from "./first_payment";
 import { LatencyChart, VerdictChart } from "./charts";
+import { FirstPayment } from "./first_payment";
 import { Headline } from "./headline";
 import { LiveFeed } from "./live_feed";
 import { RuleWatch } from "./rule_watch";
@@ -11,9 +11,9 @@ import { RuleWatch } from "./rule_watch";
 const HOURS = 24;
 
 export function OverviewPage(): JSX.Element {
-  const verdicts = useResource("stats-verdict", (signal) => stats("verdict", HOURS, signal), { everyMs: 30_000 });
+  const verdicts = useResource("stats-verdict", signal => stats("verdict", HOURS, signal), { everyMs: 30_000 });
   const rules = useResource("rules", listRules, { everyMs: 30_000, onRules: true });
-  const isEmpty = verdicts.data.value?.series.every(({ values }) => values.every((value) => value === 0)) === true;
+  const isEmpty = verdicts.data.value?.series.every(({ values }) => values.every(value => value === 0)) === true;
   return (
     <div class="page overview">
       <h1 tabIndex={-1}>Overview</h1>

@@ -18,13 +18,13 @@ export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.El
       <section class="panel">
         <h2>Top rules, those that stop payments first</h2>
         <Loaded resource={rules} what="rules">
-          {(all) => <TopRules rules={all} />}
+          {all => <TopRules rules={all} />}
         </Loaded>
       </section>
       <section class="panel">
         <h2>Failing and silent rules</h2>
         <Loaded resource={rules} what="rules">
-          {(all) => <Unhealthy rules={all} />}
+          {all => <Unhealthy rules={all} />}
         </Loaded>
       </section>
     </>
@@ -41,7 +41,7 @@ function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
   if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
   return (
     <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "This hour" }, { number: "Usual" }, "24 h"]}>
-      {top.slice(0, SHOWN_MAX).map((rule) => (
+      {top.slice(0, SHOWN_MAX).map(rule => (
         <TopRule key={rule.id} rule={rule} usual={usualHits(rule.hourly, first)} />
       ))}
     </SmallTable>
@@ -85,7 +85,7 @@ function complaint(rule: RuleSummary): { urgency: number; text: string } | null 
 }
 
 function Unhealthy({ rules }: { rules: RuleSummary[] }): JSX.Element {
-  const found = rules.flatMap((rule) => {
+  const found = rules.flatMap(rule => {
     const reason = complaint(rule);
     return reason === null ? [] : [{ rule, ...reason }];
   });

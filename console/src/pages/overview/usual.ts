@@ -3,7 +3,7 @@ const N_HOURS_MIN = 3;
 
 /** The first hour in which any rule matched: the service may not have run before it. */
 export function firstHour(rules: readonly { hourly: number[] }[]): number {
-  const firsts = rules.map(({ hourly }) => hourly.findIndex((hits) => hits > 0)).filter((hour) => hour >= 0);
+  const firsts = rules.map(({ hourly }) => hourly.findIndex(hits => hits > 0)).filter(hour => hour >= 0);
   return firsts.length === 0 ? 0 : Math.min(...firsts);
 }
 

@@ -16,7 +16,7 @@ const RELOAD_MS = 5_000;
 
 /** Loads what a rule did lately, and again as verdicts come. */
 export function useRuleHits(id: string): Resource<RuleHits> {
-  const hits = useResource(`hits ${id}`, (signal) => ruleHits(id, signal));
+  const hits = useResource(`hits ${id}`, signal => ruleHits(id, signal));
   useEvents("verdicts", () => {
     if (!hits.isLoading.value && Date.now() - hits.asOf.value > RELOAD_MS) void hits.reload();
   });
@@ -28,13 +28,7 @@ export function RecentHits({ hits }: { hits: Resource<RuleHits> }): JSX.Element 
     <section class="panel">
       <h2>Recent hits</h2>
       <Loaded resource={hits} what="recent hits">
-        {({ hits: rows }) =>
-          rows.length === 0 ? (
-            <p class="quiet">No hit since the service started.</p>
-          ) : (
-            <HitTable rows={rows} />
-          )
-        }
+        {({ hits: rows }) => (rows.length === 0 ? <p class="quiet">No hit since the service started.</p> : <HitTable rows={rows} />)}
       </Loaded>
     </section>
   );
@@ -74,8 +68,12 @@ function HitTable({ rows }: { rows: VerdictRow[] }): JSX.Element {
       <table aria-label="Recent hits">
         <thead>
           <tr>
-            <th scope="col" class="w-when">Time</th>
-            <th scope="col" class="w-verdict">Verdict</th>
+            <th scope="col" class="w-when">
+              Time
+            </th>
+            <th scope="col" class="w-verdict">
+              Verdict
+            </th>
             <th scope="col" class="w-amount number">
               Amount
             </th>
@@ -84,7 +82,7 @@ function HitTable({ rows }: { rows: VerdictRow[] }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.map(row => (
             <tr key={row.sequence.text}>
               <td>{shortTime(row.accepted_at)}</td>
               <td>

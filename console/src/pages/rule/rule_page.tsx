@@ -22,7 +22,7 @@ import { ScriptView } from "./script_view";
 import { Incomparables, Warnings } from "./warnings";
 
 export function RulePage({ id }: { id: string }): JSX.Element {
-  const rule = useResource(`rule ${id}`, (signal) => getRule(id, signal), { everyMs: 5_000, onRules: true });
+  const rule = useResource(`rule ${id}`, signal => getRule(id, signal), { everyMs: 5_000, onRules: true });
   const shown = rule.data.value;
   useEffect(() => {
     // The editor is the likely next step. Loaded while nothing else happens, it opens at once.
@@ -46,7 +46,7 @@ export function RulePage({ id }: { id: string }): JSX.Element {
         </span>
       </h1>
       <Loaded resource={rule} what="the rule">
-        {(loaded) => <RuleView rule={loaded} />}
+        {loaded => <RuleView rule={loaded} />}
       </Loaded>
     </div>
   );

@@ -25,7 +25,9 @@ export function ScriptView({ script }: { script: string }): JSX.Element {
       <pre class="script" tabIndex={0} aria-label="Script">
         <code>
           {pieces.map(({ text, classes }, index) =>
-            classes === "" ? text : (
+            classes === "" ? (
+              text
+            ) : (
               <span key={index} class={classes}>
                 {text}
               </span>

@@ -10,7 +10,7 @@ export function Warnings({ rule }: { rule: Rule }): JSX.Element | null {
     <section class="panel">
       <h2>Warnings of the compiler</h2>
       <ul class="outcomes">
-        {rule.warnings.map((warning) => (
+        {rule.warnings.map(warning => (
           <li key={`${warning.code}-${warning.line}-${warning.column}`}>
             <span class="state warn">
               <span aria-hidden="true">!</span> {warning.code}
@@ -37,7 +37,7 @@ export function Incomparables({ rule }: { rule: Rule }): JSX.Element | null {
     <section class="panel">
       <h2>Values that a test could not compare</h2>
       <SmallTable label="Values that a test could not compare" columns={["Line", "Test", "Got", "Wanted", { number: "Times" }]}>
-        {rule.incomparable.map((each) => (
+        {rule.incomparable.map(each => (
           <tr key={`${each.line}-${each.column}-${each.got}`}>
             <td>{each.line}</td>
             <td class="mono">

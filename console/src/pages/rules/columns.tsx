@@ -9,7 +9,7 @@ import { ago, fullTime } from "../../words/time";
 import { severity, VerdictBadge } from "../../words/verdict";
 import { readDraft } from "../edit/drafts";
 import { DeleteRule } from "./delete_rule";
-import { ruleState, RULE_STATES, stateKind, stateMark } from "./state";
+import { RULE_STATES, ruleState, stateKind, stateMark } from "./state";
 
 export function ruleColumns(): Column<RuleSummary>[] {
   return [...nameColumns(), ...countColumns(), ...originColumns()];
@@ -20,8 +20,8 @@ function nameColumns(): Column<RuleSummary>[] {
     {
       key: "name",
       title: "Name",
-      sortKey: (rule) => rule.name,
-      cell: (rule) => (
+      sortKey: rule => rule.name,
+      cell: rule => (
         <>
           <a href={link("rules", rule.id)}>
             <Text value={rule.name} />
@@ -34,16 +34,16 @@ function nameColumns(): Column<RuleSummary>[] {
       key: "verdict",
       title: "Verdict",
       width: 120,
-      sortKey: (rule) => severity(rule.verdict) + rule.score / 2,
-      cell: (rule) => <VerdictBadge verdict={rule.verdict} score={rule.score} />,
+      sortKey: rule => severity(rule.verdict) + rule.score / 2,
+      cell: rule => <VerdictBadge verdict={rule.verdict} score={rule.score} />,
     },
     {
       key: "state",
       title: "State",
       width: 108,
       isWideOnly: true,
-      sortKey: (rule) => RULE_STATES.indexOf(ruleState(rule)),
-      cell: (rule) => {
+      sortKey: rule => RULE_STATES.indexOf(ruleState(rule)),
+      cell: rule => {
         const state = ruleState(rule);
         return (
           <span class={`state ${stateKind(state)}`}>
@@ -62,15 +62,15 @@ function countColumns(): Column<RuleSummary>[] {
       title: "Hits 24 h",
       width: 92,
       isNumber: true,
-      sortKey: (rule) => rule.hits,
-      cell: (rule) => count(rule.hits),
+      sortKey: rule => rule.hits,
+      cell: rule => count(rule.hits),
     },
     {
       key: "hourly",
       title: "By hour",
       width: 112,
       isWideOnly: true,
-      cell: (rule) => <Sparkline values={rule.hourly} label="Hits in 24 hours" />,
+      cell: rule => <Sparkline values={rule.hourly} label="Hits in 24 hours" />,
     },
     {
       key: "cost",
@@ -78,8 +78,8 @@ function countColumns(): Column<RuleSummary>[] {
       width: 60,
       isWideOnly: true,
       isNumber: true,
-      sortKey: (rule) => rule.cost.instructions,
-      cell: (rule) => count(rule.cost.instructions),
+      sortKey: rule => rule.cost.instructions,
+      cell: rule => count(rule.cost.instructions),
     },
     {
       key: "lookups",
@@ -87,8 +87,8 @@ function countColumns(): Column<RuleSummary>[] {
       width: 80,
       isWideOnly: true,
       isNumber: true,
-      sortKey: (rule) => rule.cost.history_lookups,
-      cell: (rule) => count(rule.cost.history_lookups),
+      sortKey: rule => rule.cost.history_lookups,
+      cell: rule => count(rule.cost.history_lookups),
     },
   ];
 }
@@ -100,8 +100,8 @@ function originColumns(): Column<RuleSummary>[] {
       title: "Source",
       width: 96,
       isWideOnly: true,
-      sortKey: (rule) => `${rule.source.kind} ${rule.source.path ?? ""}`,
-      cell: (rule) => <SourceName source={rule.source} />,
+      sortKey: rule => `${rule.source.kind} ${rule.source.path ?? ""}`,
+      cell: rule => <SourceName source={rule.source} />,
     },
     {
       key: "changed",
@@ -109,9 +109,9 @@ function originColumns(): Column<RuleSummary>[] {
       width: 84,
       isWideOnly: true,
       isNumber: true,
-      sortKey: (rule) => Date.parse(rule.updated_at),
-      cell: (rule) => <span title={fullTime(rule.updated_at)}>{ago(rule.updated_at)}</span>,
+      sortKey: rule => Date.parse(rule.updated_at),
+      cell: rule => <span title={fullTime(rule.updated_at)}>{ago(rule.updated_at)}</span>,
     },
-    { key: "delete", title: "Action", width: 72, isWideOnly: true, cell: (rule) => <DeleteRule rule={rule} isSmall /> },
+    { key: "delete", title: "Action", width: 72, isWideOnly: true, cell: rule => <DeleteRule rule={rule} isSmall /> },
   ];
 }

@@ -11,7 +11,7 @@ import { useResource } from "../../states/resource";
 import { Empty, Loaded } from "../../states/views";
 import { plural } from "../../words/number";
 import { ruleColumns } from "./columns";
-import { ruleState, RULE_STATES, type RuleState } from "./state";
+import { RULE_STATES, type RuleState, ruleState } from "./state";
 import { Troubles } from "./troubles";
 
 export function RulesPage(): JSX.Element {
@@ -26,7 +26,7 @@ export function RulesPage(): JSX.Element {
         </a>
       </div>
       <Loaded resource={rules} what="rules">
-        {(all) => <RuleList all={all} />}
+        {all => <RuleList all={all} />}
       </Loaded>
     </div>
   );
@@ -37,7 +37,7 @@ function RuleList({ all }: { all: RuleSummary[] }): JSX.Element {
   const text = query.get("q") ?? "";
   const state = query.get("state");
   const present = useMemo(() => all.filter(({ id }) => !isPending(`delete rule ${id}`)), [all, ...pendingKeys(all)]);
-  const shown = useMemo(() => present.filter((rule) => matches(rule, text, state)), [present, text, state]);
+  const shown = useMemo(() => present.filter(rule => matches(rule, text, state)), [present, text, state]);
   const columns = useMemo(ruleColumns, []);
   if (all.length === 0) return <NoRules />;
   const sort = parseSort(query.get("sort"), "name");
@@ -52,7 +52,7 @@ function RuleList({ all }: { all: RuleSummary[] }): JSX.Element {
         rowKey={({ id }) => id}
         href={({ id }) => link("rules", id)}
         sort={sort}
-        onSort={(next) => setQuery({ sort: formatSort(next) })}
+        onSort={next => setQuery({ sort: formatSort(next) })}
         fills
       />
     </>
@@ -68,7 +68,7 @@ function matches(rule: RuleSummary, text: string, state: string | null): boolean
   if (state !== null && ruleState(rule) !== state) return false;
   const words = text.toLowerCase().split(/\s+/);
   const whole = `${rule.name} ${rule.description ?? ""} ${rule.source.path ?? ""} ${rule.verdict}`.toLowerCase();
-  return words.every((word) => whole.includes(word));
+  return words.every(word => whole.includes(word));
 }
 
 interface FilterProps {
@@ -89,10 +89,10 @@ function Filter({ rules, text, state, n_shown }: FilterProps): JSX.Element {
         placeholder="Filter by name, description, path or verdict"
         aria-label="Filter by name, description, path or verdict"
         value={text}
-        onInput={(event) => setQuery({ q: event.currentTarget.value })}
-        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        onInput={event => setQuery({ q: event.currentTarget.value })}
+        onKeyDown={event => event.key === "Escape" && event.currentTarget.blur()}
       />
-      {RULE_STATES.filter((each) => counts.has(each)).map((each) => (
+      {RULE_STATES.filter(each => counts.has(each)).map(each => (
         <button
           key={each}
           type="button"
@@ -123,8 +123,8 @@ function NoRules(): JSX.Element {
     <Empty title="No rules are in force">
       <p>
         Every transaction is approved. <a href={link("rules", "new")}>Write a rule</a>,{" "}
-        <a href={link("sources")}>follow a Git repository</a>, or start the service with{" "}
-        <code>WATCH_SCRIPT_DIR=rules</code>, which holds the example rules.
+        <a href={link("sources")}>follow a Git repository</a>, or start the service with <code>WATCH_SCRIPT_DIR=rules</code>, which holds
+        the example rules.
       </p>
     </Empty>
   );

@@ -3,15 +3,7 @@ import type { RuleSummary } from "../../api/types";
 export type RuleState = "active" | "activating" | "quarantined" | "suspended" | "refused change" | "failing" | "silent";
 
 /** From the most urgent. */
-export const RULE_STATES: RuleState[] = [
-  "quarantined",
-  "suspended",
-  "failing",
-  "refused change",
-  "activating",
-  "silent",
-  "active",
-];
+export const RULE_STATES: RuleState[] = ["quarantined", "suspended", "failing", "refused change", "activating", "silent", "active"];
 
 /** One word for the state of a rule; the most urgent one if several hold. */
 export function ruleState(rule: RuleSummary): RuleState {

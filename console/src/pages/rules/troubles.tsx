@@ -20,7 +20,7 @@ export function Troubles({ rules }: { rules: RuleSummary[] }): JSX.Element | nul
     <section class="notice warn" aria-labelledby="troubles-title">
       <h2 id="troubles-title">{plural(troubled.length, "rule needs", "rules need")} a decision</h2>
       <ul class="outcomes">
-        {troubled.slice(0, SHOWN_MAX).map((rule) => (
+        {troubled.slice(0, SHOWN_MAX).map(rule => (
           <li key={rule.id}>
             <a href={link("rules", rule.id)}>
               <Text value={rule.name} />

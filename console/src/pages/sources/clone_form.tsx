@@ -28,7 +28,7 @@ export function CloneForm({ reload }: { reload: () => Promise<void> }): JSX.Elem
   return (
     <>
       <p>No repository is followed. The service puts the rules of a branch in force and follows it from then on.</p>
-      <form class="stacked" onSubmit={(event) => void send(event as SubmitEvent)}>
+      <form class="stacked" onSubmit={event => void send(event as SubmitEvent)}>
         <label>
           Address
           <input name="url" type="text" required placeholder="https://git.example/team/rules.git" autocomplete="off" />

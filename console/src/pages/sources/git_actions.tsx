@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
-import { gitPull, gitPush, gitSync, type GitSync } from "../../api/git";
+import { type GitSync, gitPull, gitPush, gitSync } from "../../api/git";
 import type { GitStatus } from "../../api/types";
 import { tellChanged } from "../../live/events";
 import { ErrorDetails } from "../../states/views";
@@ -54,7 +54,7 @@ export function GitActions({ status, reload }: ActionProps): JSX.Element {
           aria-label="Message of the commit"
           placeholder="Message of the commit"
           value={message}
-          onInput={(event) => setMessage(event.currentTarget.value)}
+          onInput={event => setMessage(event.currentTarget.value)}
         />
         <button type="submit" disabled={busy !== ""}>
           Push {plural(n_changes, "changed file")}

@@ -33,8 +33,8 @@ export function GitState({ status }: { status: GitStatus }): JSX.Element {
       </dl>
       {status.last_error !== null && (
         <p class="notice error" role="alert">
-          {fullTime(status.last_error.at)}: <Text value={status.last_error.message} />{" "}
-          <code>{status.last_error.code}</code>. The last good rules stay in force.
+          {fullTime(status.last_error.at)}: <Text value={status.last_error.message} /> <code>{status.last_error.code}</code>. The last good
+          rules stay in force.
         </p>
       )}
       {status.history_rewritten && (
@@ -46,7 +46,7 @@ export function GitState({ status }: { status: GitStatus }): JSX.Element {
 
 function position({ up_to_date, ahead, behind }: GitStatus): { kind: string; text: string } {
   if (up_to_date) return { kind: "good", text: "✓ up to date" };
-  const parts = [ahead > 0 ? `${ahead} ahead` : "", behind > 0 ? `${behind} behind` : ""].filter((part) => part !== "");
+  const parts = [ahead > 0 ? `${ahead} ahead` : "", behind > 0 ? `${behind} behind` : ""].filter(part => part !== "");
   return { kind: "warn", text: `! ${parts.join(", ") || "not up to date"}` };
 }
 
@@ -104,7 +104,7 @@ function Paths({ title, paths }: { title: string; paths: string[] }): JSX.Elemen
     <>
       <h3>{title}</h3>
       <ul class="mono">
-        {paths.map((path) => (
+        {paths.map(path => (
           <li key={path}>
             <Text value={path} />
           </li>

@@ -21,7 +21,7 @@ export function SourcesPage(): JSX.Element {
       <section class="panel">
         <h2>Git</h2>
         <Loaded resource={git} what="the state of the repository">
-          {(status) =>
+          {status =>
             status.configured ? (
               <>
                 <GitState status={status} />
@@ -37,7 +37,7 @@ export function SourcesPage(): JSX.Element {
       <section class="panel">
         <h2>Rules by source</h2>
         <Loaded resource={rules} what="rules">
-          {(all) => <BySource rules={all} />}
+          {all => <BySource rules={all} />}
         </Loaded>
       </section>
     </div>
@@ -56,14 +56,12 @@ const EXPLAINED: Record<RuleSource["kind"], string> = {
 function BySource({ rules }: { rules: RuleSummary[] }): JSX.Element {
   return (
     <SmallTable label="Rules by source" columns={["Source", { number: "Rules" }, { number: "Refused changes" }, "What it is"]}>
-      {KINDS.map((kind) => {
+      {KINDS.map(kind => {
         const those = rules.filter(({ source }) => source.kind === kind);
         return (
           <tr key={kind}>
             <td>{sourceKind({ kind })}</td>
-            <td class="number">
-              {those.length === 0 ? "0" : <a href={`${link("rules")}?sort=source`}>{count(those.length)}</a>}
-            </td>
+            <td class="number">{those.length === 0 ? "0" : <a href={`${link("rules")}?sort=source`}>{count(those.length)}</a>}</td>
             <td class="number">{count(those.filter(({ refused_change }) => refused_change !== null).length)}</td>
             <td class="quiet grow">{EXPLAINED[kind]}</td>
           </tr>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Readiness } from "../../api/types";
 import { SmallTable } from "../../grid/small_table";
-import { checkState, type CheckState } from "../../words/readiness";
+import { type CheckState, checkState } from "../../words/readiness";
 import { Text } from "../../words/text";
 
 const STATES: Record<CheckState, { mark: string; kind: string; word: string; urgency: number }> = {

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { alertDeadLetters, ledgerDeadLetters, replayDeadLetter } from "../../api/system";
 import { ApiError } from "../../api/client";
+import { alertDeadLetters, ledgerDeadLetters, replayDeadLetter } from "../../api/system";
 import { say } from "../../app/announce";
 import { link } from "../../app/router";
 import { useResource } from "../../states/resource";
@@ -29,11 +29,11 @@ interface Letters {
 async function load(kind: Kind, signal: AbortSignal): Promise<Letters> {
   if (kind === "alerts") {
     const answer = await alertDeadLetters(signal);
-    const letters = answer.dead_letters.map((letter) => ({ ...letter, at: letter.dead_since, reason: letter.error, canReplay: true }));
+    const letters = answer.dead_letters.map(letter => ({ ...letter, at: letter.dead_since, reason: letter.error, canReplay: true }));
     return { count: answer.count, letters };
   }
   const answer = await ledgerDeadLetters(signal);
-  const letters = answer.dead_letters.map((letter) => ({
+  const letters = answer.dead_letters.map(letter => ({
     ...letter,
     at: letter.found_at,
     reason: letter.detail === "" ? letter.reason : `${letter.reason}: ${letter.detail}`,
@@ -49,12 +49,12 @@ const EMPTY: Record<Kind, string> = {
 };
 
 export function DeadLetters({ kind }: { kind: Kind }): JSX.Element {
-  const letters = useResource(`dead letters ${kind}`, (signal) => load(kind, signal), { everyMs: 15_000 });
+  const letters = useResource(`dead letters ${kind}`, signal => load(kind, signal), { everyMs: 15_000 });
   return (
     <section class="panel">
       <h2>{TITLES[kind]}</h2>
       <Loaded resource={letters} what="dead letters">
-        {(data) =>
+        {data =>
           data.letters.length === 0 ? (
             <p class="quiet">{EMPTY[kind]}</p>
           ) : (
@@ -95,7 +95,7 @@ function LetterTable({ kind, letters, reload }: LetterTableProps): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {letters.map((letter) => (
+          {letters.map(letter => (
             <tr key={letter.id}>
               <td>{shortTime(letter.at)}</td>
               <td class="mono">

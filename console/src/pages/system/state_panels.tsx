@@ -96,14 +96,14 @@ export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
       <p class="quiet">
         Settings belong to the environment of the service and cannot be changed here.{" "}
         <label class="check">
-          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> Also defaults
+          <input type="checkbox" checked={all} onChange={event => setAll(event.currentTarget.checked)} /> Also defaults
         </label>
       </p>
       {shown.length === 0 ? (
         <p>Every setting has its default.</p>
       ) : (
         <SmallTable label="Settings" columns={["Setting", "Value", "From"]}>
-          {shown.map((setting) => (
+          {shown.map(setting => (
             <tr key={setting.name}>
               <td class="mono">{setting.name}</td>
               <td class="mono grow wraps">{settingValue(setting)}</td>

@@ -3,8 +3,8 @@ import { readiness, systemState } from "../../api/system";
 import type { SystemState } from "../../api/types";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
-import { DeadLetters } from "./dead_letters";
 import { Checks } from "./checks";
+import { DeadLetters } from "./dead_letters";
 import { HistoryMemory, Load, Settings, Store } from "./state_panels";
 
 const POLL_MS = 5_000;
@@ -19,11 +19,11 @@ export function SystemPage(): JSX.Element {
         <section class="panel">
           <h2>Readiness</h2>
           <Loaded resource={ready} what="readiness">
-            {(state) => <Checks readiness={state} />}
+            {state => <Checks readiness={state} />}
           </Loaded>
         </section>
         <Loaded resource={system} what="the state of the process">
-          {(state) => <StatePanels state={state} />}
+          {state => <StatePanels state={state} />}
         </Loaded>
       </div>
       <DeadLetters kind="alerts" />

@@ -4,15 +4,7 @@ import { LongText } from "../../words/long_text";
 import { fullTime } from "../../words/time";
 
 /** Members of the evaluation, which the page shows elsewhere. */
-const EVALUATION = new Set([
-  "verdict",
-  "score",
-  "reason",
-  "triggered",
-  "failures",
-  "rule_set_version",
-  "evaluated_at",
-]);
+const EVALUATION = new Set(["verdict", "score", "reason", "triggered", "failures", "rule_set_version", "evaluated_at"]);
 
 const TIMES = new Set(["created_at", "effective_date", "scheduled_for", "inflight_expiry_date"]);
 

@@ -11,7 +11,7 @@ export function MatchedRules({ evaluation }: { evaluation: StoredEvaluation }): 
   if (rules.length === 0) return <p class="quiet">{evaluation.verdict ? "No rule matched." : "It was not judged."}</p>;
   return (
     <ul class="outcomes">
-      {rules.map((rule) => (
+      {rules.map(rule => (
         <li key={rule.instruction_id}>
           <VerdictBadge verdict={rule.verdict} score={rule.score} />
           <a href={link("rules", rule.instruction_id)}>
@@ -45,7 +45,7 @@ export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): J
       <h3>Failed rules</h3>
       <p class="quiet">A rule that fails raises the verdict to at least review.</p>
       <ul class="outcomes">
-        {failed.map((rule) => (
+        {failed.map(rule => (
           <li key={`${rule.instruction_id} ${nameOf(rule)}`}>
             <span class="state bad">
               <span aria-hidden="true">✗</span> {rule.failure}

@@ -9,12 +9,12 @@ import { shortTime } from "../../words/time";
 
 /** How the status of a transaction changed since it was judged. */
 export function StatusPanel({ id }: { id: string }): JSX.Element {
-  const updates = useResource(`status updates ${id}`, (signal) => statusUpdates(id, signal));
+  const updates = useResource(`status updates ${id}`, signal => statusUpdates(id, signal));
   return (
     <section class="panel">
       <h2>Status</h2>
       <Loaded resource={updates} what="changes of the status">
-        {(all) => (all.length === 0 ? <p class="quiet">No change of the status was reported.</p> : <Updates updates={all} />)}
+        {all => (all.length === 0 ? <p class="quiet">No change of the status was reported.</p> : <Updates updates={all} />)}
       </Loaded>
     </section>
   );
@@ -24,7 +24,7 @@ function Updates({ updates }: { updates: StatusUpdate[] }): JSX.Element {
   return (
     <div class="table-scroll short">
       <SmallTable label="Changes of the status" columns={["Time", "Change", "Event"]}>
-        {updates.map((update) => (
+        {updates.map(update => (
           <tr key={update.sequence.text}>
             <td>{shortTime(update.accepted_at)}</td>
             <td>

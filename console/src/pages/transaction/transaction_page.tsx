@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { ApiError } from "../../api/client";
+import type { ApiError } from "../../api/client";
 import { Decimal } from "../../api/decimal";
 import { indentJson } from "../../api/json";
 import { getTransaction, type StoredTransaction } from "../../api/transactions";
@@ -18,7 +18,7 @@ import { Proof } from "./proof";
 import { StatusPanel } from "./status_panel";
 
 export function TransactionPage({ id }: { id: string }): JSX.Element {
-  const transaction = useResource(`transaction ${id}`, (signal) => getTransaction(id, signal));
+  const transaction = useResource(`transaction ${id}`, signal => getTransaction(id, signal));
   const error = transaction.error.value;
   return (
     <div class="page transaction">
@@ -33,7 +33,7 @@ export function TransactionPage({ id }: { id: string }): JSX.Element {
         <UnknownTransaction />
       ) : (
         <Loaded resource={transaction} what="the transaction">
-          {(stored) => <Stored id={id} stored={stored} />}
+          {stored => <Stored id={id} stored={stored} />}
         </Loaded>
       )}
     </div>
@@ -48,9 +48,8 @@ function UnknownTransaction(): JSX.Element {
   return (
     <div class="notice" role="alert">
       <p>
-        <strong>No transaction with this id was judged.</strong> Only ids are searched: accounts, cards, references and
-        other fields are not. Ids are compared byte by byte: check for blanks and for upper and lower case. Press{" "}
-        <kbd>/</kbd> to look for another one.
+        <strong>No transaction with this id was judged.</strong> Only ids are searched: accounts, cards, references and other fields are
+        not. Ids are compared byte by byte: check for blanks and for upper and lower case. Press <kbd>/</kbd> to look for another one.
       </p>
     </div>
   );
@@ -99,8 +98,7 @@ function Summary({ stored: { fields, evaluation } }: { stored: StoredTransaction
           {value instanceof Decimal ? amount(value) : "–"} <Text value={textOf(fields["currency"])} />
         </span>
         <span class="mono">
-          <Text value={textOf(fields["source"])} none="no source" /> →{" "}
-          <Text value={textOf(fields["destination"])} none="no destination" />
+          <Text value={textOf(fields["source"])} none="no source" /> → <Text value={textOf(fields["destination"])} none="no destination" />
         </span>
       </p>
       {evaluation.reason && (
