@@ -36,6 +36,7 @@ pub mod partition;
 pub mod played;
 pub mod postgres;
 pub mod process;
+pub mod programs;
 pub mod proof;
 pub mod repository;
 pub mod rule_names;

@@ -6,18 +6,22 @@
     reason = "a harness that cannot go on fails the test it serves"
 )]
 
+use std::env;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::binary::target_directory;
+use crate::programs::{Program, require};
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,24 +57,16 @@ impl Postgres {
     /// Creates and starts a cluster. Installs PostgreSQL if missing, which requires root and apt.
     ///
     /// # Panics
-    /// Panics if it cannot be installed or does not start.
+    /// Panics if it is missing or does not start.
     #[must_use]
     pub fn start() -> Self {
-        let directory = TempDir::new().expect("a temporary folder can be made");
-        if let Some((user, group)) = unprivileged() {
-            chown(directory.path(), Some(user), Some(group)).expect("root may give a folder away");
-        }
+        let cluster = cluster();
+        let directory = own_directory();
         let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let port = free.local_addr().expect("a socket has an address").port();
         drop(free);
         let mut postgres = Self { directory, port, server: None };
-        let data = postgres.data();
-        let arguments =
-            ["--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"];
-        let mut initdb = postgres.command("initdb");
-        initdb.args(arguments).args(["-U", SUPERUSER, "-D"]).arg(&data);
-        let made = initdb.stdout(Stdio::null()).output().expect("initdb can be run");
-        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        copy(cluster, &postgres.data());
         postgres.begin();
         postgres
     }
@@ -207,12 +203,7 @@ impl Postgres {
 
     /// Returns a command of PostgreSQL that runs as a user other than root.
     fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(program(name));
-        command.current_dir(self.directory.path()).env("LC_ALL", "C");
-        if let Some((user, group)) = unprivileged() {
-            command.uid(user).gid(group);
-        }
-        command
+        command(name, self.directory.path())
     }
 }
 
@@ -243,6 +234,57 @@ fn wait(server: &mut Child) {
     }
 }
 
+/// Returns an empty cluster to copy. It is made once and kept below the target directory, because making one takes seconds.
+fn cluster() -> &'static Path {
+    static CLUSTER: OnceLock<PathBuf> = OnceLock::new();
+    CLUSTER.get_or_init(|| {
+        let folder = program("initdb");
+        let version = folder.parent().map_or(0, version_of);
+        let cluster = target_directory().unwrap_or_else(env::temp_dir).join(format!("postgresql-{version}"));
+        if !cluster.exists() {
+            let directory = own_directory();
+            let data = directory.path().join("data");
+            let arguments =
+                ["--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"];
+            let mut initdb = command("initdb", directory.path());
+            initdb.args(arguments).args(["-U", SUPERUSER, "-D"]).arg(&data);
+            let made = initdb.stdout(Stdio::null()).output().expect("initdb can be run");
+            assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+            // Another process may do the same: the folder appears complete, once.
+            let copied = cluster.with_extension(process::id().to_string());
+            copy(&data, &copied);
+            if fs::rename(&copied, &cluster).is_err() {
+                fs::remove_dir_all(copied).expect("a folder can be removed");
+            }
+        }
+        cluster
+    })
+}
+
+/// Copies a folder with its owners and modes.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("cp can be run");
+    assert!(copied.success(), "{} cannot be copied", from.display());
+}
+
+/// Makes a folder of the user who runs the programs.
+fn own_directory() -> TempDir {
+    let directory = TempDir::new().expect("a temporary folder can be made");
+    if let Some((user, group)) = unprivileged() {
+        chown(directory.path(), Some(user), Some(group)).expect("root may give a folder away");
+    }
+    directory
+}
+
+fn command(name: &str, directory: &Path) -> Command {
+    let mut command = Command::new(program(name));
+    command.current_dir(directory).env("LC_ALL", "C");
+    if let Some((user, group)) = unprivileged() {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
 /// Returns the user and group for the cluster if root runs the tests, because PostgreSQL refuses root.
 fn unprivileged() -> Option<(u32, u32)> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
@@ -260,16 +302,13 @@ fn unprivileged() -> Option<(u32, u32)> {
 
 fn program(name: &str) -> PathBuf {
     static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
-    let folder = PROGRAMS.get_or_init(|| {
-        programs()
-            .or_else(|| install().then(programs).flatten())
-            .expect("PostgreSQL is not there; install it to run these tests")
-    });
+    require(Program::PostgreSql);
+    let folder = PROGRAMS.get_or_init(|| programs().expect("PostgreSQL is there"));
     folder.join(name)
 }
 
 /// Returns the folder of the newest PostgreSQL programs.
-fn programs() -> Option<PathBuf> {
+pub(crate) fn programs() -> Option<PathBuf> {
     let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = debian.map(|version| version.path().join("bin")).collect();
     folders.sort_by_key(|folder| version_of(folder));
@@ -282,12 +321,4 @@ fn programs() -> Option<PathBuf> {
 fn version_of(folder: &Path) -> u32 {
     let version = folder.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     version.and_then(|version| version.parse().ok()).unwrap_or(0)
-}
-
-/// Installs PostgreSQL without the cluster that Debian creates and starts by default.
-fn install() -> bool {
-    let script = "mkdir -p /etc/postgresql-common/createcluster.d \
-        && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.d/none.conf \
-        && apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql";
-    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success())
 }

@@ -4,13 +4,14 @@
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs};
 
 use tempfile::TempDir;
 
 use crate::binary::{binary, target_directory};
+use crate::programs::{Program, require};
 use crate::repository;
 
 /// Debian's compiler has the WebAssembly standard library. With rustup installed, the first `rustc` on the path is
@@ -26,22 +27,15 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Returns the compilers. Installs missing ones, which requires root, apt, and npm for AssemblyScript.
+    /// Returns the compilers. npm installs AssemblyScript if it is missing.
     ///
     /// # Panics
-    /// Panics if one is missing and cannot be installed.
+    /// Panics if one is missing.
     #[must_use]
     pub fn get() -> &'static Self {
         static TOOLCHAIN: OnceLock<Toolchain> = OnceLock::new();
-        TOOLCHAIN.get_or_init(|| {
-            let missing = missing();
-            assert!(
-                missing.is_empty() || (install(&missing) && self::missing().is_empty()),
-                "{} not there; install it to run these tests",
-                missing.join(" ")
-            );
-            Self { asc: assemblyscript() }
-        })
+        [Program::Clang, Program::Node, Program::RustForWebAssembly].into_iter().for_each(require);
+        TOOLCHAIN.get_or_init(|| Self { asc: assemblyscript() })
     }
 
     /// Builds the rule in this folder with `guest-abi/kit/<language>/build`.
@@ -71,44 +65,10 @@ impl Toolchain {
     }
 }
 
-/// Returns the missing Debian packages.
-fn missing() -> Vec<&'static str> {
-    let mut packages = Vec::new();
-    if !runs("clang", &["--version"]) {
-        packages.push("clang");
-    }
-    if !runs("wasm-ld", &["--version"]) {
-        packages.push("lld");
-    }
-    if !knows_webassembly() {
-        packages.extend(["rustc", "libstd-rust-dev-wasm32"]);
-    }
-    if !runs("node", &["--version"]) {
-        packages.push("nodejs");
-    }
-    if !runs("npm", &["--version"]) {
-        packages.push("npm");
-    }
-    packages
-}
-
-fn runs(program: &str, arguments: &[&str]) -> bool {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-fn knows_webassembly() -> bool {
+pub(crate) fn knows_webassembly() -> bool {
     let library = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
     let output = Command::new(RUSTC).args(library).env_remove("LD_LIBRARY_PATH").output();
     output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
-}
-
-fn install(packages: &[&str]) -> bool {
-    let script = "apt-get update -qq && apt-get install -y -qq --no-install-recommends \"$@\"";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).args(packages);
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// Returns the compiler in the version of the kit's lock file, installed below the target directory.

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! What people look at: figures of the past, the latest matches of a rule, events, and the check of a script.
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,10 +1,7 @@
-#![cfg(test)]
 //! Alerts to webhooks: each is delivered at least once under one id or becomes a dead letter, whatever receivers and
 //! crashes do.
 
-#[path = "alerts/crashes.rs"]
 mod crashes;
-#[path = "alerts/receivers.rs"]
 mod receivers;
 
 use chrono::Utc;

@@ -1,9 +1,6 @@
-#![cfg(test)]
 //! The author kit: worked examples in three languages, built from source, uploaded and evaluated.
 
-#[path = "author_kit/judged.rs"]
 mod judged;
-#[path = "author_kit/structure.rs"]
 mod structure;
 
 use std::fs;
@@ -11,7 +8,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
-use tollgate_tests::{Toolchain, repository};
+use tollgate_tests::{Toolchain, needs, repository};
 
 /// The rule in `guest-abi/kit/<language>/<rule>`, with its manifest and its cases.
 struct Example {
@@ -37,6 +34,7 @@ impl Example {
 
 #[test]
 fn every_example_is_built_uploaded_and_judges_as_its_cases_say() {
+    needs!(Clang, Node, RustForWebAssembly);
     for example in &EXAMPLES {
         let module = example.module();
         println!("{}/{}: {} bytes", example.language, example.rule, module.len());
@@ -48,6 +46,7 @@ fn every_example_is_built_uploaded_and_judges_as_its_cases_say() {
 
 #[test]
 fn what_the_page_shows_is_built_to_modules_of_the_contract() {
+    needs!(Clang, Node, RustForWebAssembly);
     for (language, fence, source) in
         [("rust", "rust", "src/lib.rs"), ("c", "c", "rule.c"), ("assemblyscript", "ts", "rule.ts")]
     {

@@ -1,9 +1,6 @@
-#![cfg(test)]
 //! Backups contain every transaction acknowledged before they began, and can be restored on another machine.
 
-#[path = "backup/drill.rs"]
 mod drill;
-#[path = "backup/refused.rs"]
 mod refused;
 
 use std::path::Path;

@@ -1,23 +1,13 @@
-#![cfg(test)]
 //! Invalid, hostile or unusual input gives a clear error or is plain data; never a 500, never a partial transaction.
 
-#[path = "bad_input/clients.rs"]
 mod clients;
-#[path = "bad_input/identifiers.rs"]
 mod identifiers;
-#[path = "bad_input/logs.rs"]
 mod logs;
-#[path = "bad_input/long_numbers.rs"]
 mod long_numbers;
-#[path = "bad_input/requests.rs"]
 mod requests;
-#[path = "bad_input/scripts.rs"]
 mod scripts;
-#[path = "bad_input/serialisers.rs"]
 mod serialisers;
-#[path = "bad_input/sizes.rs"]
 mod sizes;
-#[path = "bad_input/transactions.rs"]
 mod transactions;
 
 use serde_json::json;

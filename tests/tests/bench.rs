@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Small runs of `tollgate bench`: it measures, its figures are consistent, it leaves no files, and the service
 //! withstands overload.
 

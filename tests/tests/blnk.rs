@@ -1,33 +1,18 @@
-#![cfg(test)]
 //! Blnk as a ledger: recorded requests and rows, and generated histories, in any order.
 
-#[path = "blnk/expiry.rs"]
 mod expiry;
-#[path = "blnk/forged.rs"]
 mod forged;
-#[path = "blnk/histories.rs"]
 mod histories;
-#[path = "blnk/identity.rs"]
 mod identity;
-#[path = "blnk/kinds.rs"]
 mod kinds;
-#[path = "blnk/late.rs"]
 mod late;
-#[path = "blnk/odd.rs"]
 mod odd;
-#[path = "blnk/orders.rs"]
 mod orders;
-#[path = "blnk/recordings.rs"]
 mod recordings;
-#[path = "blnk/refunds.rs"]
 mod refunds;
-#[path = "blnk/splits.rs"]
 mod splits;
-#[path = "blnk/tables.rs"]
 mod tables;
-#[path = "blnk/truth.rs"]
-mod truth;
-#[path = "blnk/unjudged.rs"]
+pub(crate) mod truth;
 mod unjudged;
 
 use serde_json::{Value, json};

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! A rule that would stop most transactions: a warning of the save, and a refusal where the operator asks for one.
 
 use serde_json::{Value, json};

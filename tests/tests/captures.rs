@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! A capture below the authorised amount under one id: a numbered change of the payment.
 
 use serde_json::{Value, json};

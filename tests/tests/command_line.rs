@@ -1,9 +1,6 @@
-#![cfg(test)]
 //! The command line: `serve` and the reasons it refuses to start, `check`, `--version`, `--help`.
 
-#[path = "command_line/check.rs"]
 mod check_command;
-#[path = "command_line/dotenv.rs"]
 mod dotenv;
 
 use std::fs;

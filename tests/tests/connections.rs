@@ -1,15 +1,9 @@
-#![cfg(test)]
 //! Slow, excessive, vanished or invalid clients: the service limits how long it waits for them, and stops in time.
 
-#[path = "connections/caps.rs"]
 mod caps;
-#[path = "connections/crowds.rs"]
 mod crowds;
-#[path = "connections/leaving.rs"]
 mod leaving;
-#[path = "connections/long_answers.rs"]
 mod long_answers;
-#[path = "connections/stopping.rs"]
 mod stopping;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,13 +1,10 @@
-#![cfg(test)]
 //! The console that the service serves, in real Chromium.
 //!
 //! The browser tests are JavaScript below `console/tests`: this builds the console in a copy, and runs them against the
 //! service. As root it installs Chromium where it is missing. The full mode needs a release build, which `TOLLGATE_BINARY` may
 //! name.
 
-#[path = "console/browser.rs"]
 mod browser;
-#[path = "console/pictures.rs"]
 mod pictures;
 
 use std::fs;
@@ -16,7 +13,7 @@ use std::path::Path;
 use browser::Browser;
 use serde_json::Value;
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Home, Service, repository, sample};
+use tollgate_tests::{Home, Service, needs, repository, sample};
 
 #[test]
 fn the_service_serves_the_console_under_its_policy() {
@@ -55,6 +52,7 @@ fn the_service_serves_the_console_under_its_policy() {
 
 #[test]
 fn people_use_the_console_in_a_browser() {
+    needs!(Chromium, Git, Node);
     let browser = Browser::take();
     let tests = fs::read_dir(browser.path("tests")).unwrap().map(|entry| entry.unwrap().path());
     let tests = tests.map(|path| path.to_str().unwrap().to_owned());

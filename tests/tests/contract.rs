@@ -1,8 +1,7 @@
-#![cfg(test)]
 //! The API against its own description: every request, valid or not, gets a response that `/openapi.json` allows.
 
 use tollgate_tests::schemathesis::{Schemathesis, Verdict};
-use tollgate_tests::{Home, Service, proof, sample};
+use tollgate_tests::{Home, Service, needs, proof, sample};
 
 /// Operations whose bodies contain a script, a module or an address. A schema cannot express which are valid.
 const OF_ANOTHER_LANGUAGE: [&str; 5] = [
@@ -19,6 +18,7 @@ const CASES_MIN: usize = 10_000;
 
 #[test]
 fn every_answer_is_one_that_the_description_names() {
+    needs!(Python);
     let mut home = Home::with_rules(&[(
         "a.ws",
         sample::rule("a", r#"count(when source == $current.source, "P1D") >= 1"#),

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The predicted cost of a rule is an upper bound. The fuel that is predicted from its code, plus the price of the past
 //! transactions that its lookups read, suffices for every rule.
 

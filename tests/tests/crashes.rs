@@ -1,32 +1,21 @@
-#![cfg(test)]
 //! Faults under load: every acknowledged transaction is stored with the same verdict, and nothing else is.
 
-#[path = "crashes/clock.rs"]
 mod clock;
-#[path = "crashes/damage.rs"]
 mod damage;
-#[path = "crashes/descriptors.rs"]
 mod descriptors;
-#[path = "crashes/errors.rs"]
 mod errors;
-#[path = "crashes/locked.rs"]
 mod locked;
-#[path = "crashes/memory.rs"]
 mod memory;
-#[path = "crashes/power.rs"]
 mod power;
-#[path = "crashes/seeded.rs"]
 mod seeded;
-#[path = "crashes/sweep.rs"]
 mod sweep;
-#[path = "crashes/tampered.rs"]
 mod tampered;
 
 use std::time::{Duration, Instant};
 
 use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{DurabilityChecker, Home, Service, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
 const N_CLIENTS: usize = 8;
 /// Cycles per data directory. A long run then tests crashes and not its own growth.
@@ -56,6 +45,7 @@ fn start(home: &Home) -> (Service, Duration) {
 
 #[test]
 fn after_kill_9_at_any_time_everything_answered_is_there_and_nothing_else_is() {
+    needs!(Sqlite);
     let seed = proof::seed("kill -9");
     let cycles = proof::share(proof::rounds(25, 2_000));
     let (began, mut tally, mut n_starts_killed, mut n_stored) = (Instant::now(), Tally::default(), 0, 0);
@@ -97,6 +87,7 @@ fn after_kill_9_at_any_time_everything_answered_is_there_and_nothing_else_is() {
 
 #[test]
 fn sigterm_under_load_ends_with_0_and_loses_nothing() {
+    needs!(Sqlite);
     let home = home();
     let mut witness = DurabilityChecker::of_seed(proof::seed("SIGTERM"));
     let mut tally = Tally::default();

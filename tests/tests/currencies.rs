@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The field `currency` compares whatever its case and the blanks at its ends.
 
 use serde_json::{Value, json};

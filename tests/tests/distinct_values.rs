@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! `distinct` counts a text and the number that it equals once.
 
 use serde_json::{Value, json};

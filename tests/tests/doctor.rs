@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! `tollgate doctor` prints a line per check, exits with a code for the overall result, and changes nothing.
 
 use std::collections::BTreeMap;

@@ -1,10 +1,7 @@
-#![cfg(test)]
 //! The documentation is correct: the README's requests give the printed responses, links resolve, and routes are
 //! described.
 
-#[path = "documentation/curl.rs"]
 mod curl;
-#[path = "documentation/markdown.rs"]
 mod markdown;
 
 use std::collections::BTreeSet;

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! `SERVICE_DEDUPLICATE_BY_HASH`: of several transactions with one hash, exactly one is judged and stored.
 
 use std::fs;

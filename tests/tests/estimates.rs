@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The cost of a rule is estimated when it is saved, and a rule that costs too much never comes into force.
 
 use std::thread;

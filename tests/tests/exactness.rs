@@ -1,7 +1,5 @@
-#![cfg(test)]
 //! Concurrent transactions see exactly those accepted before them, and each id is accepted once.
 
-#[path = "exactness/updates.rs"]
 mod updates;
 
 use std::collections::BTreeSet;

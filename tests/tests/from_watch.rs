@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! A converted Watch rule gives the same result here as the original when each payment is part of its own history.
 
 use std::process::Stdio;

@@ -1,14 +1,10 @@
-#![cfg(test)]
 //! Fused bodies of as many rules as possible give exactly the results of the single modules.
 //!
 //! The oracle's comparison (`oracle.rs`) includes fused bodies too, with at most eight rules of a batch, and shows
 //! which result is right. Here bodies are wide: rules of many batches share a body and its lookups.
 
-#[path = "fused/ceilings.rs"]
 mod ceilings;
-#[path = "fused/groups.rs"]
 mod groups;
-#[path = "fused/spared.rs"]
 mod spared;
 
 use anyhow::Context as _;

@@ -1,31 +1,17 @@
-#![cfg(test)]
 //! Rules in a Git repository, with a real server and a real remote: the rules in force after every event there.
 
-#[path = "git/again.rs"]
 mod again;
-#[path = "git/bounds.rs"]
 mod bounds;
-#[path = "git/failures.rs"]
 mod failures;
-#[path = "git/life.rs"]
 mod life;
-#[path = "git/lists.rs"]
 mod lists;
-#[path = "git/renamed.rs"]
 mod renamed;
-#[path = "git/rewritten.rs"]
 mod rewritten;
-#[path = "git/sharing.rs"]
 mod sharing;
-#[path = "git/sources.rs"]
 mod sources;
-#[path = "git/speed.rs"]
 mod speed;
-#[path = "git/ssh.rs"]
 mod ssh;
-#[path = "git/table.rs"]
 mod table;
-#[path = "git/work_tree.rs"]
 mod work_tree;
 
 use std::path::PathBuf;

@@ -1,17 +1,10 @@
-#![cfg(test)]
 //! Malicious repositories, remotes and addresses: each is rejected without side effects.
 
-#[path = "git_hostile/addresses.rs"]
 mod addresses;
-#[path = "git_hostile/authorities.rs"]
 mod authorities;
-#[path = "git_hostile/bombs.rs"]
 mod bombs;
-#[path = "git_hostile/remotes.rs"]
 mod remotes;
-#[path = "git_hostile/trees.rs"]
 mod trees;
-#[path = "git_hostile/worker.rs"]
 mod worker;
 
 use serde_json::{Value, json};

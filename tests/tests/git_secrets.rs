@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Twelve secrets on every path of Git with full logging: none appears anywhere.
 
 use std::fs::{self, ReadDir};
@@ -6,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Answer, Home, Service, sample};
+use tollgate_tests::{Answer, Home, Service, needs, sample};
 
 /// Place of a secret.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +117,7 @@ impl Traces {
 
 #[test]
 fn no_secret_is_found_in_a_log_an_answer_a_file_or_an_argument() {
+    needs!(Git);
     let mut n_bytes = 0;
     for (secret, hand, is_right) in CANARIES {
         let traces = run(secret, hand, is_right);

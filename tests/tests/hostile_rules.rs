@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Rules of an author who is not trusted, each made to take as long as it can, beside rules of files and a client who
 //! has nothing to do with them. No rule of a file fails, no transaction is refused, and what the hostile rules may use
 //! is bounded: they are refused, fail, or cost no more than the ceiling of their owner. No quarantine helps so soon.
@@ -6,9 +5,7 @@
 //! The latency of that client is compared with and without the hostile rules, in blocks that alternate. The full mode
 //! needs a release build, which `TOLLGATE_BINARY` may name.
 
-#[path = "hostile_rules/attacks.rs"]
 mod attacks;
-#[path = "hostile_rules/bystander.rs"]
 mod bystander;
 
 use std::env;
@@ -49,12 +46,11 @@ struct Extent {
     n_pairs: usize,
 }
 
-fn extent(policy: Option<&str>) -> Extent {
-    match (proof::is_full(), policy) {
-        (true, _) => Extent { n_good: 250, n_stored: 1_000_000, n_pairs: 3 },
-        (false, Some(_)) => Extent { n_good: 250, n_stored: 200_000, n_pairs: 1 },
-        (false, None) => Extent { n_good: 50, n_stored: 16_000, n_pairs: 1 },
-    }
+const EXTENT: Extent = Extent { n_good: 50, n_stored: 16_000, n_pairs: 1 };
+const EXTENT_FULL: Extent = Extent { n_good: 250, n_stored: 1_000_000, n_pairs: 3 };
+
+fn extent() -> Extent {
+    if proof::is_full() { EXTENT_FULL } else { EXTENT }
 }
 
 const UNTRUSTED: &str = r#"{ "grants": [
@@ -64,7 +60,7 @@ const UNTRUSTED: &str = r#"{ "grants": [
 ] }"#;
 
 fn home(policy: Option<&str>) -> Home {
-    let good = (0..extent(policy).n_good).map(|n| {
+    let good = (0..extent().n_good).map(|n| {
         let condition = format!(
             r#"amount > {} and count(when source == $current.source, "PT{}H") > {}"#,
             n % 7,
@@ -200,13 +196,14 @@ fn run(service: &Service, attack: &Attack, n_pairs: usize, round: &str) -> (Late
     (without, with, fate)
 }
 
-/// Runs the attacks, alone and all at once. `judge` returns what is wrong.
-fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies) -> Vec<String>) {
+/// Runs the attacks, alone and all at once; every fourth one in the sample mode. `judge` returns what is wrong.
+fn check(policy: Option<&str>, judge: fn(&Latencies, &Latencies) -> Vec<String>) {
+    let all: Vec<Attack> = attacks().into_iter().step_by(proof::rounds(4, 1)).collect();
     let _measuring = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let home = home(policy);
     let service = Service::start(&home);
     let (empty_kib, _) = process::resident_kib(service.pid());
-    let Extent { n_stored, n_pairs, .. } = extent(policy);
+    let Extent { n_stored, n_pairs, .. } = extent();
     fill(&service, n_stored);
     let together = Attack {
         name: "all at once",
@@ -242,13 +239,12 @@ fn check(policy: Option<&str>, all: &[Attack], judge: fn(&Latencies, &Latencies)
 
 #[test]
 fn hostile_rules_take_nothing_from_others() {
-    check(Some(UNTRUSTED), &attacks(), bystander::faults);
+    check(Some(UNTRUSTED), bystander::faults);
 }
 
 #[test]
 fn hostile_rules_of_a_trusted_author_are_bounded_too() {
-    let attacks: Vec<Attack> = attacks().into_iter().step_by(proof::rounds(4, 1)).collect();
-    check(None, &attacks, |with, _| with.faults_of_service());
+    check(None, |with, _| with.faults_of_service());
 }
 
 impl std::fmt::Display for Fate {

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Tests with incomparable values are counted by test and by the type of the value.
 
 use serde_json::{Value, json};

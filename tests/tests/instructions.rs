@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Instructions over the API: saved, read, in force at once, conflicting, deleted, kept across restarts.
 
 use std::time::Duration;

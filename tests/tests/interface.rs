@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Response formats of the API: evaluations, stored transactions, webhooks, health and metrics.
 
 use serde_json::{Value, json};

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Secrets of the outgoing links with full logging: none appears in a log, a response or a file.
 
 use std::fs;

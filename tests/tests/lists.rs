@@ -1,11 +1,7 @@
-#![cfg(test)]
 //! Named lists over the API: set, read, replaced, removed; durable and in force before the response.
 
-#[path = "lists/files.rs"]
 mod files;
-#[path = "lists/missing.rs"]
 mod missing;
-#[path = "lists/readings.rs"]
 mod readings;
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Whatever happens to standard error, the service starts, evaluates and stops, and it reports lost log lines.
 
 use std::fs::{self, File, OpenOptions};

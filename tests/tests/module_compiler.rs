@@ -1,9 +1,6 @@
-#![cfg(test)]
 //! The process that compiles untrusted modules: its restrictions hold even for modules that no check admits.
 
-#[path = "module_compiler/beside.rs"]
 mod beside;
-#[path = "module_compiler/bombs.rs"]
 mod bombs;
 
 use std::fs;

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The API description is valid by two independent validators, its examples fit its schemas, and clients in TypeScript and
 //! Python by five generators compile and work.
 

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Modules with the real history agree with the oracle: single and fused, compiled and interpreted.
 
 use serde_json::json;

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Overload: excess requests are rejected at once with a retry time, and nothing of them is stored.
 
 use serde_json::json;

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The rules of an author who is not trusted share the fuel of a transaction. Those that do not fit fail as `budget`, the
 //! same before and after a restart. Those that take it for long are quarantined together.
 

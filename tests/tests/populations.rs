@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! The shipped rules leave honest customers alone and stop criminals, on populations that were written without them.
 //!
 //! `UPDATE_GOLDEN=1` rewrites the table in `rules/README.md`. The full mode plays further seeds, and `TOLLGATE_PROOF_SEED` plays

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! A rule that keeps failing is quarantined visibly, and no transaction bypasses it. Crafted transactions cannot
 //! quarantine a good rule.
 

@@ -1,38 +1,21 @@
-#![cfg(test)]
 //! A real Blnk, with PostgreSQL and Redis on loopback: payments of every kind, claims of clients, and odd holds.
 //!
 //! It runs in full mode only. `TOLLGATE_BLNK` names one Blnk binary for each version, separated by colons.
 
-#[path = "real_blnk/batches.rs"]
 mod batches;
-#[path = "real_blnk/claims.rs"]
 mod claims;
-#[path = "real_blnk/comparison.rs"]
 mod comparison;
-#[path = "real_blnk/every_kind.rs"]
 mod every_kind;
-#[path = "real_blnk/holds.rs"]
 mod holds;
-#[path = "real_blnk/identity.rs"]
 mod identity;
-#[path = "real_blnk/kinds.rs"]
 mod kinds;
-#[path = "real_blnk/odd.rs"]
 mod odd;
-#[path = "real_blnk/programs.rs"]
 mod programs;
-#[path = "real_blnk/redis.rs"]
 mod redis;
-#[path = "real_blnk/round.rs"]
 mod round;
-#[path = "real_blnk/rows.rs"]
 mod rows;
-#[path = "real_blnk/rules.rs"]
 mod rules;
-#[path = "real_blnk/server.rs"]
 mod server;
-#[path = "blnk/truth.rs"]
-mod truth;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -41,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use tollgate_tests::{Home, Service, proof};
 
-use crate::server::Blnk;
-use crate::truth::number;
+use crate::blnk::truth::number;
+use crate::real_blnk::server::Blnk;
 
 /// Upper bound for anything that Blnk or the service has to finish.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! An instruction gets other content over the API, and keeps its id. Every transaction is judged by the earlier content
 //! or by the new one.
 

@@ -1,13 +1,8 @@
-#![cfg(test)]
 //! Every verdict can be derived again from the store, and a modified one is identified.
 
-#[path = "replay/depth.rs"]
 mod depth;
-#[path = "replay/life.rs"]
 mod life;
-#[path = "replay/single.rs"]
 mod single;
-#[path = "replay/tampered.rs"]
 mod tampered;
 
 use serde_json::{Value, json};

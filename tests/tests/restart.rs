@@ -1,17 +1,12 @@
-#![cfg(test)]
 //! A restarted service evaluates the next transaction like one that was not restarted.
 //!
 //! The same probes are evaluated three times: by the loaded service, after SIGTERM and a restart, and after SIGKILL and
 //! a restart. A probe changes the history, so each round is one microsecond earlier than the previous one and does not
 //! see its probes. All other transactions lie on whole seconds, so no window edge passes one.
 
-#[path = "restart/limits.rs"]
 mod limits;
-#[path = "restart/long_keys.rs"]
 mod long_keys;
-#[path = "restart/lost_store.rs"]
 mod lost_store;
-#[path = "restart/snapshots.rs"]
 mod snapshots;
 
 use std::collections::BTreeMap;

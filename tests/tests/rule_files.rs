@@ -1,23 +1,13 @@
-#![cfg(test)]
 //! Rule files and named lists are read at the start; broken ones are reported, and the others are in force.
 
-#[path = "rule_files/being_written.rs"]
 mod being_written;
-#[path = "rule_files/ignored.rs"]
 mod ignored;
-#[path = "rule_files/links.rs"]
 mod links;
-#[path = "rule_files/live.rs"]
 mod live;
-#[path = "rule_files/new_sources.rs"]
 mod new_sources;
-#[path = "rule_files/not_ready.rs"]
 mod not_ready;
-#[path = "rule_files/sources.rs"]
 mod sources;
-#[path = "rule_files/speed.rs"]
 mod speed;
-#[path = "rule_files/volumes.rs"]
 mod volumes;
 
 use std::fs;

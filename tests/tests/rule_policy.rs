@@ -1,7 +1,5 @@
-#![cfg(test)]
 //! The operator decides what a rule may use, depending on the source of the rule, and what the API may change.
 
-#[path = "rule_policy/changes.rs"]
 mod changes;
 
 use serde_json::{Value, json};

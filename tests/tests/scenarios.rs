@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Every example rule with the real binary: transactions in, verdicts out.
 //!
 //! Each `rules/<typology>/<name>.ws` has a `<name>.json`: `{rule, cases: [{name, history, transaction, expect}]}`. The

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Mutation tests: the suites find bugs that are seeded in a copy of the service.
 //!
 //! Each bug is a patch below `tests/bugs`. One build contains all of them, and an environment variable selects the
@@ -8,15 +7,10 @@
 //!
 //! The build takes minutes and runs in full mode only. Whether every patch applies is always tested.
 
-#[path = "seeded_bugs/conversations.rs"]
 mod conversations;
-#[path = "seeded_bugs/faults.rs"]
 mod faults;
-#[path = "seeded_bugs/lives.rs"]
 mod lives;
-#[path = "seeded_bugs/races.rs"]
 mod races;
-#[path = "seeded_bugs/table.rs"]
 mod table;
 
 use std::any::Any;
@@ -29,7 +23,7 @@ use std::{env, fs};
 use regex::bytes::Regex;
 use serde_json::json;
 use tollgate_tests::seeded::{SeededBug, VARIABLE, bugs, copy_with_bugs};
-use tollgate_tests::{Home, Service, binary, proof, repository, sample};
+use tollgate_tests::{Home, Service, binary, needs, proof, repository, sample};
 
 use table::{BUGS, GAUNTLETS};
 
@@ -87,6 +81,7 @@ fn around(word: &str, complaint: &str) -> String {
 
 #[test]
 fn every_bug_applies_and_has_a_gauntlet_of_its_own() {
+    needs!(Git);
     let copy = tempfile::tempdir().unwrap();
     copy_with_bugs(&copy.path().join("tree"));
     let in_table: BTreeSet<&str> = BUGS.iter().map(|(name, ..)| *name).collect();

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Stores with earlier semantics: existing verdicts are derived as they were given, and new ones use the current
 //! semantics.
 

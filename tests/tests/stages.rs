@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Rules ask for the stage of a payment, whatever word the ledger has for it.
 
 use serde_json::{Value, json};

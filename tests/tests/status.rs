@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Ledger events change the status of a transaction: any order, repetition or crash leads to the same final status.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Statuses in the words of processors, schemes and standards, and words that no table has.
 
 use serde_json::{Value, json};

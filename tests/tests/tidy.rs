@@ -1,11 +1,7 @@
-#![cfg(test)]
 //! The rules of CONTRIBUTING.md that can be checked from the files: sizes, names, boundaries, layers, leftovers.
 
-#[path = "tidy/functions.rs"]
 mod functions;
-#[path = "tidy/layers.rs"]
 mod layers;
-#[path = "tidy/names.rs"]
 mod names;
 
 use std::path::PathBuf;

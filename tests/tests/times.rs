@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Callers who are not trusted with the time: how far their times may be from the clock, and which time windows use.
 
 use chrono::{DateTime, TimeDelta, Utc};

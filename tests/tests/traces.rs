@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Traces of requests reach a collector. What it receives is read by OpenTelemetry's library for Python.
 
 use std::collections::BTreeMap;
@@ -8,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tollgate_tests::links::{Receiver, Reception, metric};
 use tollgate_tests::schemathesis::Schemathesis;
-use tollgate_tests::{Home, Service, repository, sample};
+use tollgate_tests::{Home, Service, needs, repository, sample};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
@@ -41,6 +40,7 @@ fn spans(body: &[u8]) -> Vec<Value> {
 
 #[test]
 fn a_request_is_part_of_the_trace_of_its_client_and_has_parts_of_its_own() {
+    needs!(Python);
     let collector = Receiver::start(Reception::Status(200));
     let home = home(&collector);
     let service = Service::start(&home);

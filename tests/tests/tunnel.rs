@@ -1,9 +1,6 @@
-#![cfg(test)]
 //! The tunnel to a real dashboard: messages arrive, and evaluation never waits for it.
 
-#[path = "tunnel/bad_peers.rs"]
 mod bad_peers;
-#[path = "tunnel/trust.rs"]
 mod trust;
 
 use std::time::{Duration, Instant};

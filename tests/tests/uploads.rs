@@ -1,12 +1,8 @@
-#![cfg(test)]
 //! Rules from other compilers: uploaded over the API, read from a directory, or pulled from Git. They are stored,
 //! listed and hot-swapped like scripts.
 
-#[path = "uploads/files.rs"]
 mod files;
-#[path = "uploads/git.rs"]
 mod git;
-#[path = "uploads/refused.rs"]
 mod refused;
 
 use serde_json::{Value, json};

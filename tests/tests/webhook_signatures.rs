@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Authentication of events: signed ones are accepted; altered, expired or unsigned ones are rejected.
 
 use chrono::Utc;

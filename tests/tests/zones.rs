@@ -1,4 +1,3 @@
-#![cfg(test)]
 //! Time zone data: compiled in or from the operator, reported, part of the version, and never guessed.
 
 use std::fs;

@@ -12,11 +12,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Once;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
+
+use crate::programs::{Program, require};
 
 /// Queries, each under a heading. Tables only grow at the end, except `instructions` and `members`.
 const QUESTIONS: &str = "\
@@ -126,13 +127,12 @@ impl Stored {
     }
 }
 
-/// Runs queries on a database with `sqlite3`. Installs it if missing, which requires root and apt.
+/// Runs queries on a database with `sqlite3`.
 ///
 /// # Errors
 /// Returns the error message of `sqlite3`.
 pub(super) fn ask(database: &Path, questions: &str) -> Result<String, String> {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(install);
+    require(Program::Sqlite);
     let mut command = Command::new("sqlite3");
     command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(database);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -147,14 +147,4 @@ pub(super) fn ask(database: &Path, questions: &str) -> Result<String, String> {
         return Err(format!("sqlite3: {complaint}"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn install() {
-    let script = "command -v sqlite3 >/dev/null 2>&1 \
-        || (apt-get update -qq && apt-get install -y -qq --no-install-recommends sqlite3)";
-    let status = Command::new("sh").args(["-c", script]).stdout(Stdio::null()).status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "sqlite3 is not there; install it to run these tests"
-    );
 }

@@ -191,9 +191,11 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::git::Upstream;
+    use crate::needs;
 
     #[test]
     fn git_itself_can_read_them() {
+        needs!(Git);
         let mut pack = Pack::with_commit("a.ws", "rule");
         let base = pack.zeros(PIECE_BYTES);
         pack.zeros(40 << 20);

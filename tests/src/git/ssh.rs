@@ -10,13 +10,13 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::upstream::command;
 use crate::log::Log;
+use crate::programs::{Program, require};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 /// Upper bound for a start.
@@ -34,18 +34,13 @@ pub struct SshServer {
 }
 
 impl SshServer {
-    /// Starts a server with a new host key and a new authorized key of this type. Installs `sshd` if missing, which
-    /// requires root and apt.
+    /// Starts a server with a new host key and a new authorized key of this type.
     ///
     /// # Panics
-    /// Panics if it does not start.
+    /// Panics if it is missing or does not start.
     #[must_use]
     pub fn start(key_type: &str) -> Self {
-        static IS_THERE: OnceLock<bool> = OnceLock::new();
-        assert!(
-            *IS_THERE.get_or_init(|| is_there() || install()),
-            "{PROGRAM} is not there; install it to run these tests"
-        );
+        require(Program::SshServer);
         let directory = TempDir::new().expect("a temporary folder can be made");
         for (name, key_type) in [("host", "ed25519"), ("known", key_type), ("stranger", "ed25519")] {
             make_key(&directory.path().join(name), key_type);
@@ -157,15 +152,4 @@ fn fingerprint(path: &Path) -> String {
 fn user() -> String {
     let output = Command::new("id").arg("-un").output().expect("id can be run");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn is_there() -> bool {
-    Path::new(PROGRAM).exists()
-}
-
-fn install() -> bool {
-    // This run level prevents the package from starting the server.
-    let script =
-        "apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends openssh-server";
-    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success()) && is_there()
 }

@@ -5,9 +5,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+use crate::programs::{Program, require};
 
 /// A remote repository. Removed when dropped.
 #[derive(Debug)]
@@ -160,18 +161,13 @@ impl Upstream {
     }
 }
 
-/// Returns a `git` command in a folder, without user or system configuration. Installs `git` if missing, which requires
-/// root and apt.
+/// Returns a `git` command in a folder, without user or system configuration.
 ///
 /// # Panics
-/// Panics if it is missing and cannot be installed.
+/// Panics if it is missing.
 #[must_use]
 pub fn command(folder: PathBuf, arguments: &[&str]) -> Command {
-    static IS_THERE: OnceLock<bool> = OnceLock::new();
-    assert!(
-        *IS_THERE.get_or_init(|| is_there() || install()),
-        "git is not there; install it to run these tests"
-    );
+    require(Program::Git);
     let mut command = Command::new("git");
     command
         .args(arguments)
@@ -184,13 +180,4 @@ pub fn command(folder: PathBuf, arguments: &[&str]) -> Command {
         .env("GIT_COMMITTER_NAME", "Analyst")
         .env("GIT_COMMITTER_EMAIL", "a@bank.example");
     command
-}
-
-fn is_there() -> bool {
-    Command::new("git").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
-}
-
-fn install() -> bool {
-    let script = "apt-get update -qq && apt-get install -y -qq --no-install-recommends git";
-    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success()) && is_there()
 }

@@ -7,7 +7,7 @@ use std::thread;
 use tollgate_tests::links::{Receiver, Reception};
 use tollgate_tests::{Answer, Service, proof, sample};
 
-use crate::{dead_letters, impatient, until_settled};
+use crate::alerts::{dead_letters, impatient, until_settled};
 
 const N_CLIENTS: usize = 8;
 

@@ -8,7 +8,7 @@ use tollgate_tests::links::{
 };
 use tollgate_tests::{Home, Service, proof, sample};
 
-use crate::{block, check_signed, dead_letters, home, impatient, until_settled};
+use crate::alerts::{block, check_signed, dead_letters, home, impatient, until_settled};
 
 /// Returns the distinct ids of these requests.
 fn ids(requests: &[tollgate_tests::links::Delivered]) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Client, Home, Service, proof, sample};
+use tollgate_tests::{Client, Home, Service, needs, proof, sample};
 
 use super::{backup, check_done, restore};
 
@@ -28,6 +28,7 @@ struct Answered {
 
 #[test]
 fn a_backup_under_load_is_the_same_service_again_elsewhere() {
+    needs!(Git);
     let upstream = Upstream::with(&[("from_git.ws", sample::rule("from_git", "amount > 3"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let home = home();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, needs, sample};
 
 use super::{backup, check_done, check_refused, restore, run, said};
 
@@ -134,6 +134,7 @@ fn what_is_no_whole_backup_is_not_restored() {
 
 #[test]
 fn hands_work_in_the_clone_is_named_when_it_is_in_no_backup() {
+    needs!(Git);
     let upstream = tollgate_tests::git::Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let mut home = Home::new();
     home.set("WATCH_SCRIPT_GIT_REPO", upstream.path().to_str().unwrap());

@@ -1,13 +1,13 @@
 //! Queued holds of Blnk 0.15: when they expire, Blnk voids the queued entry once more, whatever was committed before.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Service, audit, sample};
+use tollgate_tests::{Service, audit, needs, sample};
 
-use crate::identity::{entry, id, status_of};
-use crate::odd::{check_told, dead};
-use crate::tables::{Tables, caught_up};
-use crate::truth::number;
-use crate::{home, ok, tell_entry};
+use crate::blnk::identity::{entry, id, status_of};
+use crate::blnk::odd::{check_told, dead};
+use crate::blnk::tables::{Tables, caught_up};
+use crate::blnk::truth::number;
+use crate::blnk::{home, ok, tell_entry};
 
 /// The queued hold 1.
 fn queued() -> Value {
@@ -93,6 +93,7 @@ fn check(tables: &Tables, settling: &[Value], status: &str, own: &[(u32, &str)],
 
 #[test]
 fn the_expiry_of_a_queued_hold_that_was_committed_changes_nothing() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     check(&tables, &[settled(3, "APPLIED", 100, 2), expired()], "APPLIED", &[], &[]);
     check(
@@ -106,6 +107,7 @@ fn the_expiry_of_a_queued_hold_that_was_committed_changes_nothing() {
 
 #[test]
 fn the_expiry_of_a_queued_hold_releases_what_is_left_of_it() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let part = || settled(3, "APPLIED", 40, 2);
     let own = &[(3, "APPLIED")];
@@ -119,6 +121,7 @@ fn the_expiry_of_a_queued_hold_releases_what_is_left_of_it() {
 
 #[test]
 fn what_moves_more_than_a_queued_hold_is_told() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let commit = || settled(3, "APPLIED", 100, 2);
     check(&tables, &[commit(), expired(), settled(4, "APPLIED", 1, 2)], "APPLIED", &[], &["exceeds_hold"]);
@@ -139,6 +142,7 @@ fn an_expiry_that_waits_for_its_hold_counts_after_the_commits() {
 
 #[test]
 fn the_row_of_a_hold_joins_the_commits_that_wait_before_the_expiry() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let mut home = home();
     tables.feeds(&mut home);

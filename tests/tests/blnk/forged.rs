@@ -5,9 +5,9 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Service, sample};
 
-use crate::odd::{check_told, dead, entry, expected, id};
-use crate::truth::{check, number};
-use crate::{home, ok, tell_entry};
+use crate::blnk::odd::{check_told, dead, entry, expected, id};
+use crate::blnk::truth::{check, number};
+use crate::blnk::{home, ok, tell_entry};
 
 /// Returns an entry between these accounts.
 fn between(

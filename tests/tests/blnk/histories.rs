@@ -7,8 +7,8 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Service, audit, proof, sample};
 
-use crate::truth::{check_no_conflict, payments};
-use crate::{Chance, home, ok, tell_entry};
+use crate::blnk::truth::{check_no_conflict, payments};
+use crate::blnk::{Chance, home, ok, tell_entry};
 
 /// Number of accounts in a history.
 const ACCOUNTS: usize = 3;
@@ -288,6 +288,6 @@ fn children_and_parents_at_once_lose_nothing_and_double_nothing() {
             });
         }
     });
-    crate::truth::check(&service, &payments(&entries), "at once");
+    crate::blnk::truth::check(&service, &payments(&entries), "at once");
     check_no_conflict(&service, 0, "at once");
 }

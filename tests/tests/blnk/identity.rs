@@ -1,12 +1,12 @@
 //! The id and the stored fields of a payment.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Home, Service, audit, sample};
+use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
-use crate::recordings::stored;
-use crate::tables::{INDEX, Tables, caught_up};
-use crate::truth::{check_no_conflict, number};
-use crate::{home, ok, tell_entry};
+use crate::blnk::recordings::stored;
+use crate::blnk::tables::{INDEX, Tables, caught_up};
+use crate::blnk::truth::{check_no_conflict, number};
+use crate::blnk::{home, ok, tell_entry};
 
 pub(crate) fn entry(number: u32, fields: &Value) -> Value {
     let entry = json!({
@@ -104,6 +104,7 @@ fn an_event_that_moves_something_else_is_refused_and_names_the_field() {
 
 #[test]
 fn a_payment_that_is_scheduled_counts_when_it_moves() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let mut home = home();
     let moved = r#"count(when source == $current.source and status == "APPLIED", "PT1H") >= 1"#;
@@ -142,6 +143,7 @@ fn a_payment_that_is_scheduled_counts_when_it_moves() {
 
 #[test]
 fn what_the_database_lacks_is_said_with_the_statement_to_run() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     tables.store(&stored());
     let mut home = home();
@@ -220,6 +222,7 @@ fn an_indicator_is_the_account_that_the_ledger_reports() {
 
 #[test]
 fn the_exact_amount_of_the_database_replaces_the_rounded_one_of_an_event() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let mut home = home();
     let exact = "1.234567890123456789";

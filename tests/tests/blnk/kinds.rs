@@ -1,12 +1,12 @@
 //! A ledger has a kind, and a store keeps the kind that filled it.
 
 use serde_json::json;
-use tollgate_tests::{Home, Service, sample, wire};
+use tollgate_tests::{Home, Service, needs, sample, wire};
 
-use crate::recordings::{sent, stored};
-use crate::tables::Tables;
-use crate::truth::number;
-use crate::{home, ok, tell};
+use crate::blnk::recordings::{sent, stored};
+use crate::blnk::tables::Tables;
+use crate::blnk::truth::number;
+use crate::blnk::{home, ok, tell};
 
 /// Returns the body of the recorded request of this kind.
 fn recorded(kind: &str) -> String {
@@ -144,6 +144,7 @@ fn an_event_without_a_media_type_is_json_unless_a_page_sends_it_unsigned() {
 
 #[test]
 fn a_table_of_blnk_that_is_read_as_a_generic_one_is_told() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     tables.store(&stored());
     let mut home = Home::new();

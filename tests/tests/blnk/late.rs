@@ -4,14 +4,14 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Home, Service, audit, sample};
+use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
-use crate::identity::{entry, id};
-use crate::odd::dead;
-use crate::tables::{Tables, caught_up};
-use crate::truth::number;
-use crate::unjudged::change;
-use crate::{home, ok, tell_entry};
+use crate::blnk::identity::{entry, id};
+use crate::blnk::odd::dead;
+use crate::blnk::tables::{Tables, caught_up};
+use crate::blnk::truth::number;
+use crate::blnk::unjudged::change;
+use crate::blnk::{home, ok, tell_entry};
 
 /// A report of an entry.
 #[derive(Debug, Clone)]
@@ -106,6 +106,7 @@ fn check_judged(tables: &Tables, reports: &[Report], entries: &[u32], n_payments
 
 #[test]
 fn a_partial_commit_that_the_feed_reads_first_is_judged_when_its_event_arrives() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let both = [held(1), part(2, 1)];
     let [hold, commit] = &both;
@@ -122,6 +123,7 @@ fn a_partial_commit_that_the_feed_reads_first_is_judged_when_its_event_arrives()
 
 #[test]
 fn other_children_that_are_payments_are_judged_like_a_partial_commit() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     // A refund by an old version, and an entry between other accounts.
     for accounts in [["bln_2", "bln_1"], ["bln_3", "bln_4"]] {
@@ -138,6 +140,7 @@ fn other_children_that_are_payments_are_judged_like_a_partial_commit() {
 
 #[test]
 fn a_report_that_waits_hides_no_later_one_of_the_same_entry() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let (hold, commit) = (held(1), part(2, 1));
     let claim = json!({"meta_data": {
@@ -207,6 +210,7 @@ fn check_shown(client: &Client, number: u32, amount: &str) {
 
 #[test]
 fn the_exact_amount_of_a_row_stays_when_its_event_arrives() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let payment = entry(1, &json!({}));
     let (row, event) = (Row(exact(&payment)), Event(rounded(&payment)));
@@ -221,6 +225,7 @@ fn the_exact_amount_of_a_row_stays_when_its_event_arrives() {
 
 #[test]
 fn the_exact_amount_of_a_partial_commit_stays_in_every_order() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let hold = json!({"amount": 3, "precise_amount": 3_000_000_000_000_000_000_u64, "precision": 1_000_000_000_000_000_000_u64});
     let hold = sample::with(&held(1), &hold);
@@ -235,6 +240,7 @@ fn the_exact_amount_of_a_partial_commit_stays_in_every_order() {
 
 #[test]
 fn the_exact_amount_of_a_row_stays_when_a_verdict_is_requested() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let home = home_with(&tables, "reference", "15m");
     let service = Service::start(&home);
@@ -252,6 +258,7 @@ fn the_exact_amount_of_a_row_stays_when_a_verdict_is_requested() {
 
 #[test]
 fn a_verdict_that_an_earlier_version_gave_on_the_rounded_amount_still_follows() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let home = home_with(&tables, "id", "15m");
     fs::remove_file(home.at("rules/exact.ws")).unwrap();

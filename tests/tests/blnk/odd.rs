@@ -5,9 +5,9 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Service, proof, sample};
 
-use crate::truth::{Payment, check, number};
-use crate::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change};
-use crate::{home, ok, tell, tell_entry};
+use crate::blnk::truth::{Payment, check, number};
+use crate::blnk::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change};
+use crate::blnk::{home, ok, tell, tell_entry};
 
 pub(crate) fn id(number: u32) -> String {
     format!("txn_00000000-0000-4000-8000-{number:012}")

@@ -1,13 +1,13 @@
 //! Queued refunds of Blnk before 0.15: only the queued entry names the refunded one, so its row does.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Service, audit, sample};
+use tollgate_tests::{Service, audit, needs, sample};
 
-use crate::identity::{entry, id, status_of};
-use crate::odd::dead;
-use crate::tables::{Tables, caught_up};
-use crate::truth::number;
-use crate::{home, ok, tell_entry};
+use crate::blnk::identity::{entry, id, status_of};
+use crate::blnk::odd::dead;
+use crate::blnk::tables::{Tables, caught_up};
+use crate::blnk::truth::number;
+use crate::blnk::{home, ok, tell_entry};
 
 const REFERENCE: &str = "ref_00000000-0000-4000-8000-000000000002";
 
@@ -87,6 +87,7 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2,
 
 #[test]
 fn a_queued_refund_by_an_older_blnk_reverses_its_payment_in_every_order() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     for order in ORDERS {
         check_rows(&tables, &Case::good(), &order);
@@ -95,6 +96,7 @@ fn a_queued_refund_by_an_older_blnk_reverses_its_payment_in_every_order() {
 
 #[test]
 fn a_queued_refund_of_a_queued_payment_or_of_a_commit_reverses_it() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let queued = entry(1, &json!({"status": "QUEUED"}));
     let posted = |status: &str| {
@@ -121,6 +123,7 @@ fn a_queued_refund_of_a_queued_payment_or_of_a_commit_reverses_it() {
 
 #[test]
 fn a_queued_refund_that_its_event_reports_before_or_after_its_rows_reverses_its_payment() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let case = Case::good();
     let [payment, queued, copy] = [0, 1, 2].map(|place| &case.entries[place]);
@@ -149,6 +152,7 @@ fn a_queued_refund_that_its_event_reports_before_or_after_its_rows_reverses_its_
 
 #[test]
 fn a_queued_entry_that_moves_something_else_or_is_not_posted_reverses_nothing() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let (none, other) = (json!({}), json!({"amount": 99, "precise_amount": 9900}));
     for case in [
@@ -166,6 +170,7 @@ fn a_queued_entry_that_moves_something_else_or_is_not_posted_reverses_nothing() 
 
 #[test]
 fn a_client_that_chooses_reference_and_metadata_reverses_nothing() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let claim = json!({
         "QUEUED_PARENT_TRANSACTION": id(1), "queue_lane": "normal", "parent_transaction": id(1), "_refund": id(1),

@@ -3,14 +3,14 @@
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Service, sample};
+use tollgate_tests::{Service, needs, sample};
 
-use crate::identity::{ask, by_reference, entry, id, is_paid, status_of};
-use crate::odd::dead;
-use crate::tables::{Tables, caught_up};
-use crate::truth::{check_no_conflict, number};
-use crate::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change, ledger_check};
-use crate::{ok, tell_entry};
+use crate::blnk::identity::{ask, by_reference, entry, id, is_paid, status_of};
+use crate::blnk::odd::dead;
+use crate::blnk::tables::{Tables, caught_up};
+use crate::blnk::truth::{check_no_conflict, number};
+use crate::blnk::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change, ledger_check};
+use crate::blnk::{ok, tell_entry};
 
 /// Returns a leg of the split payment `order-1`, which has the id 90.
 fn leg(number: u32, n: u32, amount: u32, fields: &Value) -> Value {
@@ -87,6 +87,7 @@ fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], re
 
 #[test]
 fn a_split_payment_that_was_asked_about_first_is_its_legs() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     check(&tables, &[leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))], "APPLIED", &[], &[]);
     check(&tables, &[rejected(1, 1, 25), leg(2, 2, 75, &json!({}))], "APPLIED", &[], &[]);
@@ -96,6 +97,7 @@ fn a_split_payment_that_was_asked_about_first_is_its_legs() {
 
 #[test]
 fn a_leg_that_fails_ends_its_payment_only_with_all_others() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     check(&tables, &[rejected(1, 1, 25)], "pending", &[], &[]);
     check(&tables, &[rejected(1, 1, 25), rejected(2, 2, 75)], "REJECTED", &[], &[]);
@@ -107,6 +109,7 @@ fn a_leg_that_fails_ends_its_payment_only_with_all_others() {
 
 #[test]
 fn legs_of_a_queue_are_counted_once_with_their_copies() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let copy = |number: u32, n: u32, amount: u32, status: &str| {
         let fields = json!({
@@ -129,6 +132,7 @@ fn legs_of_a_queue_are_counted_once_with_their_copies() {
 
 #[test]
 fn the_expiry_of_a_queued_leg_releases_only_what_is_left_of_it() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let copy = |number: u32, n: u32, amount: u32| {
         let fields = json!({
@@ -153,6 +157,7 @@ fn the_expiry_of_a_queued_leg_releases_only_what_is_left_of_it() {
 
 #[test]
 fn what_exceeds_the_payment_or_moves_something_else_is_a_payment_of_its_own() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let both = [leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))];
     check(
@@ -188,6 +193,7 @@ fn what_exceeds_the_payment_or_moves_something_else_is_a_payment_of_its_own() {
 
 #[test]
 fn a_payment_is_moved_by_its_legs_or_by_one_entry_and_not_by_both() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let whole = || entry(5, &json!({"reference": "order-1"}));
     check(&tables, &[leg(1, 1, 25, &json!({})), whole()], "APPLIED", &[], &["already_split"]);
@@ -225,6 +231,7 @@ fn legs_that_failed_do_not_keep_the_whole_from_moving_as_one_entry() {
 
 #[test]
 fn a_payment_of_which_an_entry_is_only_queued_has_no_legs() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     for (asked_before, asked_after) in [(false, false), (true, false), (false, true)] {
         tables.empty();
@@ -292,6 +299,7 @@ fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
 
 #[test]
 fn a_row_whose_dead_letter_has_no_room_holds_back_no_other_row_of_its_page() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let mut home = by_reference("100");
     home.set("LEDGER_EVALUATE", "true");

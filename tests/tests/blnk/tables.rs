@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Postgres, Service};
 
-use crate::recordings::Stored;
-use crate::truth::number;
+use crate::blnk::recordings::Stored;
+use crate::blnk::truth::number;
 
 const DATABASE: &str = "ledger";
 const PASSWORD: &str = "reader-31ac09-canary";

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Home, Service, audit, sample};
+use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
-use crate::odd::{dead, entry, id};
-use crate::tables::{Tables, caught_up};
-use crate::{home, ok, tell, tell_entry};
+use crate::blnk::odd::{dead, entry, id};
+use crate::blnk::tables::{Tables, caught_up};
+use crate::blnk::{home, ok, tell, tell_entry};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -169,6 +169,7 @@ fn an_entry_that_cannot_be_read_raises_an_alert_and_is_named_by_readyz() {
 
 #[test]
 fn a_row_is_treated_like_an_event() {
+    needs!(PostgreSql);
     let tables = Tables::open();
     let (address, alerts) = receiver();
     let mut home = home();
@@ -265,6 +266,7 @@ fn check_waits(row: [&str; 4], before: Option<&Value>, reason: &str, n_alerts: u
 
 #[test]
 fn a_judged_feed_waits_at_a_row_whose_dead_letter_has_no_room() {
+    needs!(PostgreSql);
     let long = "r".repeat(2_000);
     check_waits([&long, "INFLIGHT", "100", ""], None, "invalid_field", 1);
     let reference = "ref_00000000-0000-4000-8000-000000000002";

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use tollgate_tests::{Toolchain, binary::binary, proof, repository};
+use tollgate_tests::programs::{Program, require};
+use tollgate_tests::{binary::binary, proof, repository};
 
-const CHROMIUM: &str = "/usr/bin/chromium";
 /// Files and folders that the build and the tests of the console read.
 const SOURCES: [&str; 7] =
     ["package.json", "package-lock.json", "tsconfig.json", "build.mjs", "build", "src", "tests"];
@@ -21,8 +21,9 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Waits until no other test uses it. As root, installs what is missing.
+    /// Waits until no other test uses it.
     pub(crate) fn take() -> Self {
+        [Program::Chromium, Program::Node].into_iter().for_each(require);
         let alone = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         LazyLock::force(&COPY);
         Self { _alone: alone }
@@ -49,9 +50,6 @@ impl Browser {
 }
 
 fn build() -> PathBuf {
-    install(CHROMIUM, "chromium");
-    // Node and npm are among the compilers.
-    let _ = Toolchain::get();
     let place = repository::root().join("target/console");
     fs::remove_dir_all(place.join("src")).ok();
     fs::remove_dir_all(place.join("tests")).ok();
@@ -62,16 +60,6 @@ fn build() -> PathBuf {
     run(Command::new("npx").args(["--no-install", "tsc", "--noEmit"]), &place);
     run(Command::new("node").args(["build.mjs", "dist"]), &place);
     place
-}
-
-/// Installs a Debian package if its file is missing.
-#[track_caller]
-pub(crate) fn install(file: &str, package: &str) {
-    if !Path::new(file).exists() {
-        let script =
-            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
-        run(Command::new("sh").args(["-c", &script]), Path::new("/"));
-    }
 }
 
 #[track_caller]

@@ -1,7 +1,6 @@
 //! The pictures of the documents: the console of a service with the example rules, after a played population, at a fixed time.
 //!
-//! The clock of the service follows the payments, by libfaketime. The full mode writes `docs/console/*.png`; otherwise a small
-//! population shows that the pictures can be made.
+//! The clock of the service follows the payments, by libfaketime. The full mode writes `docs/console/*.png`.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,14 +8,17 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 use tollgate_population::{DAYS, Population};
-use tollgate_tests::{Home, Service, played, proof, repository};
+use tollgate_tests::programs::{Program, require};
+use tollgate_tests::{Home, Service, needs, played, proof, repository};
 
-use crate::browser::{Browser, install};
+use crate::console::browser::Browser;
 
 const NOW: &str = "2026-10-15T12:00:00Z";
 /// With this seed a payment to a sanctioned wallet is blocked on the last day.
 const SEED: u64 = 3;
 const PICTURES: [&str; 6] = ["overview", "rules", "rule", "editor", "transaction", "system"];
+const N_CUSTOMERS: usize = 600;
+const N_DAYS: u32 = 6;
 /// Payments that are judged while the overview is open.
 const N_LIVE: usize = 12;
 /// A page without its content is smaller.
@@ -24,15 +26,18 @@ const N_BYTES_MIN: u64 = 20_000;
 
 #[test]
 fn the_pictures_of_the_documents_are_made() {
+    needs!(Chromium, LibFaketime, Node);
+    if !proof::is_full() {
+        return println!("SKIPPED: the pictures are made with TOLLGATE_PROOF=full");
+    }
     let browser = Browser::take();
-    let (n_customers, n_days) = if proof::is_full() { (600, 6) } else { (40, 3) };
     let now: DateTime<Utc> = NOW.parse().unwrap();
     let mut home = Home::new();
     let clock = home.at("clock");
     File::create(&clock).unwrap();
     follow(&mut home, &clock);
-    let population = Population::ending_at(now, SEED, n_customers);
-    let mut days = (DAYS - n_days..=DAYS).flat_map(|day| population.day(day)).peekable();
+    let population = Population::ending_at(now, SEED, N_CUSTOMERS);
+    let mut days = (DAYS - N_DAYS..=DAYS).flat_map(|day| population.day(day)).peekable();
     set(&clock, days.peek().unwrap().created_at);
     let service = Service::start(&home);
     save_rules(&service);
@@ -51,9 +56,7 @@ fn the_pictures_of_the_documents_are_made() {
     set(&clock, now);
     let live: String = days.take(N_LIVE).map(|payment| payment.body("pending") + "\n").collect();
     fs::write(browser.path("live.jsonl"), live).unwrap();
-    let folder =
-        if proof::is_full() { repository::root().join("docs/console") } else { browser.path("pictures") };
-    fs::create_dir_all(&folder).unwrap();
+    let folder = repository::root().join("docs/console");
     let url = format!("http://{}", service.address());
     let live = browser.path("live.jsonl");
     let variables = [
@@ -73,7 +76,7 @@ fn the_pictures_of_the_documents_are_made() {
 /// Has the clock of a service follow the time of a file.
 fn follow(home: &mut Home, clock: &Path) {
     let library = format!("/usr/lib/{}-linux-gnu/faketime/libfaketime.so.1", std::env::consts::ARCH);
-    install(&library, "libfaketime");
+    require(Program::LibFaketime);
     for (name, value) in [
         ("LD_PRELOAD", library.as_str()),
         ("FAKETIME", "%"),

@@ -9,7 +9,7 @@ use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::WallClock;
 use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception, metric};
 use tollgate_tests::wire::{Wire, request};
-use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, process, proof, sample};
 
 /// Maximum backward jump that acceptance times do not follow.
 const FALL_BACK_MAX: TimeDelta = TimeDelta::hours(26);
@@ -141,6 +141,7 @@ fn check_honest(witness: &DurabilityChecker, clock: &WallClock, data: &Path) -> 
 
 #[test]
 fn a_clock_that_jumps_changes_times_and_nothing_else() {
+    needs!(Sqlite);
     let home = home();
     let mut clock = WallClock::at(&home);
     let there = clock.on(&home);

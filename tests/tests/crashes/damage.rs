@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{Client, DurabilityChecker, Home, Service, proof};
+use tollgate_tests::{Client, DurabilityChecker, Home, Service, needs, proof};
 
-use crate::pace;
+use crate::crashes::pace;
 
 const PAGE_BYTES: usize = 4096;
 /// Number of transactions read after each damage.
@@ -177,6 +177,7 @@ fn damaged_files_are_refused_or_harmless_and_never_built_over() {
 
 #[test]
 fn a_database_that_is_deleted_while_it_is_open_takes_nothing_any_more() {
+    needs!(Sqlite);
     let home = DurabilityChecker::home();
     let mut witness = DurabilityChecker::of_seed(proof::seed("a deleted database"));
     let service = Service::start(&home);
@@ -189,5 +190,5 @@ fn a_database_that_is_deleted_while_it_is_open_takes_nothing_any_more() {
     assert_eq!(Service::try_start(&home).unwrap_err().code, Some(1), "a new database hides what was lost");
     // Restoring the file loses nothing.
     fs::rename(aside, database).unwrap();
-    crate::sweep::check_recovery(&home, &mut witness, "the database was away");
+    crate::crashes::sweep::check_recovery(&home, &mut witness, "the database was away");
 }

@@ -7,9 +7,9 @@ use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::Plan;
 use tollgate_tests::links::metric;
 use tollgate_tests::wire::{Wire, exchange, request};
-use tollgate_tests::{DurabilityChecker, Home, Service, modules, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Service, modules, needs, process, proof, sample};
 
-use crate::sweep::{check_recovery, live};
+use crate::crashes::sweep::{check_recovery, live};
 
 /// Open-file limits for a start, from too few to enough.
 const FEW: [u64; 5] = [9, 18, 63, 64, 300];
@@ -28,6 +28,7 @@ fn ask(service: &Service, path: &str) -> Vec<u8> {
 
 #[test]
 fn without_files_whoever_is_in_is_served_and_with_them_everybody_is_again() {
+    needs!(Sqlite);
     let mut home = DurabilityChecker::home();
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
     let mut witness = DurabilityChecker::of_seed(proof::seed("no files"));
@@ -90,6 +91,7 @@ fn what_needs_a_file_is_refused_without_one_and_granted_with_one() {
 
 #[test]
 fn a_start_with_few_files_ends_with_a_word_or_lives_and_keeps_a_reserve() {
+    needs!(Sqlite);
     let mut ends = BTreeMap::new();
     for files_max in FEW {
         let home = DurabilityChecker::home();
@@ -106,6 +108,7 @@ fn a_start_with_few_files_ends_with_a_word_or_lives_and_keeps_a_reserve() {
 
 #[test]
 fn connections_never_take_the_files_that_the_rest_needs() {
+    needs!(Sqlite);
     const N_CROWD: usize = 400;
     process::allow_files(N_CROWD as u64 + 500);
     let home = DurabilityChecker::home();

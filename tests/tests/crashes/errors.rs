@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, Change, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{DurabilityChecker, Service, proof};
+use tollgate_tests::{DurabilityChecker, Service, needs, proof};
 
-use crate::sweep::{check_recovery, live, n_calls, places};
+use crate::crashes::sweep::{check_recovery, live, n_calls, places};
 
 const N_REQUESTS_SAMPLE: usize = 20;
 const N_REQUESTS_FULL: usize = 60;
@@ -31,6 +31,7 @@ const ERRORS: [(&str, Act, usize); 9] = [
 
 #[test]
 fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
+    needs!(Sqlite);
     let seed = proof::seed("errors");
     let mut dice = Dice::of_seed(seed);
     let n_requests = proof::rounds(N_REQUESTS_SAMPLE, N_REQUESTS_FULL);
@@ -55,6 +56,7 @@ fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
 
 #[test]
 fn a_sync_that_fails_is_not_tried_again_and_ends_the_service() {
+    needs!(Sqlite);
     let home = DurabilityChecker::home();
     let seed = proof::seed("a sync that fails");
     let mut witness = DurabilityChecker::of_seed(seed);
@@ -94,6 +96,7 @@ fn a_sync_that_fails_is_not_tried_again_and_ends_the_service() {
 
 #[test]
 fn while_the_disk_is_full_writes_are_refused_and_reads_go_on_and_then_it_recovers_by_itself() {
+    needs!(Sqlite);
     for class in ["w", "wn"] {
         let home = DurabilityChecker::home();
         let mut witness = DurabilityChecker::of_seed(proof::seed("a full disk"));

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tollgate_tests::durability::Pace;
-use tollgate_tests::{DurabilityChecker, Home, Service, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
 /// Callers give up after 5 seconds; the margin is for busy machines.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
@@ -36,6 +36,7 @@ impl Operator {
 
 #[test]
 fn a_database_that_another_process_holds_is_waited_for_no_longer_than_callers_wait() {
+    needs!(Sqlite);
     let home = DurabilityChecker::home();
     let mut witness = DurabilityChecker::of_seed(proof::seed("a locked database"));
     let service = Service::start(&home);

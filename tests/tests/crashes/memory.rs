@@ -11,9 +11,9 @@ use serde_json::json;
 use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{DurabilityChecker, Home, Refusal, Service, log, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Refusal, Service, log, needs, process, proof, sample};
 
-use crate::sweep::{check_recovery, n_calls};
+use crate::crashes::sweep::{check_recovery, n_calls};
 
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
@@ -117,6 +117,7 @@ fn check(class: &'static str, n_places: usize, until: impl Fn(&Home) -> Option<P
 
 #[test]
 fn without_memory_at_any_call_nothing_is_lost_or_promised_in_vain() {
+    needs!(Sqlite);
     for class in ["m", "a"] {
         check(class, proof::rounds(4, 200), |_| None);
     }
@@ -124,6 +125,7 @@ fn without_memory_at_any_call_nothing_is_lost_or_promised_in_vain() {
 
 #[test]
 fn without_memory_from_any_call_on_nothing_is_lost_or_promised_in_vain() {
+    needs!(Sqlite);
     for class in ["m", "a"] {
         // The rules directory always exists, so memory stays exhausted.
         check(class, proof::rounds(2, 100), |home| Some(home.rules()));
@@ -132,6 +134,7 @@ fn without_memory_from_any_call_on_nothing_is_lost_or_promised_in_vain() {
 
 #[test]
 fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_ends() {
+    needs!(Sqlite);
     let home = DurabilityChecker::home();
     let mut witness = DurabilityChecker::of_seed(proof::seed("a store without memory"));
     let without = home.at("without");
@@ -171,6 +174,7 @@ fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
 
 #[test]
 fn when_memory_ends_under_load_it_dies_or_goes_on_and_loses_nothing() {
+    needs!(Sqlite);
     for left_kib in LEFT_KIB {
         let home = DurabilityChecker::home();
         let mut witness = DurabilityChecker::of_seed(proof::seed("no memory under load"));
@@ -192,6 +196,7 @@ fn when_memory_ends_under_load_it_dies_or_goes_on_and_loses_nothing() {
 
 #[test]
 fn a_start_with_little_memory_ends_or_lives_and_loses_nothing() {
+    needs!(Sqlite);
     let mut ends = BTreeMap::new();
     for bytes in FEW {
         let home = DurabilityChecker::home();

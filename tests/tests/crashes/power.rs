@@ -10,9 +10,10 @@ use tollgate_tests::durability::Tally;
 use tollgate_tests::faults::{Plan, until_the_power_fails};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::partition::Partition;
-use tollgate_tests::{DurabilityChecker, Home, Service, proof};
+use tollgate_tests::programs::skip;
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
-use crate::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
+use crate::crashes::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
 
 /// Runs one load and one power cut.
 fn cycle(home: &Home, witness: &mut DurabilityChecker, dice: &mut Dice, plan: &Plan) -> Tally {
@@ -26,6 +27,7 @@ fn cycle(home: &Home, witness: &mut DurabilityChecker, dice: &mut Dice, plan: &P
 
 #[test]
 fn after_a_power_cut_everything_answered_is_there() {
+    needs!(Sqlite);
     let seed = proof::seed("power cuts");
     let cycles = proof::share(proof::rounds(10, 500));
     let (began, mut tally, mut n_stored) = (Instant::now(), Tally::default(), 0);
@@ -44,6 +46,7 @@ fn after_a_power_cut_everything_answered_is_there() {
 
 #[test]
 fn where_syncs_are_not_made_a_power_cut_is_found_to_lose_what_was_answered() {
+    needs!(Sqlite);
     let home = home();
     let mut dice = Dice::of_seed(proof::seed("power cuts without syncs"));
     let mut witness = DurabilityChecker::of_seed(dice.roll());
@@ -62,9 +65,10 @@ fn where_syncs_are_not_made_a_power_cut_is_found_to_lose_what_was_answered() {
 
 #[test]
 fn after_a_power_cut_of_a_real_file_system_everything_answered_is_there() {
+    needs!(Sqlite);
     let partition = match Partition::make() {
         Ok(partition) => partition,
-        Err(why) => return println!("SKIPPED: this machine mounts no file system of a test ({why})"),
+        Err(why) => return skip(&format!("a file system that can be mounted: {why}")),
     };
     let seed = proof::seed("power cuts of ext4");
     let mut dice = Dice::of_seed(seed);

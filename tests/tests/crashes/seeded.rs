@@ -6,9 +6,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use tollgate_tests::durability::Tally;
-use tollgate_tests::{DurabilityChecker, Home, Service, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
-use crate::pace;
+use crate::crashes::pace;
 
 /// Description, trigger, and phrases of which the checker must report one.
 const BUGS: [(&str, &str, &[&str]); 5] = [
@@ -76,6 +76,7 @@ fn check_found(what: &str, home: &Home, complaints: &[&str]) {
 
 #[test]
 fn the_witness_finds_bugs_of_a_service_that_runs() {
+    needs!(Sqlite);
     for (what, trigger, complaints) in BUGS {
         check_found(what, &with_trigger(trigger), complaints);
     }
@@ -83,6 +84,7 @@ fn the_witness_finds_bugs_of_a_service_that_runs() {
 
 #[test]
 fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
+    needs!(Sqlite);
     for (what, right, wrong) in [
         ("windows that are short by a second", "PT1H", "PT59M59S"),
         ("windows that are long by a second", "PT1H", "PT1H1S"),
@@ -99,6 +101,7 @@ fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
 
 #[test]
 fn what_a_failed_commit_took_back_no_verdict_has_counted() {
+    needs!(Sqlite);
     let home = with_trigger(
         "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'seeded'); END",
     );

@@ -4,7 +4,7 @@
 use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, EVERY_CHANGE, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{DurabilityChecker, Home, Service, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
 /// Number of requests in a life.
 const N_REQUESTS_SAMPLE: usize = 20;
@@ -85,10 +85,12 @@ fn check_every_place(class: &'static str, act: Act) {
 
 #[test]
 fn killed_at_any_storage_call_it_has_lost_nothing() {
+    needs!(Sqlite);
     check_every_place(EVERY_CHANGE, Act::Kill);
 }
 
 #[test]
 fn killed_in_the_middle_of_any_write_it_has_lost_nothing() {
+    needs!(Sqlite);
     check_every_place("w", Act::Torn);
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
-use tollgate_tests::{DurabilityChecker, Service, proof};
+use tollgate_tests::{DurabilityChecker, Service, needs, proof};
 
-use crate::{home, pace};
+use crate::crashes::{home, pace};
 
 /// Description, change of the database, and the expected report.
 const TAMPERINGS: [(&str, &str, &str); 12] = [
@@ -87,6 +87,7 @@ const TAMPERINGS: [(&str, &str, &str); 12] = [
 
 #[test]
 fn the_checker_finds_whatever_is_not_as_it_was_answered() {
+    needs!(Sqlite);
     let home = home();
     let mut witness = DurabilityChecker::of_seed(proof::seed("the checker"));
     let service = Service::start(&home);

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 use tollgate_tests::git::{SshServer, Upstream};
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::programs::{Program, require, skip};
+use tollgate_tests::{Home, Service, needs, sample};
 
 use super::within::{can, home_within};
 
@@ -58,9 +59,10 @@ fn a_remote_whose_name_nobody_knows_is_told_from_one_that_does_not_answer() {
 
 #[test]
 fn a_store_on_a_disk_that_cannot_be_written_is_backed_up_and_audited() {
-    if !can("bwrap --bind / / true", "bubblewrap") {
-        println!("left out, because this machine cannot make it: a read-only disk");
-        return;
+    needs!(Bubblewrap);
+    require(Program::Bubblewrap);
+    if !can("bwrap --bind / / true") {
+        return skip("a read-only disk");
     }
     let home = home_within("exec");
     let service = Service::start(&home);
@@ -92,10 +94,10 @@ fn a_store_on_a_disk_that_cannot_be_written_is_backed_up_and_audited() {
 
 #[test]
 fn a_repository_is_cloned_over_ssh_where_proc_has_processes_alone() {
+    needs!(Git, SshServer);
     let mount = "mount -t proc -o subset=pid proc /proc";
-    if !can(&format!("unshare -m {mount}"), "") {
-        println!("left out, because this machine cannot make it: ProcSubset=pid");
-        return;
+    if !can(&format!("unshare -m {mount}")) {
+        return skip("ProcSubset=pid");
     }
     let mut home = home_within(&format!("exec unshare -m sh -c '{mount} && exec \"$@\"' -"));
     let server = SshServer::start("ed25519");

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, audit, sample};
-
-use crate::within::can;
+use tollgate_tests::programs::{Program, require};
+use tollgate_tests::{Home, Service, audit, needs, sample};
 
 const BEGIN: &str = "2026-10-15T12:00:00Z";
 
@@ -18,13 +17,9 @@ struct Clock {
 }
 
 impl Clock {
-    /// Returns `None` if libfaketime cannot be had.
-    fn with_rule(condition: &str) -> Option<Self> {
+    fn with_rule(condition: &str) -> Self {
+        require(Program::LibFaketime);
         let library = format!("/usr/lib/{}-linux-gnu/faketime/libfaketime.so.1", std::env::consts::ARCH);
-        if !can(&format!("test -e {library}"), "libfaketime") {
-            println!("skipped: libfaketime is not available");
-            return None;
-        }
         let mut home = Home::with_rules(&[("few.ws", sample::rule("few", condition))]);
         let file = home.at("clock");
         drop(File::create(&file).unwrap());
@@ -40,7 +35,7 @@ impl Clock {
         }
         let clock = Self { home, file };
         clock.set(TimeDelta::zero());
-        Some(clock)
+        clock
     }
 
     /// Sets the clock to this time after the begin.
@@ -71,9 +66,7 @@ fn held() -> Value {
 /// Three payments an hour may pass, whatever the clock does.
 #[track_caller]
 fn check_waited_for(fall: TimeDelta) {
-    let Some(clock) = Clock::with_rule(r#"count(when source == $current.source, "PT1H") >= 3"#) else {
-        return;
-    };
+    let clock = Clock::with_rule(r#"count(when source == $current.source, "PT1H") >= 3"#);
     let service = Service::start(&clock.home);
     for id in ["t1", "t2", "t3"] {
         assert_eq!(judge(&service, id)["verdict"], "approve");
@@ -98,15 +91,15 @@ fn check_waited_for(fall: TimeDelta) {
 
 #[test]
 fn a_clock_that_is_set_back_is_waited_for() {
+    needs!(LibFaketime);
     check_waited_for(TimeDelta::minutes(6));
     check_waited_for(TimeDelta::hours(25));
 }
 
 #[test]
 fn payments_are_held_for_the_longest_window_after_a_greater_fall() {
-    let Some(clock) = Clock::with_rule(r#"count(when source == $current.source, "PT1H") >= 9"#) else {
-        return;
-    };
+    needs!(LibFaketime);
+    let clock = Clock::with_rule(r#"count(when source == $current.source, "PT1H") >= 9"#);
     let service = Service::start(&clock.home);
     assert_eq!(judge(&service, "t1")["verdict"], "approve");
     clock.set(TimeDelta::hours(-27));
@@ -129,9 +122,8 @@ fn payments_are_held_for_the_longest_window_after_a_greater_fall() {
 
 #[test]
 fn a_hold_for_the_clock_ends_by_the_monotonic_clock() {
-    let Some(clock) = Clock::with_rule(r#"count(when source == $current.source, "PT3S") >= 9"#) else {
-        return;
-    };
+    needs!(LibFaketime);
+    let clock = Clock::with_rule(r#"count(when source == $current.source, "PT3S") >= 9"#);
     let service = Service::start(&clock.home);
     assert_eq!(judge(&service, "t1")["verdict"], "approve");
     clock.set(TimeDelta::days(-3));
@@ -144,7 +136,8 @@ fn a_hold_for_the_clock_ends_by_the_monotonic_clock() {
 
 #[test]
 fn without_a_window_no_payment_is_held_for_the_clock() {
-    let Some(clock) = Clock::with_rule("amount > 1000") else { return };
+    needs!(LibFaketime);
+    let clock = Clock::with_rule("amount > 1000");
     let service = Service::start(&clock.home);
     assert_eq!(judge(&service, "t1")["verdict"], "approve");
     clock.set(TimeDelta::days(-3));

@@ -4,8 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use tollgate_tests::binary::binary;
+use tollgate_tests::programs::{Program, require, skip};
 use tollgate_tests::volume::Volume;
-use tollgate_tests::{Home, Service, repository, sample};
+use tollgate_tests::{Home, Service, needs, repository, sample};
 
 use super::table::check_life;
 use super::within::{Otherwise, calls_of, can, filter, home_within};
@@ -71,10 +72,11 @@ fn the_manifest_allows_the_names_of_the_service_in_the_cluster() {
 
 #[test]
 fn an_image_of_the_program_and_its_libraries_runs_as_the_manifest_has_it() {
-    let has_user = can("bwrap --unshare-user --uid 10001 --bind / / true", "bubblewrap");
-    if !has_user || !can("systemd-analyze --version", "systemd") {
-        println!("left out, because this machine cannot make it: the pod of deploy/kubernetes.yaml");
-        return;
+    needs!(Bubblewrap, Git, SystemdAnalyze);
+    [Program::Bubblewrap, Program::SystemdAnalyze].into_iter().for_each(require);
+    let has_user = can("bwrap --unshare-user --uid 10001 --bind / / true");
+    if !has_user {
+        return skip("the pod of deploy/kubernetes.yaml");
     }
     // The environment of a pod: a read-only root, no capabilities, no user name, and its volumes.
     let mut home = home_within("");
@@ -105,11 +107,10 @@ fn an_image_of_the_program_and_its_libraries_runs_as_the_manifest_has_it() {
 
 #[test]
 fn the_unit_leaves_the_service_what_it_needs() {
-    let can_be_made =
-        can("bwrap --bind / / true", "bubblewrap") && can("systemd-analyze --version", "systemd");
-    if !can_be_made {
-        println!("left out, because this machine cannot make it: deploy/tollgate.service");
-        return;
+    needs!(Bubblewrap, Git, SystemdAnalyze);
+    [Program::Bubblewrap, Program::SystemdAnalyze].into_iter().for_each(require);
+    if !can("bwrap --bind / / true") {
+        return skip("deploy/tollgate.service");
     }
     let mut home = home_within(
         "umask 0077; ulimit -n 65536; exec 9<\"$HOME_OF_TEST/filter\"; exec bwrap --die-with-parent --ro-bind / / --dev /dev \
@@ -125,10 +126,8 @@ fn the_unit_leaves_the_service_what_it_needs() {
 
 #[test]
 fn systemd_finds_the_unit_sound_and_tight() {
-    if !can("systemd-analyze --version", "systemd") {
-        println!("left out, because this machine has no systemd-analyze");
-        return;
-    }
+    needs!(SystemdAnalyze);
+    require(Program::SystemdAnalyze);
     let unit = repository::root().join("deploy/tollgate.service");
     let judged = Command::new("systemd-analyze")
         .args(["security", "--offline=yes", "--threshold=20"])

@@ -1,7 +1,8 @@
 //! Disks of a certain size.
 
 use serde_json::json;
-use tollgate_tests::{Service, sample};
+use tollgate_tests::programs::{Program, require, skip};
+use tollgate_tests::{Service, needs, sample};
 
 use super::within::{UNCONFINED, can, home_within};
 
@@ -11,8 +12,9 @@ const N_PAYMENTS: usize = 160;
 
 /// Starts a service whose data directory is a disk of this size; `None` if this machine cannot make one.
 fn on_a_disk_of(n_bytes: u64) -> Option<Service> {
-    if !can(&format!("bwrap --bind / / --size {n_bytes} --tmpfs /mnt true"), "bubblewrap") {
-        println!("left out, because this machine cannot make it: a disk of a certain size");
+    require(Program::Bubblewrap);
+    if !can(&format!("bwrap --bind / / --size {n_bytes} --tmpfs /mnt true")) {
+        skip("a disk of a certain size");
         return None;
     }
     let disk = format!("{UNCONFINED} --size {n_bytes} --tmpfs \"$HOME_OF_TEST/data\" --");
@@ -25,6 +27,7 @@ fn disk(service: &Service) -> String {
 
 #[test]
 fn a_disk_that_lasts_less_than_a_day_is_told_before_it_is_full() {
+    needs!(Bubblewrap);
     let Some(service) = on_a_disk_of(1 << 30) else { return };
     service.until("the disk was measured", || !disk(&service).is_empty());
     assert_eq!(disk(&service), "ok");
@@ -51,6 +54,7 @@ fn a_disk_that_lasts_less_than_a_day_is_told_before_it_is_full() {
 
 #[test]
 fn a_disk_with_little_free_space_is_told_at_any_rate() {
+    needs!(Bubblewrap);
     let Some(service) = on_a_disk_of(200 << 20) else { return };
     service.until("the disk is degraded", || disk(&service).starts_with("degraded: "));
     assert!(!disk(&service).contains("at the rate"), "{}", disk(&service));

@@ -7,9 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_tests::{Client, Home, Service, repository, sample};
-
-use super::within::can;
+use tollgate_tests::programs::{Program, require};
+use tollgate_tests::{Client, Home, Service, needs, repository, sample};
 
 const NAME: &str = "tollgate.example.com";
 const PAYMENTS: &str = "Basic cGF5bWVudHM6c2VjcmV0";
@@ -112,10 +111,8 @@ fn check_events(address: &str) {
 
 #[test]
 fn the_configuration_of_nginx_authenticates_each_caller() {
-    if !can("nginx -v", "nginx-light") {
-        println!("left out, because this machine cannot make it: nginx");
-        return;
-    }
+    needs!(Nginx);
+    require(Program::Nginx);
     let home = home();
     let service = Service::start(&home);
     let (address, folder) = (free_address(), home.at(""));
@@ -147,10 +144,8 @@ fn the_configuration_of_nginx_authenticates_each_caller() {
 
 #[test]
 fn the_configuration_of_caddy_authenticates_each_caller() {
-    if !can("caddy version", "caddy") {
-        println!("left out, because this machine cannot make it: Caddy");
-        return;
-    }
+    needs!(Caddy);
+    require(Program::Caddy);
     let home = home();
     let service = Service::start(&home);
     let address = free_address();

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use tollgate_tests::{Home, Service, process, sample};
+use tollgate_tests::programs::{Program, require, skip};
+use tollgate_tests::{Home, Service, needs, process, sample};
 
 use super::within::{can, home_within, innermost};
 
@@ -76,9 +77,10 @@ fn a_signal_to_stop_that_comes_before_anybody_listens_is_obeyed() {
 
 #[test]
 fn the_first_process_of_a_container_waits_for_orphans() {
-    if !can("bwrap --bind / / true", "bubblewrap") {
-        println!("left out, because this machine cannot make it: process 1");
-        return;
+    needs!(Bubblewrap);
+    require(Program::Bubblewrap);
+    if !can("bwrap --bind / / true") {
+        return skip("process 1");
     }
     // The second process is ended by a signal without a name.
     let before = "exec bwrap --die-with-parent --bind / / --dev-bind /dev /dev --unshare-pid --as-pid-1 --proc /proc -- \

@@ -7,7 +7,7 @@ use tollgate_tests::oracle::Subject;
 use tollgate_tests::proof;
 use tollgate_tests::subject::{Fused, Live};
 
-use crate::rule;
+use crate::fused::rule;
 
 /// First seed.
 const FIRST_SEED: u64 = 1 << 33;

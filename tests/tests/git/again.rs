@@ -1,11 +1,13 @@
 //! Resuming after a previous run, whatever state it left.
 
 use std::fs;
+use tollgate_tests::needs;
 
 use super::*;
 
 #[test]
 fn a_start_goes_on_from_the_rule_set_in_force_though_the_process_ended_before_the_mark() {
+    needs!(Git);
     for (what, is_forced) in [("followed", false), ("taken by force", true)] {
         let stage = Stage::with_a_rule();
         let service = Service::start(&stage.home);
@@ -29,6 +31,7 @@ fn a_start_goes_on_from_the_rule_set_in_force_though_the_process_ended_before_th
 
 #[test]
 fn the_mark_counts_where_a_commit_changed_no_rule() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let commit = stage.upstream.commit(&[("README.md", "ours")]);
@@ -41,6 +44,7 @@ fn the_mark_counts_where_a_commit_changed_no_rule() {
 
 #[test]
 fn what_is_saved_before_there_is_a_commit_is_written_as_soon_as_there_is() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let work_tree = local_path(&service);
@@ -61,6 +65,7 @@ fn what_is_saved_before_there_is_a_commit_is_written_as_soon_as_there_is() {
 
 #[test]
 fn a_clone_that_was_replaced_is_not_taken_up_again() {
+    needs!(Git);
     let one = Upstream::with(&[("one.ws", sample::rule("one", "amount > 1"))]);
     let other = Upstream::with(&[("other.ws", sample::rule("other", "amount > 1"))]);
     let home = open_home();
@@ -79,6 +84,7 @@ fn a_clone_that_was_replaced_is_not_taken_up_again() {
 
 #[test]
 fn a_damaged_clone_that_was_named_over_the_api_is_cloned_again() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let home = open_home();
     let service = Service::start(&home);
@@ -99,6 +105,7 @@ fn a_damaged_clone_that_was_named_over_the_api_is_cloned_again() {
 
 #[test]
 fn what_is_removed_while_the_clone_is_lost_is_removed_in_the_next() {
+    needs!(Git);
     let stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "amount > 1")),
         ("b.ws", sample::rule("b", "amount > 1")),
@@ -122,6 +129,7 @@ fn what_is_removed_while_the_clone_is_lost_is_removed_in_the_next() {
 
 #[test]
 fn another_repository_may_be_configured_while_the_clone_is_lost() {
+    needs!(Git);
     let mut stage = Stage::with_a_rule();
     Service::start(&stage.home).kill();
     fs::remove_dir_all(stage.home.data().join("git/rules")).unwrap();
@@ -132,6 +140,7 @@ fn another_repository_may_be_configured_while_the_clone_is_lost() {
 
 #[test]
 fn locks_that_a_killed_process_left_lock_nobody_out() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let git = local_path(&service).join(".git");

@@ -1,9 +1,11 @@
 //! Limits on trees and remotes: deep folders, hosts in paths, credentials of another repository.
 
 use super::*;
+use tollgate_tests::needs;
 
 #[test]
 fn rule_files_in_folders_too_deep_are_reported() {
+    needs!(Git);
     let deep = |depth: usize| format!("{}deep.ws", "d/".repeat(depth));
     let rule = sample::rule("deep", "amount > 1");
     let stage = Stage::new(Upstream::with(&[
@@ -31,6 +33,7 @@ fn rule_files_in_folders_too_deep_are_reported() {
 
 #[test]
 fn a_configured_path_allows_no_fewer_hosts_over_the_api() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let mut home = open_home();
@@ -43,6 +46,7 @@ fn a_configured_path_allows_no_fewer_hosts_over_the_api() {
 
 #[test]
 fn the_configured_token_is_for_the_configured_repository_alone() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     std::os::unix::fs::symlink(upstream.path(), upstream.root().join("other.git")).unwrap();
     // `x-access-token:canary`

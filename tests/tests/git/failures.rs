@@ -1,11 +1,13 @@
 //! Remotes that do not respond as a Git repository: each failure has its own sentence.
 
 use super::*;
+use tollgate_tests::needs;
 
 const ADVERTISEMENT: &str = "Content-Type: application/x-git-upload-pack-advertisement\r\n";
 
 #[test]
 fn each_failure_of_a_remote_has_its_own_sentence() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let service = Service::start(&open_home());

@@ -1,9 +1,11 @@
 //! Events at the remote, and the rules in force afterwards.
 
 use super::*;
+use tollgate_tests::needs;
 
 #[test]
 fn a_sync_says_what_changed_and_a_verdict_names_the_version() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let first = stage.upstream.head("main").unwrap();
     let service = Service::start(&stage.home);
@@ -60,6 +62,7 @@ fn put(text: &str) -> tollgate_tests::git::upstream::Step {
 
 #[test]
 fn a_hangup_has_the_repository_asked_at_once_and_the_directory_read() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     stage.upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
@@ -74,6 +77,7 @@ fn a_hangup_has_the_repository_asked_at_once_and_the_directory_read() {
 
 #[test]
 fn what_is_pushed_is_polled() {
+    needs!(Git);
     let mut stage = Stage::with_a_rule();
     stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");
     let service = Service::start(&stage.home);
@@ -93,6 +97,7 @@ fn what_is_pushed_is_polled() {
 
 #[test]
 fn the_last_good_rules_serve_when_the_remote_is_down_at_the_start() {
+    needs!(Git);
     let mut stage = Stage::with_a_rule();
     assert!(Service::start(&stage.home).stop().0.success());
     stage.server.set_mood(Mood::Down);
@@ -110,6 +115,7 @@ fn the_last_good_rules_serve_when_the_remote_is_down_at_the_start() {
 
 #[test]
 fn one_broken_file_in_a_hundred_stops_no_other() {
+    needs!(Git);
     let names: Vec<String> = (0..100).map(|n| format!("rule_{n:03}")).collect();
     let file = |name: &String, condition: &str| (format!("{name}.ws"), sample::rule(name, condition));
     let stage =
@@ -130,6 +136,7 @@ fn one_broken_file_in_a_hundred_stops_no_other() {
 
 #[test]
 fn a_service_that_is_killed_during_a_fetch_starts_with_the_last_good_rules() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     Service::start(&stage.home).kill();
     for round in 0..3 {
@@ -158,6 +165,7 @@ fn a_service_that_is_killed_during_a_fetch_starts_with_the_last_good_rules() {
 
 #[test]
 fn a_damaged_clone_is_made_anew() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let git = stage.home.data().join("git/rules/.git");

@@ -1,6 +1,7 @@
 //! Lists in a repository: a commit with a rejected list is held back as a whole.
 
 use super::*;
+use tollgate_tests::needs;
 
 const LFS: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
 
@@ -20,6 +21,7 @@ fn entries(service: &Service, list: &str) -> Value {
 
 #[test]
 fn a_commit_in_which_a_list_is_refused_is_held_back_until_force() {
+    needs!(Git);
     for content in [LFS, "", "<html></html>\n", "[\"EUR\"]\n", "EUR\rUSD\r"] {
         let stage = stage();
         let first = stage.upstream.head("main").unwrap();
@@ -56,6 +58,7 @@ fn a_commit_in_which_a_list_is_refused_is_held_back_until_force() {
 
 #[test]
 fn the_next_good_commit_ends_it_and_a_restart_does_not() {
+    needs!(Git);
     let stage = stage();
     let first = stage.upstream.head("main").unwrap();
     let service = Service::start(&stage.home);
@@ -76,6 +79,7 @@ fn the_next_good_commit_ends_it_and_a_restart_does_not() {
 
 #[test]
 fn of_the_first_commit_the_rest_is_taken_and_the_rules_of_the_list_fail() {
+    needs!(Git);
     let stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "currency in $first")),
         ("lists/first.txt", LFS.to_owned()),

@@ -4,6 +4,7 @@ use std::fs;
 
 use tollgate_tests::git::upstream::Step;
 use tollgate_tests::links::standing;
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -51,6 +52,7 @@ fn check_followed(service: &Service, branch: &str, rules: &[&str]) {
 
 #[test]
 fn a_renamed_branch_is_followed_also_by_pushes_and_over_a_restart() {
+    needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);
     check_followed(&service, "main", &["a"]);
@@ -73,6 +75,7 @@ fn a_renamed_branch_is_followed_also_by_pushes_and_over_a_restart() {
 
 #[test]
 fn another_choice_beside_the_branch_that_is_followed_is_not_taken() {
+    needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);
     stage.upstream.git(&["branch", "trunk", "main"]);
@@ -100,6 +103,7 @@ fn check_refused_by_a_lost_clone(service: &Service) {
 
 #[test]
 fn a_choice_without_the_commit_in_force_is_taken_by_force_alone() {
+    needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);
     add(&stage.upstream, "trunk", "b");
@@ -112,6 +116,7 @@ fn a_choice_without_the_commit_in_force_is_taken_by_force_alone() {
 
 #[test]
 fn a_repository_without_a_choice_keeps_the_last_good_rules() {
+    needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);
     stage.upstream.git(&["branch", "-m", "main", "trunk"]);
@@ -125,6 +130,7 @@ fn a_repository_without_a_choice_keeps_the_last_good_rules() {
 
 #[test]
 fn who_names_a_branch_no_more_gets_the_repositorys_choice() {
+    needs!(Git);
     let stage = unnamed();
     add(&stage.upstream, "release", "r");
     let mut named = stage.home.clone();
@@ -146,6 +152,7 @@ fn who_names_a_branch_no_more_gets_the_repositorys_choice() {
 
 #[test]
 fn a_clone_over_the_api_that_names_no_branch_follows_the_choice_too() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let home = open_home();
     let service = Service::start(&home);
@@ -164,6 +171,7 @@ fn a_clone_over_the_api_that_names_no_branch_follows_the_choice_too() {
 
 #[test]
 fn a_remote_that_is_away_is_told_by_the_check() {
+    needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);
     stage.server.set_mood(Mood::Down);

@@ -1,6 +1,7 @@
 //! Diverging histories: content that exists on one side only is never lost silently.
 
 use std::fs;
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -19,6 +20,7 @@ fn commit_by_hand(service: &Service, name: &str) -> String {
 
 #[test]
 fn a_forced_sync_keeps_local_commits_under_a_name() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let mut kept = Vec::new();
@@ -47,6 +49,7 @@ fn a_forced_sync_keeps_local_commits_under_a_name() {
 
 #[test]
 fn a_push_does_not_bring_back_what_the_remote_took_back() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let before = stage.upstream.head("main").unwrap();
     stage.upstream.commit(&[("bad.ws", sample::rule("bad", "amount > 1"))]);
@@ -76,6 +79,7 @@ fn a_push_does_not_bring_back_what_the_remote_took_back() {
 
 #[test]
 fn a_push_names_everything_that_is_new_at_the_remote() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     commit_by_hand(&service, "mine");

@@ -1,11 +1,13 @@
 //! Clone, pull and push: saved rules are shared, and nothing is lost.
 
 use std::fs;
+use tollgate_tests::needs;
 
 use super::*;
 
 #[test]
 fn a_clone_over_the_api_is_followed_from_then_on() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let home = open_home();
@@ -46,6 +48,7 @@ fn a_clone_over_the_api_is_followed_from_then_on() {
 
 #[test]
 fn an_empty_repository_is_no_branch() {
+    needs!(Git);
     let upstream = Upstream::new();
     let service = Service::start(&open_home());
     let answer = service.post("/git/clone", &json!({"url": upstream.path().to_string_lossy()}));
@@ -54,6 +57,7 @@ fn an_empty_repository_is_no_branch() {
 
 #[test]
 fn what_is_saved_over_the_api_is_shown_and_shared() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let script = sample::rule("saved", "amount > 1");
@@ -87,6 +91,7 @@ fn what_is_saved_over_the_api_is_shown_and_shared() {
 
 #[test]
 fn a_pull_is_fast_forward_and_loses_nothing() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let pull = || service.post("/git/pull", &json!({}));
@@ -131,6 +136,7 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
 
 #[test]
 fn another_instance_that_pushes_to_the_same_branch_is_told() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let mut other_home = Home::new();
     other_home.set("WATCH_SCRIPT_GIT_REPO", &stage.server.url());
@@ -169,6 +175,7 @@ fn another_instance_that_pushes_to_the_same_branch_is_told() {
 
 #[test]
 fn one_operation_at_a_time() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     stage.server.set_mood(Mood::Silent);

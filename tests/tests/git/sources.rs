@@ -2,6 +2,7 @@
 //! required.
 
 use super::*;
+use tollgate_tests::needs;
 
 fn readiness(service: &Service) -> (u16, String) {
     let answer = service.get("/readyz");
@@ -10,6 +11,7 @@ fn readiness(service: &Service) -> (u16, String) {
 
 #[test]
 fn a_repository_that_cannot_be_fetched_at_the_first_start_keeps_the_service_from_being_ready() {
+    needs!(Git);
     let mut stage = Stage::with_a_rule();
     stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");
     stage.server.set_mood(Mood::Down);
@@ -34,6 +36,7 @@ fn a_repository_that_cannot_be_fetched_at_the_first_start_keeps_the_service_from
 
 #[test]
 fn a_repository_may_be_missing_where_the_operator_says_so() {
+    needs!(Git);
     let mut stage = Stage::with_a_rule();
     stage.home.set("SERVICE_SOURCES_OPTIONAL", "true");
     stage.server.set_mood(Mood::Down);
@@ -43,6 +46,7 @@ fn a_repository_may_be_missing_where_the_operator_says_so() {
 
 #[test]
 fn a_commit_that_leaves_fewer_rules_than_required_is_held_back() {
+    needs!(Git);
     let mut stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "amount > 1")),
         ("b.ws", sample::rule("b", "amount > 1")),
@@ -65,6 +69,7 @@ fn a_commit_that_leaves_fewer_rules_than_required_is_held_back() {
 
 #[test]
 fn a_committed_file_that_was_meant_as_a_rule_is_named() {
+    needs!(Git);
     let rule = || sample::rule("x", "amount > 1");
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
@@ -94,6 +99,7 @@ fn verdict(service: &Service, id: &str) -> Value {
 
 #[test]
 fn a_new_repository_all_of_whose_files_are_refused_is_not_ready() {
+    needs!(Git);
     let mut stage =
         Stage::new(Upstream::with(&[("a.ws", "rule".to_owned()), ("lists/l.txt", "{}".to_owned())]));
     stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");
@@ -109,6 +115,7 @@ fn a_new_repository_all_of_whose_files_are_refused_is_not_ready() {
 
 #[test]
 fn a_repository_without_rules_is_ready() {
+    needs!(Git);
     let stage = Stage::new(Upstream::with(&[("README.md", "no rules yet".to_owned())]));
     let service = Service::start(&stage.home);
     assert_eq!(verdict(&service, "t"), "approve");
@@ -116,6 +123,7 @@ fn a_repository_without_rules_is_ready() {
 
 #[test]
 fn a_repository_that_is_named_over_the_api_never_makes_the_service_unready() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", "rule".to_owned())]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let home = open_home();
@@ -134,6 +142,7 @@ fn a_repository_that_is_named_over_the_api_never_makes_the_service_unready() {
 
 #[test]
 fn a_rule_that_fails_stands_for_each_refused_file_of_a_partly_good_new_repository() {
+    needs!(Git);
     let files = [("a.ws", sample::rule("a", "amount > 1000")), ("bad.ws", "rule".to_owned())];
     let stage = Stage::new(Upstream::with(&files));
     let service = Service::start(&stage.home);

@@ -1,11 +1,13 @@
 //! The delay from a sync to the first verdict.
 
 use super::*;
+use tollgate_tests::needs;
 
 const N_RULES: usize = 1_000;
 
 #[test]
 fn a_sync_of_a_thousand_rules_judges_at_once() {
+    needs!(Git);
     let files: Vec<_> = (0..N_RULES)
         .map(|n| (format!("r/{n:04}.ws"), sample::rule(&format!("rule_{n:04}"), "amount > 1000000")))
         .collect();

@@ -1,6 +1,7 @@
 //! Repositories over SSH with a real `sshd`, and accepted and rejected keys.
 
 use tollgate_tests::git::SshServer;
+use tollgate_tests::needs;
 use tollgate_tests::proof::is_full;
 
 use super::*;
@@ -21,6 +22,7 @@ fn stage(key_type: &str) -> (Upstream, SshServer, Home) {
 
 #[test]
 fn a_key_that_is_let_in_clones_fetches_and_pushes() {
+    needs!(Git, SshServer);
     let key_types: &[&str] = if is_full() { &["ed25519", "rsa", "ecdsa"] } else { &["ed25519", "rsa"] };
     for key_type in key_types {
         let (upstream, server, home) = stage(key_type);
@@ -39,6 +41,7 @@ fn a_key_that_is_let_in_clones_fetches_and_pushes() {
 
 #[test]
 fn a_key_that_is_not_let_in_is_shown_once() {
+    needs!(Git, SshServer);
     let (_upstream, server, mut home) = stage("ed25519");
     home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key_of_another().to_string_lossy());
     let service = Service::listen(&home);
@@ -53,6 +56,7 @@ fn a_key_that_is_not_let_in_is_shown_once() {
 
 #[test]
 fn a_host_whose_key_is_not_trusted_is_shown_no_key() {
+    needs!(Git, SshServer);
     let (_upstream, server, mut home) = stage("ed25519");
     for trusted in [server.fingerprint_of_another(), String::new()] {
         home.set("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", &trusted);
@@ -67,6 +71,7 @@ fn a_host_whose_key_is_not_trusted_is_shown_no_key() {
 
 #[test]
 fn a_key_file_that_cannot_be_read_is_said() {
+    needs!(Git, SshServer);
     let (_upstream, server, mut home) = stage("ed25519");
     home.set("WATCH_SCRIPT_GIT_SSH_KEY", "/nowhere/key");
     let service = Service::listen(&home);

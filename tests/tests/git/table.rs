@@ -2,6 +2,7 @@
 //! One service goes through all rows.
 
 use super::*;
+use tollgate_tests::needs;
 
 /// Number of rules in the commit with one broken file.
 const BULK: usize = 100;
@@ -84,6 +85,7 @@ fn rules_of(service: &Service) -> String {
 
 #[test]
 fn in_the_life_of_a_repository_the_last_good_commit_is_in_force() {
+    needs!(Git);
     let mut life = Life { stage: Stage::with_a_rule(), service: None, rows: Vec::new() };
     commits(&mut life);
     pulls_and_pushes(&mut life);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -26,6 +27,7 @@ fn entry(kind: &str, name: &str, path: &str) -> [String; 3] {
 
 #[test]
 fn nothing_that_somebody_wrote_is_overwritten() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let at = |path: &str| local_path(&service).join(path);
@@ -72,6 +74,7 @@ fn nothing_that_somebody_wrote_is_overwritten() {
 
 #[test]
 fn a_removal_waits_for_a_file_that_was_changed_by_hand() {
+    needs!(Git);
     let stage = Stage::new(Upstream::with(&[("x/a.ws", sample::rule("a", "amount > 1"))]));
     let service = Service::start(&stage.home);
     let path = local_path(&service).join("x/a.ws");
@@ -92,6 +95,7 @@ fn a_removal_waits_for_a_file_that_was_changed_by_hand() {
 
 #[test]
 fn a_removal_gives_way_to_what_the_remote_made_of_the_file_since() {
+    needs!(Git);
     let stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "amount > 1")),
         ("b.ws", sample::rule("b", "amount > 1")),
@@ -114,6 +118,7 @@ fn a_removal_gives_way_to_what_the_remote_made_of_the_file_since() {
 
 #[test]
 fn a_saved_rule_gives_way_to_a_file_of_the_remote_and_is_written_beside() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let script = sample::rule("mine", "amount > 1");
@@ -131,6 +136,7 @@ fn a_saved_rule_gives_way_to_a_file_of_the_remote_and_is_written_beside() {
 
 #[test]
 fn files_of_somebody_keep_the_work_tree_where_it_is_and_are_shown() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let path = local_path(&service).join("a.ws");
@@ -148,6 +154,7 @@ fn files_of_somebody_keep_the_work_tree_where_it_is_and_are_shown() {
 
 #[test]
 fn a_change_that_cannot_be_written_is_shown_and_tried_again() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     // A file at the path of the lists folder.
@@ -165,6 +172,7 @@ fn a_change_that_cannot_be_written_is_shown_and_tried_again() {
 
 #[test]
 fn nothing_behind_a_link_in_the_place_of_a_folder_is_touched() {
+    needs!(Git);
     let rule = sample::rule("a", "amount > 1");
     let stage = Stage::new(Upstream::with(&[("x/a.ws", rule.as_str()), ("x/b.ws", "# nothing\n")]));
     let service = Service::start(&stage.home);
@@ -194,6 +202,7 @@ fn nothing_behind_a_link_in_the_place_of_a_folder_is_touched() {
 
 #[test]
 fn a_file_written_by_hand_stays_though_the_rule_in_it_was_saved_and_removed() {
+    needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
     let script = sample::rule("same", "amount > 1");

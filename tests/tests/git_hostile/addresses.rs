@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -59,6 +60,7 @@ fn every_address_that_leads_astray_is_refused_and_nobody_is_asked() {
 
 #[test]
 fn other_hosts_than_that_of_the_configured_repository_need_leave() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let mut home = open_home();

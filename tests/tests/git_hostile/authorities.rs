@@ -3,6 +3,7 @@
 use std::fs;
 
 use tollgate_tests::Authority;
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -21,6 +22,7 @@ fn trusting(authority: &Authority) -> Home {
 
 #[test]
 fn a_remote_that_proves_itself_is_cloned_fetched_and_pushed_to() {
+    needs!(Git);
     let authority = Authority::new("Bank Authority");
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let mood = Mood::Asking(AUTHORIZATION.to_owned());
@@ -37,6 +39,7 @@ fn a_remote_that_proves_itself_is_cloned_fetched_and_pushed_to() {
 
 #[test]
 fn a_remote_that_does_not_prove_itself_is_refused_and_hears_no_secret() {
+    needs!(Git);
     let (ours, theirs) = (Authority::new("Bank Authority"), Authority::new("Somebody"));
     let namesake = Authority::new("Bank Authority");
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tollgate_tests::git::Pack;
+use tollgate_tests::needs;
 use tollgate_tests::process::{self, children, forget_peak, resident_kib};
 use tollgate_tests::proof;
 
@@ -162,6 +163,7 @@ fn good_pack() -> Pack {
 
 #[test]
 fn what_unpacks_to_gigabytes_costs_the_service_nothing() {
+    needs!(Git);
     let stage = Stage::new(TIMEOUT);
     let attack = |what, pack| stage.attacked(what, handing(pack), || {});
     let mut rows = Vec::new();
@@ -189,6 +191,7 @@ fn what_unpacks_to_gigabytes_costs_the_service_nothing() {
 
 #[test]
 fn remotes_without_an_end_are_ended_and_dead_workers_are_mourned_by_nobody() {
+    needs!(Git);
     let stage = Stage::new(TIMEOUT);
     let (pack, pid) = (good_pack(), stage.service.pid());
     let mut rows = Vec::new();

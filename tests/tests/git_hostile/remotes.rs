@@ -1,11 +1,13 @@
 //! Servers that request credentials, send too many bytes, take too long, or redirect.
 
 use std::time::{Duration, Instant};
+use tollgate_tests::needs;
 
 use super::*;
 
 #[test]
 fn a_redirect_is_not_followed_and_gets_no_credentials() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let thief = GitServer::start(upstream.root(), Mood::Refusing);
     let server = GitServer::start(upstream.root(), Mood::Redirecting(format!("http://{}", thief.address())));
@@ -25,6 +27,7 @@ fn a_redirect_is_not_followed_and_gets_no_credentials() {
 
 #[test]
 fn wrong_credentials_are_shown_once() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Refusing);
     let service = Service::start(&open_home());
@@ -37,6 +40,7 @@ fn wrong_credentials_are_shown_once() {
 
 #[test]
 fn the_configured_token_goes_to_the_configured_remote_alone() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let other = GitServer::start(upstream.root(), Mood::Refusing);
@@ -51,6 +55,7 @@ fn the_configured_token_goes_to_the_configured_remote_alone() {
 
 #[test]
 fn a_remote_that_says_nothing_keeps_nobody_from_working_or_stopping() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let mut home = open_home();

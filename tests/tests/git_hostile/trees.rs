@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tollgate_tests::git::upstream::Step;
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -50,6 +51,7 @@ fn work_tree(home: &Home) -> Vec<String> {
 
 #[test]
 fn links_and_submodules_are_nothing_and_are_said_and_an_executable_file_is_ordinary() {
+    needs!(Git);
     let upstream = Upstream::new();
     upstream.steps(
         "main",
@@ -87,6 +89,7 @@ fn links_and_submodules_are_nothing_and_are_said_and_an_executable_file_is_ordin
 
 #[test]
 fn links_and_submodules_with_rules_behind_them_are_said() {
+    needs!(Git);
     for list in ["names/stopped.txt", "names/stopped.csv"] {
         check_links(list);
     }
@@ -154,6 +157,7 @@ fn check_links(list: &str) {
 
 #[test]
 fn paths_that_lead_elsewhere_are_not_written() {
+    needs!(Git);
     let upstream = Upstream::new();
     let blob = upstream.run(&["hash-object", "-w", "--stdin"], sample::rule("evil", "amount > 1").as_bytes());
     let good = upstream.run(&["hash-object", "-w", "--stdin"], sample::rule("good", "amount > 1").as_bytes());
@@ -201,6 +205,7 @@ fn raw_tree(upstream: &Upstream, entries: &[(&str, &str, &str)]) -> String {
 
 #[test]
 fn names_that_differ_in_case_are_two() {
+    needs!(Git);
     let upstream = Upstream::with(&[
         ("Twin.ws", sample::rule("upper", "amount > 1")),
         ("twin.ws", sample::rule("lower", "amount > 1")),
@@ -212,6 +217,7 @@ fn names_that_differ_in_case_are_two() {
 
 #[test]
 fn a_commit_that_is_too_much_is_refused_whole() {
+    needs!(Git);
     let many: Vec<_> = (0..1_001).map(|n| (format!("{n}.ws"), "rule".to_owned())).collect();
     let (home, service, answer) = cloned(&Upstream::with(&many));
     assert_eq!((answer.status, answer.code().as_str()), (422, "git_rules_over_limit"));
@@ -221,6 +227,7 @@ fn a_commit_that_is_too_much_is_refused_whole() {
 
 #[test]
 fn a_file_that_is_too_large_or_no_text_is_said_and_stops_no_other() {
+    needs!(Git);
     let upstream = Upstream::new();
     upstream.steps(
         "main",
@@ -241,6 +248,7 @@ fn a_file_that_is_too_large_or_no_text_is_said_and_stops_no_other() {
 
 #[test]
 fn what_the_machine_configures_has_no_say() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let mut home = open_home();

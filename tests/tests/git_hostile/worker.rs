@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use tollgate_tests::home::bare_command;
+use tollgate_tests::needs;
 use tollgate_tests::process::{children, field};
 
 use super::*;
@@ -39,6 +40,7 @@ fn worker_of(service: &Service, server: &GitServer) -> (std::thread::JoinHandle<
 
 #[test]
 fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
+    needs!(Git);
     let (_upstream, server, home, service) = stuck();
     let (syncing, worker) = worker_of(&service, &server);
     let of_worker = |name: &str| fs::read(format!("/proc/{worker}/{name}")).unwrap();
@@ -130,6 +132,7 @@ fn fetched(url: &str, port: Option<u16>, neighbour: Option<&Path>) -> (Value, bo
 
 #[test]
 fn a_worker_opens_no_other_file_and_no_other_connection_than_it_was_given() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let (path, server) = (upstream.path(), GitServer::start(upstream.root(), Mood::Fine));
     let text = path.to_string_lossy().into_owned();
@@ -168,6 +171,7 @@ fn a_worker_that_is_asked_for_nothing_ends() {
 
 #[test]
 fn a_worker_does_not_outlive_its_service() {
+    needs!(Git);
     let (_upstream, server, home, service) = stuck();
     let (syncing, worker) = worker_of(&service, &server);
     let is_there = || {
@@ -190,6 +194,7 @@ fn a_worker_does_not_outlive_its_service() {
 
 #[test]
 fn words_of_a_remote_are_short_and_plain_in_the_log() {
+    needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);
     let service = Service::start(&open_home());

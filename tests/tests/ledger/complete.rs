@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Instant;
 
 use serde_json::json;
-use tollgate_tests::{Home, Service, proof, sample};
+use tollgate_tests::{Home, Service, needs, proof, sample};
 
-use crate::bank::{Bank, caught_up, number, until};
+use crate::ledger::bank::{Bank, caught_up, number, until};
 
 const N_SESSIONS: usize = 50;
 const N_CLIENTS: usize = 8;
@@ -51,7 +51,7 @@ fn script(session: usize, n_transactions: usize, n_rows: usize, open_ms_max: usi
 }
 
 fn write(bank: &Bank, script: &str) -> Child {
-    let mut session = bank.session(crate::bank::DATABASE);
+    let mut session = bank.session(crate::ledger::bank::DATABASE);
     session.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     session
 }
@@ -93,6 +93,7 @@ fn check_census(service: &Service, n: usize) {
 
 #[test]
 fn what_fifty_sessions_commit_is_applied_once_whatever_the_order_and_the_crash() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let mut home: Home = bank.home();
     // Shorter than transactions stay open here, so the feed must track running transactions.
@@ -137,6 +138,7 @@ fn what_fifty_sessions_commit_is_applied_once_whatever_the_order_and_the_crash()
 
 #[test]
 fn a_first_reading_goes_as_far_back_as_it_should_and_says_how_far_it_is() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let n = proof::rounds(4_000, 100_000);
     bank.sql(&format!(
@@ -152,7 +154,7 @@ fn a_first_reading_goes_as_far_back_as_it_should_and_says_how_far_it_is() {
     assert_eq!(number(&service, r#"tollgate_ledger_rows_total{result="taken"}"#), n as u64);
     assert_eq!(service.transaction("old1").status, 404);
     assert_eq!(service.transaction("t1").status, 200);
-    assert_eq!(crate::bank::ledger_check(&service), "ok");
+    assert_eq!(crate::ledger::bank::ledger_check(&service), "ok");
     let said = |line: &str| {
         let fields = tollgate_tests::log::fields(line)?;
         (fields.get("message")?.as_str()? == "reading the ledger").then(|| fields["rows"].as_u64())

@@ -1,9 +1,9 @@
 //! Rows from the ledger are part of the history, exactly and across restarts, and can still get a verdict.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Answer, Client, Home, Service, audit, sample};
+use tollgate_tests::{Answer, Client, Home, Service, audit, needs, sample};
 
-use crate::bank::{Bank, caught_up, number};
+use crate::ledger::bank::{Bank, caught_up, number};
 
 const N_MAX: usize = 8;
 
@@ -39,6 +39,7 @@ fn probe(client: &Client, id: &str, account: &str) -> Answer {
 
 #[test]
 fn rules_count_what_the_ledger_fed_also_after_every_kind_of_restart() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(&rows("acc", 5));
     let home = home(&bank);
@@ -63,6 +64,7 @@ fn rules_count_what_the_ledger_fed_also_after_every_kind_of_restart() {
 
 #[test]
 fn a_verdict_on_what_was_fed_counts_what_came_before_it_and_stays() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(&rows("acc", 4));
     let home = home(&bank);
@@ -104,6 +106,7 @@ fn a_verdict_on_what_was_fed_counts_what_came_before_it_and_stays() {
 
 #[test]
 fn rows_are_judged_where_that_is_asked_for() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(&rows("acc", 40));
     let mut home = home(&bank);
@@ -125,6 +128,7 @@ fn rows_are_judged_where_that_is_asked_for() {
 
 #[test]
 fn a_deferred_verdict_is_repeated_for_its_own_request_only() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(&rows("acc", 1));
     let home = home(&bank);
@@ -157,6 +161,7 @@ fn check_asked(client: &Client, stored: &Value) {
 
 #[test]
 fn rows_that_are_judged_are_held_while_the_service_is_not_ready() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(&rows("acc", 3));
     let mut home = home(&bank);

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, audit, proof, sample};
+use tollgate_tests::{Client, Service, audit, needs, proof, sample};
 
-use crate::bank::{Bank, caught_up};
+use crate::ledger::bank::{Bank, caught_up};
 
 const STATUSES: [&str; 6] = ["pending", "queued", "scheduled", "inflight", "applied", "void"];
 
@@ -91,6 +91,7 @@ fn stored(client: &Client, id: &str) -> Value {
 
 #[test]
 fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let home = bank.home();
     let service = Service::start(&home);
@@ -148,6 +149,7 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2,
 
 #[test]
 fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql("ALTER TABLE transactions ADD COLUMN moved timestamptz");
     let mut home = bank.home();
@@ -193,6 +195,7 @@ fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
 
 #[test]
 fn without_a_time_of_change_a_failed_payment_stays_failed() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let service = Service::start(&bank.home());
     for (_, status) in RETRIED {
@@ -204,6 +207,7 @@ fn without_a_time_of_change_a_failed_payment_stays_failed() {
 
 #[test]
 fn a_version_of_the_row_tells_the_order_and_an_inject_without_one_counts_by_its_stage() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql("ALTER TABLE transactions ADD COLUMN version bigint");
     let mut home = bank.home();

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tollgate_tests::postgres::End;
-use tollgate_tests::{Client, Service, sample};
+use tollgate_tests::{Client, Service, needs, sample};
 
-use crate::bank::{Bank, caught_up, ledger_check};
+use crate::ledger::bank::{Bank, caught_up, ledger_check};
 
 /// Maximum delay until a recovered database is read again.
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
@@ -41,6 +41,7 @@ fn inject(client: &Client, number: usize, is_over: &AtomicBool) -> (usize, Durat
 
 #[test]
 fn a_database_that_stops_and_starts_is_read_again_at_once_and_requests_go_on() {
+    needs!(PostgreSql);
     let mut bank = Bank::open();
     bank.sql(&row("before"));
     let service = Service::start(&bank.home());
@@ -78,6 +79,7 @@ fn a_database_that_stops_and_starts_is_read_again_at_once_and_requests_go_on() {
 
 #[test]
 fn a_service_starts_without_the_database_and_finds_it_later() {
+    needs!(PostgreSql);
     let mut bank = Bank::open();
     bank.sql(&row("late"));
     bank.end(End::Fast);
@@ -104,6 +106,7 @@ fn a_database_that_says_nothing_holds_nobody_up() {
 
 #[test]
 fn a_service_that_is_to_wait_for_the_first_reading_is_not_ready_before_it_is_over() {
+    needs!(PostgreSql);
     let mut bank = Bank::open();
     bank.sql(&row("before"));
     let mut home = bank.home();

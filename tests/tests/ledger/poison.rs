@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tollgate_tests::{Service, proof};
+use tollgate_tests::{Service, needs, proof};
 
-use crate::bank::{Bank, caught_up, in_path};
+use crate::ledger::bank::{Bank, caught_up, in_path};
 
 /// An invalid row: id and other values as SQL, and the expected reason.
 struct Poison {
@@ -122,6 +122,7 @@ fn check(service: &Service, n_good: usize) {
 
 #[test]
 fn each_poison_row_has_one_dead_letter_and_its_neighbours_are_applied() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let mut script = String::new();
     for (n, Poison { id, created_at, amount, rest, .. }) in POISON.iter().enumerate() {
@@ -162,6 +163,7 @@ fn each_poison_row_has_one_dead_letter_and_its_neighbours_are_applied() {
 
 #[test]
 fn a_row_that_the_database_itself_cannot_show_stops_nothing() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql(
         "CREATE TABLE raw (id bigint PRIMARY KEY, at timestamp NOT NULL DEFAULT now(), units integer, of integer);
@@ -187,6 +189,7 @@ fn a_row_that_the_database_itself_cannot_show_stops_nothing() {
 
 #[test]
 fn another_transaction_under_a_known_id_is_a_dead_letter_and_changes_nothing() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let service = Service::start(&bank.home());
     let mine = tollgate_tests::sample::transaction("both");

@@ -8,8 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tollgate_tests::Service;
+use tollgate_tests::needs;
 
-use crate::bank::{Bank, caught_up, ledger_check};
+use crate::ledger::bank::{Bank, caught_up, ledger_check};
 
 /// PostgreSQL protocol messages sent before a session is assigned.
 const AUTHENTICATED: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 0];
@@ -133,6 +134,7 @@ fn startup(client: &mut TcpStream) -> Option<Vec<u8>> {
 
 #[test]
 fn a_pooler_that_loses_prepared_statements_is_named_with_the_parameter_that_helps() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let pooler = Pooler::before(bank.port());
     let dsn = bank.dsn().replace(&format!(":{}/", bank.port()), &format!(":{}/", pooler.port));

@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use tollgate_tests::postgres::End;
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, needs, sample};
 
-use crate::bank::{Bank, DATABASE, PASSWORD, TABLE, caught_up, ledger_check, number};
+use crate::ledger::bank::{Bank, DATABASE, PASSWORD, TABLE, caught_up, ledger_check, number};
 
 #[track_caller]
 fn check_refused(dsn: &str, code: i32) {
@@ -38,6 +38,7 @@ fn check_said(service: &Service, parts: &[&str]) {
 
 #[test]
 fn a_table_that_does_not_do_is_named_with_what_to_do_and_found_when_it_does() {
+    needs!(PostgreSql);
     let bank = Bank::without_table();
     let service = Service::start(&bank.home());
     check_said(&service, &["there is no table \"transactions\"", "LEDGER_TABLE"]);
@@ -61,6 +62,7 @@ fn a_table_that_does_not_do_is_named_with_what_to_do_and_found_when_it_does() {
 
 #[test]
 fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql("GRANT ALL ON transactions TO reader; REVOKE pg_read_all_stats FROM reader;");
     let service = Service::start(&bank.home());
@@ -84,6 +86,7 @@ fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
 
 #[test]
 fn rows_without_a_time_zone_that_lie_ahead_by_hours_are_a_warning() {
+    needs!(PostgreSql);
     let bank = Bank::without_table();
     bank.sql(&TABLE.replace("timestamptz NOT NULL DEFAULT now()", "timestamp NOT NULL"));
     let service = Service::start(&bank.home());
@@ -105,6 +108,7 @@ fn rows_without_a_time_zone_that_lie_ahead_by_hours_are_a_warning() {
 
 #[test]
 fn the_password_is_found_nowhere() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let mut said = Vec::new();
     for dsn in
@@ -151,6 +155,7 @@ fn certificate(folder: &std::path::Path) -> (Vec<u8>, Vec<u8>) {
 
 #[test]
 fn tls_is_as_strict_as_the_address_says() {
+    needs!(PostgreSql);
     let mut bank = Bank::open();
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = certificate(folder.path());
@@ -189,6 +194,7 @@ fn tls_is_as_strict_as_the_address_says() {
 
 #[test]
 fn ids_of_a_fixed_length_at_one_time_are_read_over_several_pages() {
+    needs!(PostgreSql);
     let bank = Bank::without_table();
     bank.sql(&TABLE.replace("transaction_id text", "transaction_id char(12)"));
     bank.sql(
@@ -207,6 +213,7 @@ fn ids_of_a_fixed_length_at_one_time_are_read_over_several_pages() {
 
 #[test]
 fn a_ledger_begins_where_it_was_first_looked_at_also_after_a_restart() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let mut home = bank.home();
     home.set("LEDGER_SYNC_LOOKBACK", "0s");
@@ -222,6 +229,7 @@ fn a_ledger_begins_where_it_was_first_looked_at_also_after_a_restart() {
 
 #[test]
 fn a_look_back_that_is_raised_brings_the_rows_that_it_left_out_and_none_twice() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let insert = |id: &str, age: &str| {
         bank.sql(&format!(

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::json;
-use tollgate_tests::{Service, status_sequences};
+use tollgate_tests::{Service, needs, status_sequences};
 
-use crate::bank::{Bank, caught_up};
+use crate::ledger::bank::{Bank, caught_up};
 
 #[test]
 fn a_row_whose_status_moves_in_the_words_of_its_trade_ends_at_its_last_status() {
+    needs!(PostgreSql);
     let bank = Bank::open();
     let service = Service::start(&bank.home());
     let created = (Utc::now() - TimeDelta::hours(1)).to_rfc3339_opts(SecondsFormat::Secs, true);

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tollgate_tests::sample;
 
-use crate::kinds::{N, at_once};
-use crate::round::Round;
+use crate::real_blnk::kinds::{N, at_once};
+use crate::real_blnk::round::Round;
 
 /// Requests a batch. Returns the answer's status and the batch's id.
 fn bulk(round: &Round<'_>, payments: &[Value], fields: &Value) -> (u16, String) {

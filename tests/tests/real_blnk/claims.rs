@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tollgate_tests::sample;
 
-use crate::kinds::at_once;
-use crate::round::Round;
+use crate::real_blnk::kinds::at_once;
+use crate::real_blnk::round::Round;
 
 /// Pays once directly and once through the queue.
 fn both_ways(round: &Round<'_>, source: &str, destination: &str, fields: &Value) {

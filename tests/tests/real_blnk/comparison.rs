@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tollgate_tests::{Client, Service};
 
-use crate::caught_up;
-use crate::rows::Rows;
-use crate::server::Blnk;
-use crate::truth::{self, Payment, check_no_conflict, number};
+use crate::blnk::truth::{self, Payment, check_no_conflict, number};
+use crate::real_blnk::caught_up;
+use crate::real_blnk::rows::Rows;
+use crate::real_blnk::server::Blnk;
 
 /// Time in which an event that is on its way arrives.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(40);

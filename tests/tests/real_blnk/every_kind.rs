@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tollgate_tests::{Service, audit};
 
-use crate::comparison::Comparison;
-use crate::kinds::KINDS;
-use crate::round::Round;
-use crate::server::{Blnk, create_ledger};
-use crate::{Intake, check_each, home, recommended, rules, webhook};
+use crate::real_blnk::comparison::Comparison;
+use crate::real_blnk::kinds::KINDS;
+use crate::real_blnk::round::Round;
+use crate::real_blnk::server::{Blnk, create_ledger};
+use crate::real_blnk::{Intake, check_each, home, recommended, rules, webhook};
 
 /// A kind with its payments.
 struct Sent {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::kinds::{N, at_once};
-use crate::round::{Round, in_seconds};
+use crate::real_blnk::kinds::{N, at_once};
+use crate::real_blnk::round::{Round, in_seconds};
 
 pub(crate) fn committed_at_once(round: &Round<'_>) {
     let (source, destination) = (round.funded(1_000), round.account());

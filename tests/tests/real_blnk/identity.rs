@@ -7,11 +7,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tollgate_tests::{Service, sample};
 
-use crate::comparison::Comparison;
-use crate::kinds::at_once;
-use crate::round::Round;
-use crate::server::{Blnk, create_ledger};
-use crate::{check_each, home, recommended, until, webhook};
+use crate::real_blnk::comparison::Comparison;
+use crate::real_blnk::kinds::at_once;
+use crate::real_blnk::round::Round;
+use crate::real_blnk::server::{Blnk, create_ledger};
+use crate::real_blnk::{check_each, home, recommended, until, webhook};
 
 /// A back end, and the verdicts that it got, by reference.
 struct BackEnd<'a> {

@@ -4,8 +4,8 @@ use std::thread;
 
 use serde_json::{Map, Value, json};
 
-use crate::round::{Round, in_seconds};
-use crate::{batches, claims, holds};
+use crate::real_blnk::round::{Round, in_seconds};
+use crate::real_blnk::{batches, claims, holds};
 
 /// Number of payments of a kind, or of groups of them.
 pub(crate) const N: usize = 3;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use tollgate_tests::{Home, Service, binary, repository, sample};
 
-use crate::programs::Program;
-use crate::round::{Round, in_seconds};
-use crate::server::{self, Blnk, DIGITS, create_ledger};
-use crate::{caught_up, check_each, home, recommended, until, webhook};
+use crate::real_blnk::programs::Program;
+use crate::real_blnk::round::{Round, in_seconds};
+use crate::real_blnk::server::{self, Blnk, DIGITS, create_ledger};
+use crate::real_blnk::{caught_up, check_each, home, recommended, until, webhook};
 
 const ALERT_SECRET: &str = "whsec_dGhlIHNlY3JldCBvZiB0aGUgYWxlcnRz";
 /// Time until a hold expires, in seconds.

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
-use crate::programs::Program;
-use crate::until;
+use crate::real_blnk::programs::Program;
+use crate::real_blnk::until;
 
 /// A script that counts the tasks which Blnk has not finished. A deadline, a lock or a statistic is no task.
 const UNFINISHED: &str = r"local n = 0

@@ -7,8 +7,8 @@ use chrono::{SecondsFormat, Utc};
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, sample};
 
-use crate::server::Blnk;
-use crate::until;
+use crate::real_blnk::server::Blnk;
+use crate::real_blnk::until;
 
 /// Minor units of one unit.
 pub(crate) const PRECISION: u64 = 100;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use crate::server::Blnk;
-use crate::truth::{self, Payment};
+use crate::blnk::truth::{self, Payment};
+use crate::real_blnk::server::Blnk;
 
 /// Every entry, with the indicators of its accounts.
 const ENTRIES: &str = "

@@ -4,7 +4,7 @@ use chrono::{TimeDelta, Utc};
 use serde_json::json;
 use tollgate_tests::{Home, Service, sample};
 
-use crate::comparison::Comparison;
+use crate::real_blnk::comparison::Comparison;
 
 /// Returns the accounts for which a rule counts other payments than the comparison has. The service is started again, so
 /// its history is that of its store.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tollgate_tests::{Answer, Client, Postgres};
 
-use crate::programs::Program;
-use crate::redis::Redis;
-use crate::until;
+use crate::real_blnk::programs::Program;
+use crate::real_blnk::redis::Redis;
+use crate::real_blnk::until;
 
 /// The secret of Blnk: its master API key, and the key of its webhooks.
 pub(crate) const SECRET: &str = "blnk-secret-71d3-canary";

@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Home, Service, audit, modules, proof, sample};
 
-use crate::{home, traffic, transaction};
+use crate::replay::{home, traffic, transaction};
 
 const N_CLIENTS: usize = 4;
 /// Number of consecutive failures, each for a different source, that quarantine a rule.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tollgate_tests::{Answer, Client, Service, sample, tampering};
 
-use crate::{home, traffic};
+use crate::replay::{home, traffic};
 
 fn replay(client: &Client, id: &str) -> Answer {
     client.get(&format!("/transactions/{id}/replay"))

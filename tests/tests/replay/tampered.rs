@@ -8,7 +8,7 @@ use serde_json::Value;
 use tollgate_tests::audit::{self, Replayed};
 use tollgate_tests::{Home, Service, modules, sample, tampering};
 
-use crate::{home, traffic, transaction};
+use crate::replay::{home, traffic, transaction};
 
 const N: usize = 24;
 

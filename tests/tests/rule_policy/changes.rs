@@ -2,6 +2,7 @@
 //! repository lasts until it is pushed, released, or overtaken by the remote.
 
 use tollgate_tests::git::{GitServer, Mood, Upstream};
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -146,16 +147,19 @@ fn answers(change: bool, lists: bool, push: bool) -> Vec<(&'static str, u16, &'s
 
 #[test]
 fn without_a_policy_the_api_changes_everything() {
+    needs!(Git);
     check_changes("", &answers(true, true, true));
 }
 
 #[test]
 fn a_policy_that_grants_the_api_nothing_lets_it_change_nothing_of_others() {
+    needs!(Git);
     check_changes(NOTHING, &answers(false, false, false));
 }
 
 #[test]
 fn each_grant_allows_its_changes() {
+    needs!(Git);
     check_changes(ALL, &answers(true, true, true));
     let granting =
         |member: &str| format!(r#"{{ "grants": [{{ "source": "git" }}, {{ "source": "api", {member} }}] }}"#);
@@ -166,6 +170,7 @@ fn each_grant_allows_its_changes() {
 
 #[test]
 fn a_denied_change_names_the_member_of_the_policy() {
+    needs!(Git);
     let stage = Stage::new(NOTHING);
     let service = Service::start(&stage.home);
     let (_, id) = rule_ids(&service).remove(0);
@@ -177,6 +182,7 @@ fn a_denied_change_names_the_member_of_the_policy() {
 
 #[test]
 fn the_api_changes_what_it_brought() {
+    needs!(Git);
     let stage =
         Stage::new(r#"{ "grants": [{ "source": "git" }, { "source": "api" }, { "source": "upload" }] }"#);
     let service = Service::start(&stage.home);
@@ -192,6 +198,7 @@ fn the_api_changes_what_it_brought() {
 
 #[test]
 fn a_granted_removal_lasts_until_it_is_released() {
+    needs!(Git);
     let stage = Stage::new(ALL);
     let service = Service::start(&stage.home);
     let path = remove_stop(&service);
@@ -221,6 +228,7 @@ fn a_granted_removal_lasts_until_it_is_released() {
 
 #[test]
 fn a_granted_removal_ends_when_it_is_pushed() {
+    needs!(Git);
     let stage = Stage::new(ALL);
     let service = Service::start(&stage.home);
     remove_stop(&service);
@@ -241,6 +249,7 @@ fn a_granted_removal_ends_when_it_is_pushed() {
 
 #[test]
 fn a_granted_removal_ends_when_its_file_changes_at_the_remote() {
+    needs!(Git);
     let stage = Stage::new(ALL);
     let service = Service::start(&stage.home);
     remove_stop(&service);
@@ -254,6 +263,7 @@ fn a_granted_removal_ends_when_its_file_changes_at_the_remote() {
 
 #[test]
 fn a_removal_ends_at_the_start_when_the_policy_grants_it_no_longer() {
+    needs!(Git);
     let mut stage = Stage::new(ALL);
     let service = Service::start(&stage.home);
     let path = remove_stop(&service);
@@ -266,6 +276,7 @@ fn a_removal_ends_at_the_start_when_the_policy_grants_it_no_longer() {
 
 #[test]
 fn without_a_policy_a_removal_lasts_until_the_next_start() {
+    needs!(Git);
     let stage = Stage::new("");
     let service = Service::start(&stage.home);
     remove_stop(&service);

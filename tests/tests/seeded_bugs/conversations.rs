@@ -7,7 +7,7 @@ use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception};
 use tollgate_tests::wire::{Wire, request};
 use tollgate_tests::{Home, Service, modules, sample, tampering};
 
-use crate::Build;
+use crate::seeded_bugs::Build;
 
 /// Number of consecutive failures, each for a different source, that quarantine a rule.
 const N_SOURCES: usize = 256;

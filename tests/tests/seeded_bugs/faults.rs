@@ -7,7 +7,7 @@ use tollgate_tests::faults::{Act, Errno, Plan, calls, until_the_power_fails};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, tampering};
 
-use crate::Build;
+use crate::seeded_bugs::Build;
 
 const N_CLIENTS: usize = 8;
 const N_REQUESTS_MAX: usize = 100_000;

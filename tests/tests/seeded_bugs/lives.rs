@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tollgate_tests::links::metric;
 use tollgate_tests::{Answer, Client, Home, Service, sample};
 
-use crate::Build;
+use crate::seeded_bugs::Build;
 
 /// Number of damaged positions of a snapshot.
 const N_DAMAGES: usize = 12;

@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Client, Home, Service, audit, client, sample};
 
-use crate::Build;
+use crate::seeded_bugs::Build;
 
 const N_PARALLEL: usize = 16;
 const N_ROUNDS: usize = 300;

@@ -1,7 +1,7 @@
 //! The name of each bug, the gauntlet that finds it, and a word of the failure message.
 
-use crate::Gauntlet;
-use crate::{conversations, faults, lives, races};
+use crate::seeded_bugs::Gauntlet;
+use crate::seeded_bugs::{conversations, faults, lives, races};
 
 pub(crate) const GAUNTLETS: [Gauntlet; 14] = [
     KILLS,

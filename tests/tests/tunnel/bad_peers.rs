@@ -8,7 +8,7 @@ use tollgate_tests::links::{
 };
 use tollgate_tests::{Home, Service, proof};
 
-use crate::{block, block_unheard, home, notifications, until_down, until_up};
+use crate::tunnel::{block, block_unheard, home, notifications, until_down, until_up};
 
 /// Memory growth that counts as none.
 const GROWTH_KIB_MAX: u64 = 48 * 1024;

@@ -5,7 +5,7 @@ use std::fs;
 use tollgate_tests::links::{Dashboard, Manner, standing};
 use tollgate_tests::{Authority, Home, Service};
 
-use crate::{TOKEN, block, block_unheard, home, notifications, until_down, until_up};
+use crate::tunnel::{TOKEN, block, block_unheard, home, notifications, until_down, until_up};
 
 /// Creates a home that trusts only this authority.
 fn trusting(authority: &Authority, url: &str) -> Home {

@@ -6,13 +6,9 @@
 //!  bytes ──cursor──▶ sections ──▶ code, manifest ──▶ every violation, by the name of a check
 //! ```
 
-#[path = "second_reader/code.rs"]
 mod code;
-#[path = "second_reader/cursor.rs"]
 mod cursor;
-#[path = "second_reader/manifest.rs"]
 mod manifest;
-#[path = "second_reader/module.rs"]
 mod module;
 
 use std::fmt;

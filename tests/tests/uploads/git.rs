@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tollgate_tests::git::upstream::Step;
 use tollgate_tests::git::{GitServer, Mood, Upstream};
+use tollgate_tests::needs;
 
 use super::*;
 
@@ -63,6 +64,7 @@ fn commit(upstream: &Upstream, files: &[(&str, Vec<u8>)]) -> String {
 
 #[test]
 fn a_module_of_a_commit_is_in_force_and_swapped_with_the_next() {
+    needs!(Git);
     let stage = Stage::with(&[
         ("a.ws", sample::rule("a", "amount > 1").into_bytes()),
         ("cards/m.wasm", modules::rule("m", 1000)),
@@ -108,6 +110,7 @@ fn a_module_of_a_commit_is_in_force_and_swapped_with_the_next() {
 
 #[test]
 fn links_and_large_files_are_no_modules_and_an_executable_file_is_ordinary() {
+    needs!(Git);
     let stage = Stage::with(&[("good.wasm", modules::rule("good", 1))]);
     stage.upstream.steps(
         "main",
@@ -129,6 +132,7 @@ fn links_and_large_files_are_no_modules_and_an_executable_file_is_ordinary() {
 
 #[test]
 fn an_upload_is_written_pushed_and_comes_back_as_the_repositorys() {
+    needs!(Git);
     let stage = Stage::with(&[("a.ws", sample::rule("a", "amount > 1").into_bytes())]);
     let bytes = modules::rule("saved", 1);
     let id = stage.service.upload("", &bytes).expect(201)["id"].clone();
@@ -154,6 +158,7 @@ fn an_upload_is_written_pushed_and_comes_back_as_the_repositorys() {
 
 #[test]
 fn what_somebody_else_wrote_is_left_alone_and_the_service_takes_its_own_away() {
+    needs!(Git);
     let stage = Stage::with(&[("a.ws", sample::rule("a", "amount > 1").into_bytes())]);
     let theirs = stage.work_tree().join("saved.wasm");
     fs::write(&theirs, b"theirs").unwrap();
