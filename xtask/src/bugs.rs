@@ -92,11 +92,33 @@ fn write(clone: &Path, commit: &str, name: &str) -> anyhow::Result<()> {
     let before = fs::read_to_string(&file)?;
     let (what, _) = before.split_once("diff --git").context("the patch has no change")?;
     let diff = output(clone, "git", &["diff", "-U2", &format!("{commit}^"), commit])?;
-    let diff: String = diff.split_inclusive('\n').filter(|line| !line.starts_with("index ")).collect();
-    let after = format!("{what}{diff}");
+    let lines = diff.lines().filter(|line| !line.starts_with("index "));
+    let after = lines.map(without_function).fold(what.to_owned(), |text, line| text + line + "\n");
     if after != before {
         fs::write(&file, after)?;
         println!("{name} has changed");
     }
     Ok(())
+}
+
+/// Returns a line of a patch; the head of a hunk without the function that it lies in.
+fn without_function(line: &str) -> &str {
+    let end = line.strip_prefix("@@ ").and_then(|rest| rest.find(" @@")).map(|at| at + "@@  @@".len());
+    end.and_then(|end| line.get(..end)).unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_function;
+
+    #[test]
+    fn the_head_of_a_hunk_loses_its_function_and_other_lines_stay() {
+        for (line, expected) in [
+            ("@@ -46,5 +46,8 @@ impl Cache {", "@@ -46,5 +46,8 @@"),
+            ("@@ -1 +1 @@", "@@ -1 +1 @@"),
+            (" @@ text @@ of a file", " @@ text @@ of a file"),
+        ] {
+            assert_eq!(without_function(line), expected);
+        }
+    }
 }
