@@ -63,8 +63,8 @@ pub fn build(root: &Path, target: Option<&Path>) -> PathBuf {
 #[must_use]
 pub fn target_directory() -> Option<PathBuf> {
     let test = env::current_exe().ok()?;
-    let directory = test.ancestors().nth(3)?;
-    directory.join("CACHEDIR.TAG").exists().then(|| directory.to_owned())
+    let is_built = test.parent().and_then(Path::file_name).is_some_and(|folder| folder == "deps");
+    test.ancestors().nth(3).filter(|_| is_built).map(Path::to_owned)
 }
 
 fn executable(line: &str) -> Option<PathBuf> {
