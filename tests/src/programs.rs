@@ -156,7 +156,10 @@ fn prepare() -> BTreeSet<Program> {
         [ -e /etc/postgresql-common/createcluster.d/none.conf ] ||
             echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.d/none.conf
         apt-get update -qq
-        RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \"$@\"";
+        export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive
+        install() { apt-get install -y -qq --no-install-recommends \"$@\"; }
+        # A package that cannot be had keeps no other one out.
+        install \"$@\" || for package in \"$@\"; do install \"$package\" || true; done";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).args(&packages).stdin(Stdio::null()).stdout(Stdio::null());
     match command.status() {
