@@ -92,7 +92,7 @@ impl Service {
     }
 
     fn try_listen(home: &Home) -> Result<Self, Refusal> {
-        let mut child = home.serve().spawn().expect("the binary can be started");
+        let mut child = spawn(&mut home.serve()).expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
         let Some(address) = log.wait_for(PATIENCE, listening) else {
             let _ = child.kill();
@@ -111,7 +111,7 @@ impl Service {
     #[must_use]
     #[track_caller]
     pub fn start_unheard(home: &Home, mut command: Command) -> Self {
-        let mut child = command.spawn().expect("the binary can be started");
+        let mut child = spawn(&mut command).expect("the binary can be started");
         // The command holds copies of the process's file descriptors.
         drop(command);
         let deadline = Instant::now() + PATIENCE;
@@ -136,7 +136,7 @@ impl Service {
     /// # Panics
     /// Panics if it cannot be started.
     pub fn start_and_kill(home: &Home, after: Duration) {
-        let mut child = home.serve().spawn().expect("the binary can be started");
+        let mut child = spawn(&mut home.serve()).expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
         thread::sleep(after);
         let _ = child.kill();
@@ -276,4 +276,18 @@ fn listening(line: &str) -> Option<String> {
     let is_listening = fields.get("message")?.as_str()? == "listening";
     let address = fields.get("address")?.as_str()?;
     is_listening.then(|| address.to_owned())
+}
+
+/// Starts a program. Waits while it is open for writing: a child that another thread starts in the moment in which a script is
+/// written holds the file until it has become another program.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline => {
+                thread::yield_now();
+            }
+            spawned => return spawned,
+        }
+    }
 }
