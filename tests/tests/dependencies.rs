@@ -1,4 +1,4 @@
-//! What the program may be built from: licences, sources, and libraries that would bring a second TLS.
+//! Dependencies: their licences, their sources, and the libraries that would bring a second TLS.
 
 use std::process::Command;
 

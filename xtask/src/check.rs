@@ -1,10 +1,10 @@
-//! What a commit must pass, and tests by name.
+//! Checks that a commit must pass, and tests by name.
 
 use std::time::Instant;
 
 use crate::{process, root};
 
-/// Crates whose tests need no other program.
+/// Crates whose tests need neither root nor another program.
 const CRATES: [&str; 7] = [
     "tollgate-guest-abi",
     "tollgate-compiler",
