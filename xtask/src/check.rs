@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{process, root};
+use crate::{arch, process, root};
 
 /// Crates whose tests need neither root nor another program.
 const CRATES: [&str; 7] = [
@@ -19,6 +19,7 @@ const SUITES: [&str; 3] = ["tidy::", "documentation::", "seeded_bugs::every_bug_
 
 /// Runs all checks, up to the first that fails.
 pub(crate) fn run() -> anyhow::Result<()> {
+    arch::run(true)?;
     let mut took = Vec::new();
     for (name, arguments) in steps() {
         println!("== {name}");

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "its output is for the terminal")]
 
+mod arch;
 mod bugs;
 mod check;
 mod console;
@@ -44,6 +45,12 @@ enum Command {
         #[arg(long, default_value_t = 8090)]
         port: u16,
     },
+    /// Writes MODULES.md, the page of modules.
+    Arch {
+        /// Fails if the page differs, and writes nothing.
+        #[arg(long)]
+        check: bool,
+    },
     /// Works on the patches below `tests/bugs`.
     Bugs {
         #[command(subcommand)]
@@ -64,6 +71,7 @@ fn main() -> anyhow::Result<()> {
         Command::Check => check::run(),
         Command::Test { name, release, arguments } => check::test(&name, release, &arguments),
         Command::Console { service, port } => console::serve(&service, port),
+        Command::Arch { check } => arch::run(check),
         Command::Bugs { command } => bugs::run(command),
         Command::Times { output, budget } => times::print(&output, &budget),
     }
