@@ -68,6 +68,11 @@ export async function openPage(running, hash = "#/", options = {}) {
   };
 }
 
+/** Presses Enter on a button once it is enabled: a disabled one takes no key. */
+export async function pressEnter(button) {
+  await button.and(button.page().locator(":enabled")).press("Enter");
+}
+
 /** Waits until `read` returns something true in the page. The policy forbids what `waitForFunction` does. */
 export async function shown(page, read, argument, what = argument ?? String(read)) {
   let last;

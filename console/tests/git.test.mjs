@@ -6,7 +6,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { hasText, openPage, shown, startConsole } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole } from "./browser.mjs";
 
 const [REMOTE, REPOSITORY] = [process.env.GIT_URL, process.env.GIT_PATH];
 const skip = REMOTE === undefined && "GIT_URL names no repository";
@@ -52,14 +52,15 @@ test("a repository is cloned, followed, pushed to and taken by force", { skip },
   assert.deepEqual(await rules(), ["first"]);
 
   commit("second.ws", rule("second"));
-  await page.getByRole("button", { name: "Sync", exact: true }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Sync", exact: true }));
   await shown(page, hasText, "is in force: 1 file added, 0 changed");
   assert.deepEqual((await rules()).sort(), ["first", "second"]);
 
   const { local_path } = await (await fetch(`${running.service.url}/git/status`)).json();
   appendFileSync(join(local_path, "second.ws"), "// written here\n");
-  await page.getByRole("button", { name: "Sync", exact: true }).press("Enter");
-  await shown(page, hasText, "Push 1 changed file");
+  await pressEnter(page.getByRole("button", { name: "Sync", exact: true }));
+  // The form takes no Enter before the answer to the sync.
+  await page.getByRole("button", { name: "Push 1 changed file", disabled: false }).waitFor();
   await page.getByLabel("Message of the commit").fill("a remark");
   await page.getByLabel("Message of the commit").press("Enter");
   await shown(page, hasText, "1 file pushed as");
@@ -67,10 +68,10 @@ test("a repository is cloned, followed, pushed to and taken by force", { skip },
   assert.match(git("show", "HEAD:second.ws"), /written here/);
 
   commit("first.ws", rule("first", "block"), "--amend");
-  await page.getByRole("button", { name: "Sync", exact: true }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Sync", exact: true }));
   await shown(page, () => document.querySelector('[role="alert"]') !== null);
-  await page.getByRole("button", { name: "Forced sync…" }).press("Enter");
-  await page.getByRole("button", { name: "Take the branch" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Forced sync…" }));
+  await pressEnter(page.getByRole("button", { name: "Take the branch" }));
   await shown(page, hasText, "up to date");
   await shown(page, () => document.querySelector('[role="alert"]') === null);
   await opened.close();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { hasText, openPage, shown, startConsole } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole } from "./browser.mjs";
 import { post } from "./service.mjs";
 
 let running;
@@ -41,7 +41,7 @@ test("pasted lines are shown as they are read, and are sent as text", async () =
   );
   await shown(page, hasText, "Line 3: the quotation marks are part of the entry");
   await shown(page, hasText, "Line 4: it looks like a row of a table");
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, () => document.querySelectorAll('table[aria-label="Entries"] tr[data-index]').length === 3);
   assert.deepEqual(await entriesOf("sanctions"), ["acct-x", '"acct-y"', "acct-z,OFAC"]);
   assert.ok(sent.length === 1 && sent[0].startsWith("text/plain"), String(sent));
@@ -56,11 +56,11 @@ test("entries are removed with their comments, the last one too", async () => {
   await page.getByLabel("One entry a line").fill('"a # b"\n');
   await page.getByLabel("Remove").check();
   await shown(page, hasText, "1 entry removed; 1 entry then.");
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, () => document.querySelectorAll('table[aria-label="Entries"] tr[data-index]').length === 1);
   await page.getByLabel("One entry a line").fill("c\n");
   await shown(page, hasText, "1 entry removed; 0 entries then.");
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, () => document.querySelectorAll('table[aria-label="Entries"] tr[data-index]').length === 0);
   assert.deepEqual(await entriesOf("removed"), []);
   await opened.close();
@@ -77,12 +77,12 @@ test("a stale change of a list is refused, shown as a comparison, and nobody's e
   await page.getByLabel("One entry a line").fill("mine\n");
   await shown(page, hasText, "1 entry added; 2 entries then.");
   await setEntries("shared", ["first", "theirs"]);
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, hasText, "precondition_failed");
   await shown(page, () => document.querySelector('[aria-label="Change of somebody else"]')?.innerText.includes("+ theirs"));
   assert.deepEqual(await entriesOf("shared"), ["first", "theirs"]);
   await shown(page, hasText, "1 entry added; 3 entries then.");
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, () => document.querySelectorAll('table[aria-label="Entries"] tr[data-index]').length === 3);
   assert.deepEqual(await entriesOf("shared"), ["first", "theirs", "mine"]);
   await opened.close();
@@ -129,7 +129,7 @@ test("a rule that would stop most payments is saved after a question only", asyn
   await shown(page, hasText, "This rule would have matched 120 of 120 of the latest transactions");
   const names = async () => (await (await api("instructions")).json()).map(({ name }) => name);
   assert.ok(!(await names()).includes("everything"));
-  await page.getByRole("button", { name: "Save it all the same" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Save it all the same" }));
   await shown(page, hasText, "Recent hits");
   assert.ok((await names()).includes("everything"));
   await opened.close();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { hasText, openPage, shown, startConsole } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole } from "./browser.mjs";
 import { HOSTILE, seed } from "./seed.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -85,7 +85,7 @@ test("dialogs have no accessibility violation", async () => {
     await opened.page.keyboard.press("Escape");
   }
   await opened.page.keyboard.press("?");
-  await opened.page.getByRole("button", { name: "Close" }).press("Enter");
+  await pressEnter(opened.page.getByRole("button", { name: "Close" }));
   await shown(opened.page, () => document.querySelector("dialog") === null);
   await opened.close();
 });

@@ -3,7 +3,7 @@
 
 import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { openPage, shown, startConsole, until } from "./browser.mjs";
+import { openPage, pressEnter, shown, startConsole, until } from "./browser.mjs";
 import { post } from "./service.mjs";
 
 const NOW = Date.parse(process.env.CONSOLE_NOW);
@@ -53,7 +53,7 @@ async function pay(page) {
 }
 
 async function prove(page) {
-  await page.getByRole("button", { name: /^Prove/ }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: /^Prove/ }));
   const sought = text => document.body.innerText.includes(text);
   // The service takes up to 20 seconds.
   await until(() => page.evaluate(sought, "Equal: the stored verdict follows"), "the proof", 30_000);

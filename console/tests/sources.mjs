@@ -1,6 +1,6 @@
 // Modules of the console for tests without a browser.
 
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,7 +10,8 @@ import { ROOT } from "./browser.mjs";
 
 /** Bundles a module of `src` and imports it. */
 export async function source(path) {
-  const outfile = join(mkdtempSync(join(tmpdir(), "console-source-")), "module.mjs");
+  const folder = mkdtempSync(join(tmpdir(), "console-source-"));
+  const outfile = join(folder, "module.mjs");
   await build({
     entryPoints: [join(ROOT, "src", path)],
     bundle: true,
@@ -22,5 +23,9 @@ export async function source(path) {
     plugins: [grammarPlugin()],
     logLevel: "error",
   });
-  return import(pathToFileURL(outfile).href);
+  try {
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

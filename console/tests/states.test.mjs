@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { hasText, openPage, shown, startConsole } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole } from "./browser.mjs";
 
 let running;
 /** Answers some requests in place of the service. */
@@ -101,7 +101,7 @@ test("a save whose answer breaks off says so, and can be sent again", async () =
   const opened = await openPage(running, "#/rules/new");
   await shown(opened.page, hasText, "It compiles");
   const save = opened.page.getByRole("button", { name: /^Save and put in force/ });
-  await save.press("Enter");
+  await pressEnter(save);
   await shown(opened.page, hasText, "The answer cannot be read");
   assert.ok(await save.isEnabled());
   await opened.close();
@@ -134,7 +134,7 @@ test("a quarantined rule and a refused file stand on top and can be released", a
   const opened = await openPage(running, "#/rules");
   await shown(opened.page, hasText, "1 rule needs a decision");
   await shown(opened.page, hasText, "mules.ws:3:14");
-  await opened.page.getByRole("button", { name: /^Release/ }).press("Enter");
+  await pressEnter(opened.page.getByRole("button", { name: /^Release/ }));
   await shown(opened.page, hasText, "runs again");
   assert.deepEqual(released, ["/instructions/7/release"]);
   await opened.close();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { hasText, openPage, shown, startConsole, until } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole, until } from "./browser.mjs";
 import { seed } from "./seed.mjs";
 
 let running;
@@ -46,7 +46,7 @@ test("rules are reached, sorted and opened from the keyboard", async () => {
   await shown(opened.page, hasText, "Overview");
   await press(opened.page, "g", "u");
   await shown(opened.page, hasText, "large_payment");
-  await opened.page.getByRole("button", { name: /Hits 24 h/ }).press("Enter");
+  await pressEnter(opened.page.getByRole("button", { name: /Hits 24 h/ }));
   await shown(opened.page, () => location.hash.includes("sort=-hits"));
   const first = await opened.page.evaluate(() => document.querySelector("tbody tr[data-index] a").innerText);
   await press(opened.page, "j", "Enter");
@@ -208,7 +208,7 @@ test("a deletion can be undone for five seconds and happens after them", async (
 test("a deletion in the list leaves the focus on the row that follows", async () => {
   const opened = await openPage(running, "#/rules?q=payment");
   const { page } = opened;
-  await page.getByRole("button", { name: "Delete large_payment" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Delete large_payment" }));
   await shown(page, () => document.activeElement.matches("tr[data-index]") && document.activeElement.innerText.includes("second_payment"));
   await press(page, "u", "Enter");
   await shown(page, () => /Rule\s+large_payment/.test(document.querySelector("main h1").innerText));
@@ -222,7 +222,7 @@ test("a list is made and extended, and its change is shown before", async () => 
   await press(page, "Enter");
   await page.getByLabel("One entry a line").fill("acc-1\nacc-2\nacc-1\n");
   await shown(page, hasText, "2 entries added; 2 entries then.");
-  await page.getByRole("button", { name: "Put in force" }).press("Enter");
+  await pressEnter(page.getByRole("button", { name: "Put in force" }));
   await shown(page, () => document.querySelectorAll('table[aria-label="Entries"] tr[data-index]').length === 2);
   const list = await (await fetch(`${running.service.url}/lists/watched`)).json();
   assert.deepEqual(list.entries, ["acc-1", "acc-2"]);
