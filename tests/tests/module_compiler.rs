@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tollgate_engine::artifacts::{ArtifactError, COMPILER_ARGUMENT, Compiler};
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::confinement::{Process, ProcessLauncher};
+use tollgate_process::{Process, ProcessLauncher};
 use tollgate_tests::binary::binary;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::process::{children, field};

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use tollgate_engine::artifacts::{self, COMPILER_ARGUMENT};
-use tollgate_git::git::{self, WORKER_ARGUMENT};
+use tollgate_git::WORKER_ARGUMENT;
 
 use crate::config::{SECTIONS, Variable};
 
@@ -173,7 +173,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
         }
         Ok(Cli { command: Some(Command::Man), .. }) => CliAction::Exit(pages::man()),
         Ok(Cli { command: Some(Command::GitWorker { walls_needed }), .. }) => {
-            CliAction::Exit(git::work(walls_needed))
+            CliAction::Exit(tollgate_git::work(walls_needed))
         }
         Ok(Cli { command: Some(Command::ModuleCompiler { walls_needed }), .. }) => {
             CliAction::Exit(artifacts::work(walls_needed))

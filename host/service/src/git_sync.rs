@@ -30,7 +30,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 use tollgate_engine::registry::Registry;
-use tollgate_git::git::{CloneDirectory, CommitId, GitError, RepositoryAddressError, Worker};
+use tollgate_git::{CloneDirectory, CommitId, GitError, RepositoryAddressError, Worker};
 use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
 use tollgate_model::secret::Secret;
@@ -43,7 +43,7 @@ use another_instance::InstanceWatch;
 use check::GitCheck;
 use remotes::Configured;
 use status::StatusSnapshot;
-pub(crate) use tollgate_git::git::OwnFileContent;
+pub(crate) use tollgate_git::OwnFileContent;
 
 pub(crate) use begin::Polling;
 pub(crate) use edits::{PendingEdits, Unwritten};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tikv_jemallocator::Jemalloc;
 use tollgate::cli::{self, CliAction};
 use tollgate::service;
-use tollgate_git::confinement::keep_files_private;
+use tollgate_process::keep_files_private;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;

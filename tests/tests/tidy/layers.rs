@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 47] = [
+pub(crate) const MODULES: [&str; 46] = [
     // nouns
     "config",
     "clock",
@@ -35,8 +35,7 @@ pub(crate) const MODULES: [&str; 47] = [
     "evaluation",
     // edges
     "store",
-    "tls",
-    "confinement",
+    "process",
     "git",
     "artifacts",
     "ledger",
@@ -64,7 +63,7 @@ pub(crate) const MODULES: [&str; 47] = [
 ];
 
 /// Crates below `host` that are one module each.
-const SINGLE: [&str; 3] = ["history", "store", "bench"];
+const SINGLE: [&str; 5] = ["history", "store", "bench", "process", "git"];
 
 /// Returns a file of `host` as module and path within it: `store/connection.rs`, `sandbox/artifact.rs`.
 pub(crate) fn inside(path: &Path) -> String {

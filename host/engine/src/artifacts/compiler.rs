@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tollgate_git::confinement::{
+use tollgate_process::{
     Confinement, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, too_little_memory,
 };
 

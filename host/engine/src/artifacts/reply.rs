@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tollgate_git::confinement::Confinement;
+use tollgate_process::Confinement;
 
 /// Longest line of a reply, in bytes.
 pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;

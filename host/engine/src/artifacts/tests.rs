@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tollgate_model::instruction::Grant;
 
 use tempfile::TempDir;
-use tollgate_git::confinement::{Confinement, ConfinementLevel, ProcessLauncher, ProcessNeeds, raise};
+use tollgate_process::{Confinement, ConfinementLevel, ProcessLauncher, ProcessNeeds, raise};
 
 use super::reply::{CompilerOutcome, CompilerReply};
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use tollgate_git::confinement::{self, ProcessLimits, ProcessNeeds};
+use tollgate_process::{self as process, ProcessLimits, ProcessNeeds};
 
 use super::reply::{CompilerOutcome, CompilerReply, plain};
 use crate::sandbox::Execution;
@@ -31,20 +31,20 @@ pub(super) const FAILED: u8 = 3;
 /// admission checks; the limits must hold for any input.
 #[must_use]
 pub fn work(needs_walls: bool) -> u8 {
-    confinement::note("setting its limits");
-    if let Err(error) = confinement::limit(&LIMITS) {
-        confinement::note(&error.to_string());
+    process::note("setting its limits");
+    if let Err(error) = process::limit(&LIMITS) {
+        process::note(&error.to_string());
         return FAILED;
     }
-    confinement::note("setting up confinement (Landlock, seccomp)");
-    let walls = confinement::raise(&ProcessNeeds::Nothing);
+    process::note("setting up confinement (Landlock, seccomp)");
+    let walls = process::raise(&ProcessNeeds::Nothing);
     if needs_walls && walls.is_one_missing() {
-        confinement::note(&walls.needed());
+        process::note(&walls.needed());
         return FAILED;
     }
-    confinement::note("waiting for the module");
+    process::note("waiting for the module");
     let Ok((module, execution)) = question() else { return FAILED };
-    confinement::note(COMPILING);
+    process::note(COMPILING);
     let (outcome, artifact) = match Sandbox::compile(&module, execution) {
         Ok(artifact) => (CompilerOutcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
         Err(why) => (CompilerOutcome::Refused(plain(&why)), Vec::new()),

@@ -12,7 +12,7 @@ use openssl::ssl::SslConnector;
 use openssl::x509::X509VerifyResult;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tollgate_git::tls;
+use tollgate_process::tls;
 
 use super::PeerAddress;
 

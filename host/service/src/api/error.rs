@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tollgate_compiler::{Diagnostic, headline};
 use tollgate_engine::sandbox::AdmissionFinding;
-use tollgate_git::git::GitError;
+use tollgate_git::GitError;
 use tollgate_history::QueryEstimate;
 use tollgate_links::signature::SignatureError;
 use tollgate_model::transaction::{InvalidTransaction, JsonError, JsonErrorKind};

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
-use tollgate_git::confinement::open_files;
+use tollgate_process::open_files;
 
 use crate::api::api_service::ApiService;
 use crate::config::{ConnectionLimits, ConnectionSettings};

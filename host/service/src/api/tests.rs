@@ -25,7 +25,7 @@ use tollgate_engine::evaluation::{Breakers, EvaluatorPool};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{Lists, Registry, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::git::Worker;
+use tollgate_git::Worker;
 use tollgate_history::History;
 use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_model::ledger_kind::LedgerIdentity;

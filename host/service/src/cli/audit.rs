@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::confinement::HistoryMemory;
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
+use tollgate_process::HistoryMemory;
 use tollgate_store::{Store, spill_directory};
 
 use crate::audit::{

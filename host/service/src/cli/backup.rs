@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tollgate_git::git::{CLONES, CloneDirectory, GitError, UnpushedWork, Worker};
+use tollgate_git::{CLONES, CloneDirectory, GitError, UnpushedWork, Worker};
 use tollgate_history::SNAPSHOT_FILE;
 use tollgate_store::{BackupContents, BackupError, BackupNote, CheckedBackup};
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tollgate_git::git::is_branch;
+use tollgate_git::is_branch;
 use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};

@@ -6,7 +6,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
-use tollgate_git::git::CommitNote;
+use tollgate_git::CommitNote;
 
 /// Name of the trailer in the message of a commit.
 const TRAILER: &str = "Tollgate-Instance";

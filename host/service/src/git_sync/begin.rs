@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tollgate_git::git::{CloneDirectory, CommitId, GitError, LocalClone};
+use tollgate_git::{CloneDirectory, CommitId, GitError, LocalClone};
 
 use crate::git_sync::another_instance::InstanceWatch;
 use crate::git_sync::check::GitCheck;

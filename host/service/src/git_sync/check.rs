@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tollgate_git::git::GitError;
+use tollgate_git::GitError;
 
 use crate::git_sync::{GitSyncError, GitSyncInner};
 use crate::readiness::{ReadinessCheck, ReadinessChecks};

@@ -1,6 +1,6 @@
 //! Following the default branch of a repository when no branch is named, and changes of that default.
 
-use tollgate_git::git::{Fetched, FollowedRepository, GitError, LocalClone};
+use tollgate_git::{Fetched, FollowedRepository, GitError, LocalClone};
 
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{GitSyncError, GitSyncInner};

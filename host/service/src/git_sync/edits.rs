@@ -12,7 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
-use tollgate_git::git::{EditOutcome, GitError, LocalClone, OwnFileContent, WorkTreeEdit};
+use tollgate_git::{EditOutcome, GitError, LocalClone, OwnFileContent, WorkTreeEdit};
 use tollgate_model::instruction::{InstructionRecord, InstructionSource};
 use tollgate_store::{ListRecord, UnpushedRemoval};
 

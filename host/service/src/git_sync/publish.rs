@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_git::git::{Author, CommitId, GitError, LocalClone};
+use tollgate_git::{Author, CommitId, GitError, LocalClone};
 
 use crate::git_sync::refresh::tree_to_take;
 use crate::git_sync::remotes::Configured;

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_git::git::{
-    Advance, CommitId, Fetched, GitError, LocalClone, RemoteFailure, TreeFiles, UnfitReason,
-};
+use tollgate_git::{Advance, CommitId, Fetched, GitError, LocalClone, RemoteFailure, TreeFiles, UnfitReason};
 
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{Cloned, GitSyncError, GitSyncInner, SyncMode, Synced, off_the_executor};

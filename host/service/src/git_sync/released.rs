@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use tollgate_git::git::CommitId;
+use tollgate_git::CommitId;
 use tollgate_model::instruction::{Instruction, InstructionId};
 use tollgate_store::UnpushedRemoval;
 

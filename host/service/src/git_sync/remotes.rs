@@ -1,7 +1,7 @@
 //! The repository to follow: the configured one, or one named over the API.
 
-use tollgate_git::git::is_branch;
-use tollgate_git::git::{
+use tollgate_git::is_branch;
+use tollgate_git::{
     Credentials, FollowedRepository, LocalClone, NetworkPolicy, Remote, RepositoryAddress, Scheme,
     SshIdentity,
 };

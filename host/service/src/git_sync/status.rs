@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tollgate_git::git::{Changes, CommitId, Distance, LocalClone, RepositoryAddress};
+use tollgate_git::{Changes, CommitId, Distance, LocalClone, RepositoryAddress};
 
 use crate::git_sync::{GitSync, GitSyncError, GitSyncInner, Unwritten, off_the_executor};
 use crate::intake::{FailedScript, TreeReport};

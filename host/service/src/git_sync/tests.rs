@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::git::{Author, LocalClone, RepositoryAddress, Worker};
+use tollgate_git::{Author, LocalClone, RepositoryAddress, Worker};
 use tollgate_history::{History, Past, PastError, PastItem};
 use tollgate_model::clock::SystemClock;
 use tollgate_model::instruction::InstructionId;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_git::git::{CLONES, Worker};
+use tollgate_git::{CLONES, Worker};
 
 use crate::config::Settings;
 use crate::git_sync::{self, GitSync, PendingEdits, Polling};

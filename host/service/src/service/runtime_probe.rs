@@ -8,10 +8,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
-use tollgate_git::confinement::HistoryMemory;
-use tollgate_git::tls;
 use tollgate_history::History;
 use tollgate_model::instruction::InstructionStatus;
+use tollgate_process::HistoryMemory;
+use tollgate_process::tls;
 
 use crate::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
 use crate::monitor::Monitor;

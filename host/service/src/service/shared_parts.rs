@@ -8,10 +8,10 @@ use tollgate_engine::evaluation::{Breakers, FaultReport};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{Lists, Registry, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::confinement::HistoryMemory;
 use tollgate_history::History;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::{Clock, SystemClock};
+use tollgate_process::HistoryMemory;
 use tollgate_store::{Store, StoredPast, spill_directory};
 
 use crate::activity::Activity;

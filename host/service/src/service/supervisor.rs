@@ -5,7 +5,7 @@ use std::time::Duration;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
-use tollgate_git::confinement::reap_orphans;
+use tollgate_process::reap_orphans;
 
 use crate::api::{ReadinessProbe, ReadyStatus};
 use crate::config::is_supervised;

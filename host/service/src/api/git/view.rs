@@ -189,7 +189,7 @@ impl From<Published> for PushView {
 
 impl From<GitStatus> for StatusView {
     fn from(status: GitStatus) -> Self {
-        let text = |commit: Option<tollgate_git::git::CommitId>| commit.map(|commit| commit.to_string());
+        let text = |commit: Option<tollgate_git::CommitId>| commit.map(|commit| commit.to_string());
         Self {
             configured: status.url.is_some(),
             url: status.url.map(|url| url.to_string()),

@@ -76,7 +76,7 @@ fn errors_of_transactions_keep_their_codes() {
 #[test]
 fn errors_of_the_repository_keep_their_codes() {
     use crate::git_sync::GitSyncError;
-    use tollgate_git::git::{GitError, RepositoryAddressError};
+    use tollgate_git::{GitError, RepositoryAddressError};
     let of_git = [
         GitError::Address(RepositoryAddressError::Host),
         GitError::NotAllowed("why"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tollgate_engine::artifacts;
-use tollgate_git::git::{CLONES, CloneDirectory, FollowedRepository, Worker};
+use tollgate_git::{CLONES, CloneDirectory, FollowedRepository, Worker};
 use tollgate_history::{SNAPSHOT_FILE, recognise_snapshot};
 use tollgate_store::{DiskSpace, Holder, holder};
 

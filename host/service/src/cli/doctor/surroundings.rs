@@ -8,9 +8,9 @@ use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::confinement::HistoryMemory;
-use tollgate_git::tls;
 use tollgate_model::calendar::ZoneData;
+use tollgate_process::HistoryMemory;
+use tollgate_process::tls;
 use tollgate_store::{Holder, spill_directory};
 
 use super::DoctorReport;

@@ -3,8 +3,8 @@
 use git2::{ObjectType, Oid, Repository};
 
 use super::{LINK, Leaves, UnfitReason, escaped};
-use crate::git::GitError;
-use crate::git::rule_path::{LISTS, PathKind};
+use crate::GitError;
+use crate::rule_path::{LISTS, PathKind};
 
 /// Maximum number of links on the way to one target; the limit of Linux.
 const LINKS_MAX: usize = 40;

@@ -1,8 +1,8 @@
 //! Addresses in the spellings that attackers use.
 
 use super::*;
-use crate::git::RepositoryAddressError;
-use crate::git::network::SystemNetwork;
+use crate::RepositoryAddressError;
+use crate::network::SystemNetwork;
 
 /// The default policy for API callers: public hosts over HTTPS.
 fn by_default() -> NetworkPolicy {

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::git::network::SystemNetwork;
+use crate::network::SystemNetwork;
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -18,7 +18,7 @@ mod work;
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::confinement::{
+use tollgate_process::{
     ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, too_little_memory,
 };
 

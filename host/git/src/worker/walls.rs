@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::message::{Task, WorkerRequest};
-use crate::confinement::{self, Confinement, LimitError, PathAccess, ProcessLimits, ProcessNeeds};
-use crate::git::TRANSFER_BYTES_MAX;
+use crate::TRANSFER_BYTES_MAX;
+use tollgate_process::{self as process, Confinement, LimitError, PathAccess, ProcessLimits, ProcessNeeds};
 
 pub(super) const LIMITS: ProcessLimits = ProcessLimits {
     // The wall-clock limit of the service is usually stricter.
@@ -24,12 +24,12 @@ const CONFIGURATION: &str = "/etc/gitconfig";
 
 /// Applies the limits that do not depend on the request.
 pub(super) fn limit() -> Result<(), LimitError> {
-    confinement::limit(&LIMITS)
+    process::limit(&LIMITS)
 }
 
 /// Applies the limits and the confinement for a request.
 pub(super) fn raise(request: &WorkerRequest) -> Confinement {
-    confinement::limit_processor(request.time_max_ms.div_ceil(1000) + 1).ok();
+    process::limit_processor(request.time_max_ms.div_ceil(1000) + 1).ok();
     let mut places: Vec<(&Path, PathAccess)> = vec![
         (&request.git_directory, PathAccess::Write),
         (&request.objects, PathAccess::Read),
@@ -40,5 +40,5 @@ pub(super) fn raise(request: &WorkerRequest) -> Confinement {
         let is_written = matches!(request.task, Task::Push { .. });
         places.push((neighbour, if is_written { PathAccess::Write } else { PathAccess::Read }));
     }
-    confinement::raise(&ProcessNeeds::Places { places: &places, port: request.port })
+    process::raise(&ProcessNeeds::Places { places: &places, port: request.port })
 }

@@ -5,8 +5,8 @@ use std::{process, thread};
 
 use super::message::{TaskFailure, TaskOutcome, WorkerReply, WorkerRequest};
 use super::{task, walls};
-use crate::confinement::note;
-use crate::git::transfer::plain;
+use crate::transfer::plain;
+use tollgate_process::note;
 
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;
 /// Exit code of a worker that cannot work here, has no valid request, or has lost its service.

@@ -18,6 +18,7 @@ mod places;
 mod process;
 #[cfg(target_os = "linux")]
 mod syscalls;
+pub mod tls;
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -25,8 +26,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use limits::limit_processor;
-pub use limits::{LimitError, ProcessLimits, keep_files_private, limit, open_files, too_little_memory};
+pub use limits::{
+    LimitError, ProcessLimits, keep_files_private, limit, limit_processor, open_files, too_little_memory,
+};
 pub use memory::{BoundSource, HistoryMemory, MemoryBound};
 pub use process::{
     Process, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, reap_orphans,

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 
 use openssl::ssl::SslStream;
 
-use crate::tls::connector;
+use tollgate_process::tls::connector;
 
 /// Connects and verifies that the other end is this host; `None` if that fails.
 pub(super) fn connect(host: &str, stream: TcpStream) -> Option<SslStream<TcpStream>> {

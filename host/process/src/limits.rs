@@ -91,7 +91,7 @@ pub fn too_little_memory(limits: &ProcessLimits) -> Option<String> {
 ///
 /// # Errors
 /// Fails if the system refuses the limit.
-pub(crate) fn limit_processor(seconds: u64) -> io::Result<()> {
+pub fn limit_processor(seconds: u64) -> io::Result<()> {
     set(Resource::Cpu, seconds, seconds.saturating_add(1))
 }
 

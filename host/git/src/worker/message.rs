@@ -6,29 +6,29 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::confinement::Confinement;
+use tollgate_process::Confinement;
 
 /// A request to a worker. It may contain a private key, so it has no `Debug`.
 #[derive(Serialize, Deserialize)]
-pub(in crate::git) struct WorkerRequest {
+pub(crate) struct WorkerRequest {
     /// Repository for the task, absolute. The worker may write no other path, except a local remote that it pushes to.
-    pub(in crate::git) git_directory: PathBuf,
+    pub(crate) git_directory: PathBuf,
     /// Objects of the clone, read-only.
-    pub(in crate::git) objects: PathBuf,
+    pub(crate) objects: PathBuf,
     /// URL of the remote: the relay, or a path of this machine.
-    pub(in crate::git) url: String,
+    pub(crate) url: String,
     /// Port of the relay; no other connection is allowed.
-    pub(in crate::git) port: Option<u16>,
+    pub(crate) port: Option<u16>,
     /// Path of a local remote; no other repository is opened.
-    pub(in crate::git) neighbour: Option<PathBuf>,
-    pub(in crate::git) login: Login,
-    pub(in crate::git) task: Task,
+    pub(crate) neighbour: Option<PathBuf>,
+    pub(crate) login: Login,
+    pub(crate) task: Task,
     /// Time limit for the task, in milliseconds.
-    pub(in crate::git) time_max_ms: u64,
+    pub(crate) time_max_ms: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(in crate::git) enum Login {
+pub(crate) enum Login {
     Nothing,
     /// The relay adds the credentials itself.
     ByRelay,
@@ -43,7 +43,7 @@ pub(in crate::git) enum Login {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(in crate::git) enum Task {
+pub(crate) enum Task {
     /// Fetch the target of a remote reference.
     Fetch { reference: String },
     /// Push a local reference to a remote branch, without force.
@@ -58,7 +58,7 @@ pub(super) struct WorkerReply {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::git) enum TaskOutcome {
+pub(crate) enum TaskOutcome {
     /// The branch and its head, whose objects were fetched.
     Fetched { branch: String, commit: String },
     /// The remote accepted the push.
@@ -68,7 +68,7 @@ pub(in crate::git) enum TaskOutcome {
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::git) enum TaskFailure {
+pub(crate) enum TaskFailure {
     Empty,
     NoBranch,
     Refused,
