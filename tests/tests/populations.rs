@@ -98,7 +98,7 @@ fn table(result: &PopulationResult, verdicts: &BTreeMap<String, String>) -> Stri
 fn digest() -> String {
     let mut files = repository::files("rules", ".ws");
     files.extend(repository::files("rules/lists", ""));
-    files.extend(repository::files("tests/population/src", ".rs"));
+    files.extend(repository::files("population/src", ".rs"));
     files.sort();
     let mut hash = Sha256::new();
     for file in files {

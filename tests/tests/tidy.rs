@@ -27,7 +27,7 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
         &[
             "artifacts/key.rs",
             "background",
-            "bench",
+            "load",
             "intake/rule_files",
             "process",
             "store/space.rs",
@@ -60,7 +60,7 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\b(prometheus_client|opentelemetry\w*)::", &["telemetry"]),
     (
         r"\b(env::var(_os|s|s_os)?\b|dotenvy::)",
-        &["bench/embed.rs", "config/environment.rs", "config/page.rs", "history/tests/random.rs"],
+        &["load/embed.rs", "config/environment.rs", "config/page.rs", "history/tests/random.rs"],
     ),
 ];
 
@@ -115,7 +115,7 @@ fn predicates_change_nothing_and_return_a_bool() {
 #[test]
 fn no_identifier_is_a_metaphor() {
     // In a population a stranger, a house and an average ticket are things.
-    let is_population = |path: &&PathBuf| repository::relative(path).starts_with("tests/population/");
+    let is_population = |path: &&PathBuf| repository::relative(path).starts_with("population/");
     let sources = sources();
     let code = sources.iter().filter(|path| !is_population(path));
     let found = code.flat_map(|path| names::metaphors(path)).collect();
@@ -174,7 +174,7 @@ fn every_layer_has_its_modules() {
 
 #[test]
 fn the_benchmark_knows_the_service_as_its_clients_do() {
-    let manifest = repository::read(&repository::root().join("host/bench/Cargo.toml"));
+    let manifest = repository::read(&repository::root().join("host/load/Cargo.toml"));
     let needed = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
     let ours = needed.take_while(|line| !line.starts_with('[')).filter(|line| line.starts_with("tollgate"));
     // The population knows nothing of the service.

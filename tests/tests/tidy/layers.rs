@@ -54,7 +54,7 @@ pub(crate) const MODULES: [&str; 46] = [
     "audit",
     // boundaries
     "api",
-    "bench",
+    "load",
     "cli",
     // assembly
     "service",
@@ -63,7 +63,7 @@ pub(crate) const MODULES: [&str; 46] = [
 ];
 
 /// Crates below `host` that are one module each.
-const SINGLE: [&str; 5] = ["history", "store", "bench", "process", "git"];
+const SINGLE: [&str; 5] = ["history", "store", "load", "process", "git"];
 
 /// Returns a file of `host` as module and path within it: `store/connection.rs`, `sandbox/artifact.rs`.
 pub(crate) fn inside(path: &Path) -> String {

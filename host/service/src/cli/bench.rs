@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tollgate_bench::{BenchOptions, Measurement};
+use tollgate_load::{BenchOptions, Measurement};
 
 use crate::cli::say;
 
@@ -82,7 +82,7 @@ enum MeasureName {
 
 /// Returns the exit code: 1 if a measurement failed.
 pub(super) fn bench(arguments: BenchArguments, command: String) -> u8 {
-    tollgate_bench::run(&arguments.options(command), &say)
+    tollgate_load::run(&arguments.options(command), &say)
 }
 
 impl BenchArguments {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_bench::{DAYS_MAX, DemoOptions, DemoPace};
+use tollgate_load::{DAYS_MAX, DemoOptions, DemoPace};
 
 use crate::cli::bench::setting;
 use crate::cli::say;
@@ -52,7 +52,7 @@ pub(super) fn demo(asked: DemoArguments) -> u8 {
         settings: asked.settings,
         opens_browser: asked.open,
     };
-    tollgate_bench::demo(&options, &say)
+    tollgate_load::demo(&options, &say)
 }
 
 fn speed(text: &str) -> Result<f64, String> {
