@@ -9,7 +9,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate::intake::{Draft, Identity, KnownNames};
 use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_compiler::emit::Selection;
@@ -25,6 +24,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
+use tollgate_rules::intake::{Draft, Identity, KnownNames};
 
 /// Number of transactions in the history, and how many of them each batch evaluates again.
 const N_HISTORY: usize = 20_000;

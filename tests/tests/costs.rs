@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use tollgate_load::corpus;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::evaluation::Evaluator;
@@ -14,6 +13,7 @@ use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::Cost;
 use tollgate_guest_abi::prices;
 use tollgate_history::History;
+use tollgate_load::corpus;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{LongestReads, Transaction};

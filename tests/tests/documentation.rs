@@ -270,8 +270,18 @@ fn a_sentence_has_at_most_40_words() {
 fn every_path_that_the_architecture_names_exists() {
     let path = Regex::new(r"`([\w./-]+/[\w./-]*)`").unwrap();
     let page = repository::read(&repository::root().join("ARCHITECTURE.md"));
-    let tops =
-        ["host/", "compiler/", "guest-abi/", "tests/", "benches/", "docs/", "rules/", "deploy/", "examples/", "population/"];
+    let tops = [
+        "host/",
+        "compiler/",
+        "guest-abi/",
+        "tests/",
+        "benches/",
+        "docs/",
+        "rules/",
+        "deploy/",
+        "examples/",
+        "population/",
+    ];
     let named: Vec<&str> = path.captures_iter(&page).map(|found| found.get(1).unwrap().as_str()).collect();
     let named = named.into_iter().filter(|path| tops.iter().any(|top| path.starts_with(top)));
     let is_placeholder =

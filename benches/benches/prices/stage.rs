@@ -8,7 +8,6 @@ use std::time::Instant;
 use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
-use tollgate::intake::{Draft, Identity, KnownNames};
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet};
@@ -20,6 +19,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{Grant, InstructionId, InstructionSource, PAGE_BYTES, RuleOwner};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
+use tollgate_rules::intake::{Draft, Identity, KnownNames};
 
 use crate::operations::{MemoryWrites, Operation, PAST_LONG_TEXT};
 

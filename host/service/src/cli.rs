@@ -22,7 +22,7 @@ use clap_complete::Shell;
 use tollgate_engine::artifacts::{self, COMPILER_ARGUMENT};
 use tollgate_git::WORKER_ARGUMENT;
 
-use crate::config::{SECTIONS, Variable};
+use tollgate_telemetry::config::{SECTIONS, Variable};
 
 /// Real-time transaction monitoring with sandboxed rules.
 #[derive(Debug, Parser)]

@@ -32,15 +32,15 @@ use tollgate_links::ledger::LedgerError;
 use tollgate_model::calendar::ZoneDataError;
 use tollgate_store::{Store, StoreError, StoredPast};
 
-use crate::alerting::{AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
-use crate::config::{Settings, StatusWordsFileError};
-use crate::git_sync::{GitSyncError, Polling};
-use crate::intake::Following;
-use crate::ledger_sync::LedgerSync;
-use crate::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
-use crate::payments::OpenError;
-use crate::telemetry::traces::TracesError;
+use tollgate_api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
+use tollgate_pipeline::alerting::{AlertingError, Delivery};
+use tollgate_pipeline::ledger_sync::LedgerSync;
+use tollgate_pipeline::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
+use tollgate_pipeline::payments::OpenError;
+use tollgate_rules::git_sync::{GitSyncError, Polling};
+use tollgate_rules::intake::Following;
+use tollgate_telemetry::config::{Settings, StatusWordsFileError};
+use tollgate_telemetry::traces::TracesError;
 
 use links::Links;
 use readiness::LedgerSources;
@@ -112,7 +112,7 @@ pub enum ServiceError {
     Sandbox(#[from] tollgate_engine::sandbox::SandboxError),
     /// The rules cannot be loaded.
     #[error(transparent)]
-    Rules(#[from] crate::intake::StartError),
+    Rules(#[from] tollgate_rules::intake::StartError),
     /// The configured zone data is invalid.
     #[error(transparent)]
     Zones(#[from] ZoneDataError),
@@ -203,7 +203,7 @@ impl Service {
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
         let (ledgers, is_stopping) = (LedgerSources::of(&ledger, payments.news()), Arc::default());
-        let state = ApiState::of(api::ApiDeps {
+        let state = ApiState::of(tollgate_api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
@@ -262,7 +262,7 @@ impl Service {
         let drained = async move {
             draining.await.ok();
         };
-        let mut server = std::pin::pin!(api::serve(self.socket, self.state, self.listener, drained));
+        let mut server = std::pin::pin!(tollgate_api::serve(self.socket, self.state, self.listener, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         let restoring = Arc::clone(&self.snapshots.restoring);
         let keeping = activity.keep(async move { restoring.wait().await });
@@ -313,7 +313,7 @@ fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
 /// Binds the port. It comes first: a second service on it must not touch the store of the first one.
 fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
-    let socket = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
+    let socket = tollgate_api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
     if !settings.host.is_loopback() {
         tracing::warn!(%address, "the service listens beyond loopback, and its interface has no authentication");
     }

@@ -13,12 +13,12 @@ use tollgate_model::sequence::Sequence;
 use tollgate_process::HistoryMemory;
 use tollgate_store::{Store, spill_directory};
 
-use crate::audit::{
+use crate::cli::say;
+use tollgate_rules::replay::{
     Audit, AuditDeps, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary, Difference,
 };
-use crate::cli::say;
-use crate::config::{Settings, load_dotenv, process_environment};
-use crate::telemetry::logs::ErrorChain;
+use tollgate_telemetry::config::{Settings, load_dotenv, process_environment};
+use tollgate_telemetry::logs::ErrorChain;
 
 const EQUAL: u8 = 0;
 const DIFFERENT: u8 = 1;

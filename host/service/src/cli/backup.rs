@@ -9,7 +9,7 @@ use tollgate_store::{BackupContents, BackupError, BackupNote, CheckedBackup};
 
 use crate::cli::offline::{data_dir_or_default, run_here};
 use crate::cli::say;
-use crate::telemetry::logs::ErrorChain;
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Key of the followed repository, as the module `git` stores it.
 const FOLLOWED: &str = "git/followed";

@@ -25,9 +25,9 @@ use tollgate_model::named_list::format::ContentPointer;
 use tollgate_model::named_list::oddities::{self, ListWarning};
 
 use crate::cli::from_watch;
-use crate::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
-use crate::intake::{ListFile, MANIFEST_CHECK, UnreadableFile};
-use crate::telemetry::logs::ErrorChain;
+use tollgate_rules::intake::{ListFile, MANIFEST_CHECK, UnreadableFile};
+use tollgate_telemetry::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
+use tollgate_telemetry::logs::ErrorChain;
 
 use report::{CheckFinding, CheckFormat, CheckReport};
 use stored::StoredTransactions;

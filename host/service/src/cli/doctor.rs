@@ -12,8 +12,8 @@ use tollgate_store::{Holder, StoreError, StoreFinding};
 
 use crate::cli::offline::{data_dir_or_default, run_here};
 use crate::cli::say;
-use crate::config::{ConfigError, Settings, load_dotenv, process_environment};
-use crate::telemetry::logs::ErrorChain;
+use tollgate_telemetry::config::{ConfigError, Settings, load_dotenv, process_environment};
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Counts of findings; each finding is printed immediately.
 #[derive(Default)]

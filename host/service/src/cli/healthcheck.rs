@@ -9,7 +9,7 @@ use tollgate_links::outbound::{self, GetResponse};
 
 use super::offline::run_here;
 use crate::cli::say;
-use crate::config::{Settings, load_dotenv, process_environment};
+use tollgate_telemetry::config::{Settings, load_dotenv, process_environment};
 
 /// Time limit of the whole check.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tokio::runtime::Builder;
 
 use crate::cli::say;
-use crate::config::{data_dir, load_dotenv, process_environment};
+use tollgate_telemetry::config::{data_dir, load_dotenv, process_environment};
 
 /// Returns the given directory or that of the settings; prints an error and returns `None` if the settings are
 /// unreadable.

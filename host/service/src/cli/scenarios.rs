@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::say;
-use crate::telemetry::logs::ErrorChain;
 use bench::ScenarioBench;
 use files::ScenarioFiles;
 use output::{ScenarioOutcome, TestReport};
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Arguments of `tollgate test`.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 use tollgate_store::{DiskSpace, StoreSize, try_to_write};
 
-use crate::readiness::ReadinessCheck;
 use crate::service::runtime_probe::each_second;
-use crate::telemetry::metrics::Metrics;
+use tollgate_telemetry::metrics::Metrics;
+use tollgate_telemetry::readiness::ReadinessCheck;
 
 /// Time after which a write counts as failed.
 const TRIAL_MAX: Duration = Duration::from_secs(5);

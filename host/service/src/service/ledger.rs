@@ -8,13 +8,13 @@ use tollgate_model::clock::Clock;
 use tollgate_model::ledger_kind::LedgerKind;
 use tollgate_store::Store;
 
-use crate::alerting::Alerting;
-use crate::config::Settings;
-use crate::ledger_sync::{LedgerSync, LedgerSyncDeps};
-use crate::monitor::Monitor;
-use crate::payments::{self, OpenError, Payments};
-use crate::readiness::ReadinessChecks;
-use crate::telemetry::metrics::Metrics;
+use tollgate_pipeline::alerting::Alerting;
+use tollgate_pipeline::ledger_sync::{LedgerSync, LedgerSyncDeps};
+use tollgate_pipeline::monitor::Monitor;
+use tollgate_pipeline::payments::{self, OpenError, Payments};
+use tollgate_telemetry::config::Settings;
+use tollgate_telemetry::metrics::Metrics;
+use tollgate_telemetry::readiness::ReadinessChecks;
 
 /// The table in which Blnk keeps its entries.
 const TABLE_OF_BLNK: (Option<&str>, &str) = (Some("blnk"), "transactions");

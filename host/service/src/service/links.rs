@@ -6,11 +6,11 @@ use tollgate_links::signature::SigningKeys;
 use tollgate_model::clock::Clock;
 use tollgate_store::Store;
 
-use crate::alerting::{self, Alerting, Delivery};
-use crate::config::Settings;
 use crate::service::ServiceError;
-use crate::telemetry::metrics::{MeasuredLink, Metrics};
-use crate::telemetry::traces::Traces;
+use tollgate_pipeline::alerting::{self, Alerting, Delivery};
+use tollgate_telemetry::config::Settings;
+use tollgate_telemetry::metrics::{MeasuredLink, Metrics};
+use tollgate_telemetry::traces::Traces;
 
 /// Links for alerts and ledger webhooks.
 pub(super) struct Links {

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::cli::ServeArguments;
-use crate::config::{Settings, load_dotenv, process_environment};
 use crate::service::{Reload, Service, supervisor};
-use crate::telemetry::logs::{self, ErrorChain, LogsError};
+use tollgate_telemetry::config::{Settings, load_dotenv, process_environment};
+use tollgate_telemetry::logs::{self, ErrorChain, LogsError};
 
 const UNUSABLE_SETTINGS: u8 = 2;
 /// Advice for an unusable store.

@@ -7,14 +7,14 @@ use tollgate_engine::registry::Registry;
 use tollgate_history::{History, RunningFills};
 use tollgate_store::{Store, StoreError};
 
-use crate::alerting::Alerting;
-use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
-use crate::ledger_sync::{LedgerStatus, LedgerSync};
-use crate::monitor::Restoring;
-use crate::payments::LedgerEvents;
-use crate::readiness::{CheckLevel, ReadinessChecks};
 use crate::service::snapshots::Snapshots;
-use crate::telemetry::logs::ErrorChain;
+use tollgate_api::{Readiness, ReadinessProbe, ReadyStatus};
+use tollgate_pipeline::alerting::Alerting;
+use tollgate_pipeline::ledger_sync::{LedgerStatus, LedgerSync};
+use tollgate_pipeline::monitor::Restoring;
+use tollgate_pipeline::payments::LedgerEvents;
+use tollgate_telemetry::logs::ErrorChain;
+use tollgate_telemetry::readiness::{CheckLevel, ReadinessChecks};
 
 #[derive(Clone)]
 struct ReadinessSources {

@@ -1,8 +1,8 @@
 //! Reloads rule sources while the service runs.
 
-use crate::git_sync::{GitSync, GitSyncError};
-use crate::intake::Recheck;
-use crate::telemetry::logs::ErrorChain;
+use tollgate_rules::git_sync::{GitSync, GitSyncError};
+use tollgate_rules::intake::Recheck;
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Rechecks the sources of rules: the rules directory, and the repository if there is one.
 pub(super) struct Reload {

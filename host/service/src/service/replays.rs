@@ -7,8 +7,8 @@ use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_store::{Store, spill_directory};
 
-use crate::audit::{Audit, AuditDeps, Replays};
-use crate::config::Settings;
+use tollgate_rules::replay::{Audit, AuditDeps, Replays};
+use tollgate_telemetry::config::Settings;
 
 /// Memory of the history of one replay, in bytes; more is spilled to a file.
 const MEMORY_BYTES: usize = 64 << 20;

@@ -8,8 +8,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use tollgate_history::History;
 use tollgate_model::clock::Clock;
 
-use crate::config::Settings;
-use crate::monitor::{AcceptanceOrder, Monitor, Restoring};
+use tollgate_pipeline::monitor::{AcceptanceOrder, Monitor, Restoring};
+use tollgate_telemetry::config::Settings;
 
 /// Interval between passes over the history.
 const PAUSE: Duration = Duration::from_secs(5);

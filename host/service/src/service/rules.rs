@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tollgate_git::{CLONES, Worker};
 
-use crate::config::Settings;
-use crate::git_sync::{self, GitSync, PendingEdits, Polling};
-use crate::intake::{self, Intake, RulesDirectory};
 use crate::service::ServiceError;
+use tollgate_rules::git_sync::{self, GitSync, PendingEdits, Polling};
+use tollgate_rules::intake::{self, Intake, RulesDirectory};
+use tollgate_telemetry::config::Settings;
 
 /// The rules in force, and the tasks that update them.
 pub(super) struct Rules {

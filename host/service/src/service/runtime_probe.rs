@@ -13,11 +13,11 @@ use tollgate_model::instruction::InstructionStatus;
 use tollgate_process::HistoryMemory;
 use tollgate_process::tls;
 
-use crate::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
-use crate::monitor::Monitor;
-use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 use crate::service::disk_probe::DiskProbe;
-use crate::telemetry::metrics::Metrics;
+use tollgate_pipeline::monitor::Monitor;
+use tollgate_telemetry::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
+use tollgate_telemetry::metrics::Metrics;
+use tollgate_telemetry::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_secs(1);

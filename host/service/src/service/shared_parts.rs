@@ -14,15 +14,15 @@ use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_process::HistoryMemory;
 use tollgate_store::{Store, StoredPast, spill_directory};
 
-use crate::activity::Activity;
-use crate::config::{Settings, read_status_words};
-use crate::holding::PaymentHolds;
-use crate::intake::{self, NewSources, RequiredRules};
-use crate::monitor::AcceptanceOrder;
-use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::service::ServiceError;
 use crate::service::runtime_probe::{self, RuntimeProbe};
-use crate::telemetry::metrics::{HistorySize, Metrics};
+use tollgate_pipeline::activity::Activity;
+use tollgate_pipeline::monitor::AcceptanceOrder;
+use tollgate_rules::intake::{self, NewSources, RequiredRules};
+use tollgate_telemetry::config::{Settings, read_status_words};
+use tollgate_telemetry::holding::PaymentHolds;
+use tollgate_telemetry::metrics::{HistorySize, Metrics};
+use tollgate_telemetry::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Shared components, opened once.
 pub(super) struct SharedParts {

@@ -12,10 +12,10 @@ use tollgate_history::{
 };
 use tollgate_model::sequence::Sequence;
 
-use crate::config::Settings;
-use crate::monitor::Restoring;
-use crate::telemetry::logs::ErrorChain;
-use crate::telemetry::metrics::Metrics;
+use tollgate_pipeline::monitor::Restoring;
+use tollgate_telemetry::config::Settings;
+use tollgate_telemetry::logs::ErrorChain;
+use tollgate_telemetry::metrics::Metrics;
 
 /// Maximum pause between steps of a snapshot. While transactions arrive, the writer pauses after each step for the
 /// duration of that step: the snapshot is not urgent.

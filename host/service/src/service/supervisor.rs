@@ -7,8 +7,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 use tollgate_process::reap_orphans;
 
-use crate::api::{ReadinessProbe, ReadyStatus};
-use crate::config::is_supervised;
+use tollgate_api::{ReadinessProbe, ReadyStatus};
+use tollgate_telemetry::config::is_supervised;
 
 /// Interval of readiness checks during startup.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

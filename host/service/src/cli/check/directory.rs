@@ -9,7 +9,7 @@ use tollgate_model::instruction::ignored::IgnoredFiles;
 
 use super::report::{CheckFinding, CheckReport};
 use super::{CheckContext, CheckCounts, check_list, check_module, check_script};
-use crate::intake::{ListFile, Survey, survey};
+use tollgate_rules::intake::{ListFile, Survey, survey};
 
 /// The reason why a file is ignored.
 const NAMES: &str =

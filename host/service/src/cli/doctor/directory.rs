@@ -11,7 +11,7 @@ use tollgate_history::{SNAPSHOT_FILE, recognise_snapshot};
 use tollgate_store::{DiskSpace, Holder, holder};
 
 use super::{DoctorReport, Unreadable, words_of};
-use crate::telemetry::logs::ErrorChain;
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Mode bits that grant access to users other than the owner.
 const ANYONE_ELSE: u32 = 0o077;

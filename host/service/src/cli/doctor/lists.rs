@@ -7,7 +7,7 @@ use tollgate_model::named_list::text;
 use tollgate_store::kept_lists;
 
 use super::DoctorReport;
-use crate::intake::{ListFile, UnreadableFile};
+use tollgate_rules::intake::{ListFile, UnreadableFile};
 
 /// Maximum number of lines reported for one list.
 const LINES_SHOWN: usize = 20;

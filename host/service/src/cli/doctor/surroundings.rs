@@ -14,11 +14,11 @@ use tollgate_process::tls;
 use tollgate_store::{Holder, spill_directory};
 
 use super::DoctorReport;
-use crate::config::{
+use tollgate_rules::intake::{Survey, survey};
+use tollgate_telemetry::config::{
     Settings, authorities_named, proxies_set, read_status_words, substituted_settings, unknown_settings,
 };
-use crate::intake::{Survey, survey};
-use crate::telemetry::logs::ErrorChain;
+use tollgate_telemetry::logs::ErrorChain;
 
 /// Maximum number of refused rule files reported.
 const REFUSALS_SHOWN: usize = 20;

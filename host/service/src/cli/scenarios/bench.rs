@@ -17,8 +17,8 @@ use tollgate_model::instruction::{Grant, InstructionId, InstructionSource, RuleC
 use tollgate_model::transaction::{Fingerprint, InjectRequest, RequestOptions, StatusWords};
 
 use super::files::{ExpectedAnswer, Scenario, ScenarioCase, ScenarioFiles};
-use crate::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
-use crate::intake::{Draft, Identity, IntakeError, KnownNames};
+use tollgate_rules::intake::{Draft, Identity, IntakeError, KnownNames};
+use tollgate_telemetry::config::{load_dotenv, process_environment, read_status_words, words, zone_data_dir};
 
 /// Compiles rules and judges payments.
 pub(super) struct ScenarioBench {

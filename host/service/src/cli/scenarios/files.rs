@@ -12,7 +12,7 @@ use tollgate_engine::registry::{ListInForce, Lists};
 use tollgate_engine::sandbox::manifest_of;
 use tollgate_model::instruction::{InstructionSource, RuleContent};
 
-use crate::intake::{RuleFile, Survey, survey};
+use tollgate_rules::intake::{RuleFile, Survey, survey};
 
 /// Maximum depth of folders.
 const DEPTH_MAX: usize = 16;

@@ -1,0 +1,86 @@
+//! Examples of requests and answers, one for each body that is JSON or text. A test compares them with the schemas.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::Modify;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::{Content, OpenApi as Document, RefOr};
+
+use super::operation_of;
+use crate::routes;
+
+/// The examples, by method and path.
+const EXAMPLES: &str = include_str!("examples.json");
+
+/// The examples of an operation, by media type.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct OperationExamples {
+    #[serde(default)]
+    request: BTreeMap<String, Value>,
+    #[serde(default)]
+    answer: BTreeMap<String, Value>,
+}
+
+/// Adds an example to each body and each parameter of a path.
+pub(super) struct Examples;
+
+impl Modify for Examples {
+    fn modify(&self, document: &mut Document) {
+        let mut examples: BTreeMap<String, OperationExamples> =
+            serde_json::from_str(EXAMPLES).unwrap_or_default();
+        for route in routes::routes() {
+            let item = document.paths.paths.get_mut(route.path);
+            let Some(operation) = item.and_then(|item| operation_of(item, &route.method)) else { continue };
+            let key = format!("{} {}", route.method, route.path);
+            add(operation, &examples.remove(&key).unwrap_or_default());
+            for parameter in operation.parameters.iter_mut().flatten() {
+                if let RefOr::T(of_path) = parameter
+                    && of_path.parameter_in == ParameterIn::Path
+                {
+                    let example = example_of(&of_path.name, route.path);
+                    let with_example = ParameterBuilder::from(of_path.clone()).example(Some(example)).build();
+                    *parameter = RefOr::T(with_example);
+                }
+            }
+        }
+    }
+}
+
+fn add(operation: &mut Operation, examples: &OperationExamples) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        set_all(&mut body.content, &examples.request);
+    }
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with('2')
+        {
+            set_all(&mut response.content, &examples.answer);
+        }
+    }
+}
+
+fn set_all<'c>(
+    contents: impl IntoIterator<Item = (&'c String, &'c mut RefOr<Content>)>,
+    examples: &BTreeMap<String, Value>,
+) {
+    for (kind, content) in contents {
+        if let (RefOr::T(content), Some(example)) = (content, examples.get(kind)) {
+            content.example = Some(example.clone());
+        }
+    }
+}
+
+/// Returns an example for a parameter of this path.
+fn example_of(parameter: &str, path: &str) -> Value {
+    match (parameter, path) {
+        ("transaction_id", _) => json!("txn-2"),
+        ("name", _) => json!("friends"),
+        ("file", _) => json!("index.js"),
+        ("id", path) if path.starts_with("/alerts") => json!("alert_0198f3d2c1d47a3e9b1f2a6c5d4e3f21"),
+        ("id", path) if path.starts_with("/ledger") => json!(7),
+        _ => json!(3),
+    }
+}

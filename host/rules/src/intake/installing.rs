@@ -1,0 +1,276 @@
+//! Brings new instructions of the API into force. An instruction reserves its id and name first. Then the history
+//! gathers what it asks, while other changes go on, and in the end it joins the rule set.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::MutexGuard;
+use tokio::time::{Instant, interval_at};
+use tollgate_engine::registry::{RULES_MAX, RuleSet};
+use tollgate_engine::sandbox::manifest_of;
+use tollgate_guest_abi::Cost;
+use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
+
+use crate::intake::activating::{Activating, ActivationGuard};
+use crate::intake::change::{self, VersionContents};
+use crate::intake::precondition::{Precondition, tags_of_instruction};
+use crate::intake::{
+    Draft, Identity, IntakeError, IntakeState, ListedInstruction, NamedDraft, RulePipeline, granting,
+    off_the_executor,
+};
+use tollgate_telemetry::request_ids::RequestIds;
+
+/// A change of the instructions in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstructionChange {
+    /// An instruction is added.
+    Add,
+    /// The instruction with this id gets other content under a condition, and keeps its id.
+    Replace(InstructionId, Precondition),
+}
+
+/// Interval at which the progress of a fill is logged.
+const PROGRESS_PAUSE: Duration = Duration::from_secs(10);
+
+/// Rules for which the history is filled at a time. A rule whose lookups are known already does not wait for them.
+pub(super) const FILLS_MAX: usize = 2;
+
+/// An instruction that has its id and name, and is not in force yet.
+#[derive(Debug)]
+pub(super) struct ReservedInstruction {
+    pub(super) instruction: Arc<Instruction>,
+    draft: NamedDraft,
+    change: InstructionChange,
+    /// Until the instruction is in force or refused.
+    shown: ActivationGuard,
+}
+
+impl RulePipeline {
+    /// Checks a module before it is compiled. All checks are repeated on the compiled module.
+    pub(super) fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
+        let current = self.deps.registry.current();
+        let replaced = match change {
+            InstructionChange::Add => None,
+            InstructionChange::Replace(id, condition) => {
+                Some(self.replaceable(&current, *id, &InstructionSource::Upload, condition)?.record.id)
+            }
+        };
+        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+        let mut names = manifest.rules.iter().map(|rule| &rule.name);
+        names.try_for_each(|name| check_name(&current, name, &self.activating, replaced))?;
+        // The cost that a module claims does not count.
+        manifest.cost = Cost::default();
+        granting::check(&self.deps, &InstructionSource::Upload, &manifest)
+    }
+
+    /// Checks a new instruction or new content, and reserves its id and name.
+    pub(super) fn reserve(
+        &self,
+        mut state: MutexGuard<'_, IntakeState>,
+        draft: Draft,
+        source: InstructionSource,
+        change: &InstructionChange,
+    ) -> Result<ReservedInstruction, IntakeError> {
+        granting::check(&self.deps, &source, draft.manifest())?;
+        let current = self.deps.registry.current();
+        let identity = match change {
+            InstructionChange::Add => {
+                check_name(&current, draft.name(), &self.activating, None)?;
+                self.check_count(&current, &source)?;
+                state.last_id = InstructionId(state.last_id.0 + 1);
+                Identity::new(state.last_id, source, self.deps.clock.now())
+            }
+            InstructionChange::Replace(id, condition) => {
+                let replaced = self.replaceable(&current, *id, &source, condition)?;
+                check_name(&current, draft.name(), &self.activating, Some(*id))?;
+                let created_at = replaced.record.created_at;
+                Identity { created_at, ..Identity::new(*id, source, self.deps.clock.now()) }
+            }
+        };
+        let id = identity.id;
+        let draft = draft.under(identity);
+        let instruction = Arc::clone(&draft.instruction);
+        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
+        let shown = self.activating.reserve(&draft, &self.deps.metrics);
+        Ok(ReservedInstruction { instruction, draft, change: change.clone(), shown })
+    }
+
+    fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
+        let in_force: BTreeSet<InstructionId> =
+            current.rules.iter().map(|in_force| in_force.rule.instruction.record.id).collect();
+        let mut waiting = self.activating.all();
+        waiting.retain(|instruction| !in_force.contains(&instruction.record.id));
+        if current.rules.len() + self.activating.n_waiting_besides(&in_force) >= RULES_MAX {
+            return Err(IntakeError::TooMany);
+        }
+        let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
+        let others = others.chain(waiting.iter().map(|instruction| &instruction.record.source));
+        Ok(self.deps.policy.check_count(source, others)?)
+    }
+
+    /// Returns the instruction in force that gets other content from this source.
+    pub(super) fn replaceable(
+        &self,
+        current: &RuleSet,
+        id: InstructionId,
+        source: &InstructionSource,
+        condition: &Precondition,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        if self.activating.has(id) {
+            return Err(IntakeError::Changing(id));
+        }
+        let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+        let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
+        if known.record.source != *source {
+            self.deps.policy.check_change(&known.record.source)?;
+        }
+        check_source(id, &known.record.source, source)?;
+        condition.check(Some(&tags_of_instruction(known)))?;
+        Ok(Arc::clone(known))
+    }
+
+    /// Brings a reserved instruction into force in a task of its own.
+    pub(super) fn activate_later(self: &Arc<Self>, reserved: ReservedInstruction) -> ListedInstruction {
+        let instruction = Arc::clone(&reserved.instruction);
+        let listed = ListedInstruction {
+            estimate: reserved.draft.estimate,
+            progress: self.activating.progress_of(instruction.record.id, &self.deps.history),
+            ..ListedInstruction::with(instruction, InstructionStatus::Activating)
+        };
+        let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
+        tokio::spawn(RequestIds::carried(async move {
+            if let Err(error) = pipeline.activate(reserved).await {
+                tracing::error!(instruction.id = id.0, error = %error, "an instruction did not come into force");
+            }
+        }));
+        listed
+    }
+
+    /// Brings a reserved instruction into force once the history has what it asks.
+    pub(super) async fn activate(
+        self: Arc<Self>,
+        reserved: ReservedInstruction,
+    ) -> Result<ListedInstruction, IntakeError> {
+        let ReservedInstruction { instruction, draft, change, shown } = reserved;
+        let (id, estimate) = (instruction.record.id, draft.estimate);
+        let needs_a_fill = draft.needs_a_fill(&self.deps.history);
+        let turns = self.turns.of(&self.deps.policy.owner_of(&instruction.record.source).name);
+        let turn = if needs_a_fill { Some(turns.fill.lock().await) } else { None };
+        // Never closed.
+        let fill = if needs_a_fill { self.fills.acquire().await.ok() } else { None };
+        if shown.is_cancelled() {
+            return Err(IntakeError::Removed(id));
+        }
+        let pipeline = Arc::clone(&self);
+        let binding = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new));
+        let rule = self.telling_of_progress(&instruction, binding).await?;
+        drop((fill, turn));
+        let _state = self.state.lock().await;
+        if !shown.commit() {
+            return Err(IntakeError::Removed(id));
+        }
+        let current = self.deps.registry.current();
+        let mut contents = VersionContents::of(&current);
+        // A file may have taken the name meanwhile.
+        let replaced = match change {
+            InstructionChange::Add => {
+                check_name_in_force(&current, &instruction.entry.name, None)?;
+                if current.rules.len() >= RULES_MAX {
+                    return Err(IntakeError::TooMany);
+                }
+                contents.rules.push(rule);
+                None
+            }
+            InstructionChange::Replace(id, _) => {
+                check_name_in_force(&current, &instruction.entry.name, Some(id))?;
+                let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == id);
+                let known = known.ok_or(IntakeError::Removed(id))?;
+                // It may have become part of the repository meanwhile.
+                check_source(id, &known.instruction.record.source, &rule.instruction.record.source)?;
+                Some(std::mem::replace(known, rule))
+            }
+        };
+        change::bring_into_force(&self.deps, current.version, contents).await?;
+        tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
+        if let Some(sink) = &self.deps.sink {
+            if let Some(replaced) = replaced {
+                sink.removed(&replaced.instruction.record);
+            }
+            sink.saved(&instruction.record);
+        }
+        Ok(ListedInstruction { estimate, ..ListedInstruction::with(instruction, InstructionStatus::Active) })
+    }
+}
+
+impl RulePipeline {
+    /// Waits for the fill of an instruction, and logs its progress while that takes long.
+    async fn telling_of_progress<T>(&self, instruction: &Instruction, fill: impl Future<Output = T>) -> T {
+        let mut pauses = interval_at(Instant::now() + PROGRESS_PAUSE, PROGRESS_PAUSE);
+        let mut fill = pin!(fill);
+        loop {
+            tokio::select! {
+                filled = &mut fill => return filled,
+                _ = pauses.tick() => {
+                    let id = instruction.record.id;
+                    let gathered = self.activating.progress_of(id, &self.deps.history).unwrap_or_default();
+                    tracing::info!(
+                        instruction.id = id.0,
+                        rule.name = instruction.entry.name,
+                        percent = (gathered * 100.0).floor(),
+                        "the history gathers what an instruction asks"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Refuses to replace an instruction from another source.
+fn check_source(
+    id: InstructionId,
+    of_rule: &InstructionSource,
+    wanted: &InstructionSource,
+) -> Result<(), IntakeError> {
+    if of_rule == wanted {
+        return Ok(());
+    }
+    Err(IntakeError::NotReplaceable { id, source_of_rule: of_rule.clone() })
+}
+
+/// Refuses a name that an instruction in force, or one that is activating, has, other than the one to be replaced.
+pub(super) fn check_name(
+    current: &RuleSet,
+    name: &str,
+    activating: &Activating,
+    replaced: Option<InstructionId>,
+) -> Result<(), IntakeError> {
+    check_name_in_force(current, name, replaced)?;
+    match activating.all().iter().find(|instruction| instruction.record.name == name) {
+        Some(instruction) => Err(name_taken(instruction)),
+        None => Ok(()),
+    }
+}
+
+fn check_name_in_force(
+    current: &RuleSet,
+    name: &str,
+    replaced: Option<InstructionId>,
+) -> Result<(), IntakeError> {
+    let instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+    let mut others = instructions.filter(|instruction| Some(instruction.record.id) != replaced);
+    match others.find(|instruction| instruction.record.name == name) {
+        Some(instruction) => Err(name_taken(instruction)),
+        None => Ok(()),
+    }
+}
+
+fn name_taken(instruction: &Instruction) -> IntakeError {
+    let record = &instruction.record;
+    IntakeError::NameTaken {
+        name: record.name.clone(),
+        holder: record.id,
+        source_of_holder: record.source.clone(),
+    }
+}

@@ -1,0 +1,317 @@
+//! One pass over the log from its beginning, for the verdicts of some versions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tollgate_engine::evaluation::{Evaluator, RuleOutcomes};
+use tollgate_engine::registry::RuleSet;
+use tollgate_history::{History, PastItem};
+use tollgate_model::assessment::RuleOutcome;
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+use tollgate_store::{DeferredVerdictRecord, LogEntry, StatusUpdateRecord, StoreError, TransactionRecord};
+
+use crate::replay::comparison::{Difference, compare, is_of_the_moment};
+use crate::replay::questions::AnswerableQuestions;
+use crate::replay::version_cache::{RebuiltVersion, VersionCache};
+use crate::replay::{
+    AuditDeps, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary,
+    VerdictPosition, status_words, zones,
+};
+
+const BATCH: u64 = 1_024;
+/// Maximum number of runs when a rule fails because of the machine.
+const ATTEMPTS_MAX: usize = 3;
+
+type LogReading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
+
+struct LoggedVerdict<'a> {
+    version: u64,
+    /// The evaluation counts transactions with lower numbers.
+    as_of: Sequence,
+    stored: &'a str,
+}
+
+pub(super) struct AuditPass<'m> {
+    deps: &'m AuditDeps,
+    history: History,
+    _questions: AnswerableQuestions,
+    versions: BTreeSet<u64>,
+    /// Whether items that belong to no version are counted; true in the first pass.
+    counts_all: bool,
+    editions: VersionCache,
+    evaluator: Evaluator,
+    /// The highest number fed to the history.
+    fed: Sequence,
+    /// The highest version so far that judged a transaction at its own number.
+    latest_version: u64,
+}
+
+impl<'m> AuditPass<'m> {
+    /// Creates a pass over the next versions, the last of `left` first, as many as the history can serve.
+    pub(super) fn over(deps: &'m AuditDeps, left: &mut Vec<u64>) -> Result<Self, AuditError> {
+        // Versions with other zone data need a separate pass.
+        let digest = left.last().map(|version| zones::named_by(deps, *version)).transpose()?.flatten();
+        // Without the data, no verdict of the version can be derived; each is reported.
+        let zones = zones::kept_under(deps, digest)?.unwrap_or_else(ZoneData::frozen);
+        let words = left.last().map(|version| status_words::named_by(deps, *version)).transpose()?.flatten();
+        let history = History::new()
+            .in_zones(zones)
+            .with_status_words(status_words::kept_under(deps, words)?)
+            .bounded(deps.memory_bytes, &deps.spill_dir)?;
+        let (questions, versions) = AnswerableQuestions::of_next(deps, &history, left)?;
+        Ok(Self {
+            deps,
+            history,
+            _questions: questions,
+            versions: versions.into_iter().collect(),
+            counts_all: false,
+            editions: VersionCache::default(),
+            evaluator: Evaluator::new(deps.sandbox.clone()),
+            fed: Sequence::default(),
+            latest_version: 0,
+        })
+    }
+
+    /// Reads the log up to the end of the range. Returns `false` if the observer stopped the pass.
+    pub(super) fn walk(
+        &mut self,
+        stretch: AuditRange,
+        witness: &mut dyn AuditObserver,
+        summary: &mut AuditSummary,
+    ) -> Result<bool, AuditError> {
+        self.counts_all = summary.n_passes == 1;
+        let mut seen = Sequence::default();
+        let mut reading = self.read(seen, stretch.through);
+        while seen < stretch.through {
+            let batch = self.deps.executor.block_on(reading).map_err(|_| AuditError::Reader)??;
+            seen = end_of(seen, stretch.through);
+            // The next batch is read while this one is judged.
+            reading = self.read(seen, stretch.through);
+            for entry in batch {
+                self.take(entry, stretch, witness, summary)?;
+            }
+            if !witness.reached(seen) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn read(&self, after: Sequence, through: Sequence) -> LogReading {
+        let store = self.deps.store.clone();
+        self.deps.executor.spawn(async move { store.log(after, end_of(after, through)).await })
+    }
+
+    fn take(
+        &mut self,
+        entry: LogEntry,
+        stretch: AuditRange,
+        witness: &mut dyn AuditObserver,
+        summary: &mut AuditSummary,
+    ) -> Result<(), AuditError> {
+        let is_asked_for = entry.sequence() >= stretch.from;
+        let finding = match entry {
+            LogEntry::Accepted(record) => self.accepted(&record, is_asked_for, summary)?,
+            LogEntry::Updated(record, body) => self.updated(&record, &body, is_asked_for),
+            LogEntry::JudgedDeferred(late)
+                if is_asked_for && self.versions.contains(&late.rule_set_version) =>
+            {
+                summary.n_verdicts += 1;
+                self.judged_deferred(&late, summary)?
+            }
+            LogEntry::JudgedDeferred(_) => None,
+        };
+        let Some(finding) = finding else { return Ok(()) };
+        match finding.what {
+            AuditRemark::Differs(_) => summary.n_differing += 1,
+            AuditRemark::TakenOver(_) => summary.n_taken_over += 1,
+            AuditRemark::NotDerived(_) => summary.n_not_derived += 1,
+        }
+        witness.hears(finding);
+        Ok(())
+    }
+
+    fn accepted(
+        &mut self,
+        record: &TransactionRecord,
+        is_asked_for: bool,
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditFinding>, AuditError> {
+        let sequence = record.sequence;
+        let place = VerdictPosition {
+            sequence,
+            transaction_id: Arc::clone(&record.transaction_id),
+            rule_set_version: record.rule_set_version,
+        };
+        let transaction = match Transaction::from_stored(&record.body) {
+            Ok(transaction) => Arc::new(transaction),
+            Err(error) if self.counts_all && is_asked_for => {
+                summary.n_verdicts += u64::from(record.assessment.is_some());
+                return Ok(Some(place.unreadable(&error)));
+            }
+            Err(_) => return Ok(None),
+        };
+        let is_ours = is_asked_for && self.versions.contains(&record.rule_set_version);
+        let finding = match &record.assessment {
+            Some(stored) if is_ours => {
+                summary.n_verdicts += 1;
+                let odd = self.oddities(record, &transaction);
+                let verdict = LoggedVerdict { version: record.rule_set_version, as_of: sequence, stored };
+                let remark = self.judge(&transaction, verdict, summary)?;
+                remark_of(odd, remark).map(|what| AuditFinding { place, what })
+            }
+            Some(_) => None,
+            None => {
+                summary.n_unjudged += u64::from(is_asked_for && self.counts_all);
+                None
+            }
+        };
+        if record.assessment.is_some() {
+            self.latest_version = self.latest_version.max(record.rule_set_version);
+        }
+        self.feed(PastItem::Accepted { sequence, transaction: &transaction });
+        Ok(finding)
+    }
+
+    /// Returns contradictions within the row, and with earlier rows.
+    fn oddities(&self, record: &TransactionRecord, transaction: &Transaction) -> Vec<Difference> {
+        let of_body = &*transaction.transaction_id;
+        let micros = transaction.timestamp.micros();
+        let odd = [
+            (&*record.transaction_id != of_body)
+                .then(|| Difference::new("row of transaction_id", &record.transaction_id, of_body)),
+            (record.event_micros != micros)
+                .then(|| Difference::new("row of created_at", record.event_micros, micros)),
+            (record.rule_set_version < self.latest_version).then(|| {
+                let later = format!("at least {}, which judged an earlier transaction", self.latest_version);
+                Difference::new("order of versions", record.rule_set_version, later)
+            }),
+        ];
+        odd.into_iter().flatten().collect()
+    }
+
+    fn updated(
+        &mut self,
+        update: &StatusUpdateRecord,
+        body: &str,
+        is_asked_for: bool,
+    ) -> Option<AuditFinding> {
+        let StatusUpdateRecord { sequence, target, .. } = *update;
+        match Transaction::from_stored(body) {
+            Ok(accepted) => {
+                let (before, after) = update.applied_to(&accepted);
+                self.feed(PastItem::Updated { sequence, target, before: &before, after: &after });
+                None
+            }
+            Err(error) => (self.counts_all && is_asked_for).then(|| {
+                let transaction_id = format!("transaction number {target}").into();
+                VerdictPosition { sequence, transaction_id, rule_set_version: 0 }.unreadable(&error)
+            }),
+        }
+    }
+
+    fn judged_deferred(
+        &mut self,
+        late: &DeferredVerdictRecord,
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditFinding>, AuditError> {
+        let DeferredVerdictRecord { sequence, target, rule_set_version, verdict } = late;
+        let place = |transaction_id| VerdictPosition {
+            sequence: *sequence,
+            transaction_id,
+            rule_set_version: *rule_set_version,
+        };
+        let transaction = match Transaction::from_stored(&verdict.body) {
+            Ok(transaction) => Arc::new(transaction),
+            Err(error) => {
+                return Ok(Some(place(format!("transaction number {target}").into()).unreadable(&error)));
+            }
+        };
+        let stored = &verdict.assessment;
+        let verdict = LoggedVerdict { version: *rule_set_version, as_of: *target, stored };
+        let remark = self.judge(&transaction, verdict, summary)?;
+        Ok(remark.map(|what| AuditFinding { place: place(Arc::clone(&transaction.transaction_id)), what }))
+    }
+
+    fn judge(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        LoggedVerdict { version, as_of, stored }: LoggedVerdict<'_>,
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditRemark>, AuditError> {
+        let made = match self.editions.edition(self.deps, &self.history, version)? {
+            RebuiltVersion::Whole(made) => made,
+            RebuiltVersion::Broken(why) => {
+                let why = format!("it cannot be rebuilt: {why}");
+                return Ok(Some(AuditRemark::Differs(vec![Difference::new(
+                    "rule_set_version",
+                    version,
+                    why,
+                )])));
+            }
+        };
+        summary.n_by_another_service += u64::from(made.is_by_another_service);
+        summary.n_on_assumed_terms += u64::from(made.has_assumed_terms);
+        let outcomes = self.outcomes(&made.rule_set, transaction, as_of);
+        Ok(compare(&made.rule_set, transaction, &outcomes, stored))
+    }
+
+    /// Returns the outcomes of the rules. A busy machine may interrupt a rule; then all rules run again.
+    fn outcomes(
+        &mut self,
+        rule_set: &Arc<RuleSet>,
+        transaction: &Arc<Transaction>,
+        as_of: Sequence,
+    ) -> RuleOutcomes {
+        let mut outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
+        for _ in 1..ATTEMPTS_MAX {
+            let died =
+                |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(how) if is_of_the_moment(*how));
+            if !outcomes.noted().any(|(_, outcome)| died(outcome)) {
+                break;
+            }
+            outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
+        }
+        outcomes
+    }
+
+    /// Adds an item to the history, ignoring a repeated number; the service never assigns one twice.
+    fn feed(&mut self, item: PastItem<'_>) {
+        if item.sequence() > self.fed {
+            self.fed = item.sequence();
+            self.history.restore_item(item);
+        }
+    }
+}
+
+/// Merges the differences of the row into the remark on the verdict.
+fn remark_of(mut odd: Vec<Difference>, remark: Option<AuditRemark>) -> Option<AuditRemark> {
+    match remark {
+        Some(AuditRemark::Differs(differences)) => {
+            odd.extend(differences);
+            Some(AuditRemark::Differs(odd))
+        }
+        remark if odd.is_empty() => remark,
+        _ => Some(AuditRemark::Differs(odd)),
+    }
+}
+
+fn end_of(after: Sequence, through: Sequence) -> Sequence {
+    Sequence(after.0.saturating_add(BATCH)).min(through)
+}
+
+impl VerdictPosition {
+    fn unreadable(self, error: &dyn std::fmt::Display) -> AuditFinding {
+        let differs = Difference::new("body", "", format!("it cannot be read: {error}"));
+        AuditFinding { place: self, what: AuditRemark::Differs(vec![differs]) }
+    }
+}
+
+impl Difference {
+    fn new(what: &'static str, stored: impl ToString, derived: impl ToString) -> Self {
+        Self { what, stored: stored.to_string(), derived: derived.to_string() }
+    }
+}
