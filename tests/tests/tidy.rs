@@ -24,17 +24,9 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\b(landlock|libc|seccompiler)::", &["process"]),
     (
         r"\brustix::",
-        &[
-            "artifacts/key.rs",
-            "background",
-            "load",
-            "intake/rule_files",
-            "process",
-            "store/space.rs",
-            "telemetry/logs",
-        ],
+        &["artifacts/key.rs", "background", "load", "intake/rule_files", "process", "store/space.rs", "logs"],
     ),
-    (r"\bnix::", &["process/process.rs", "service/process.rs", "telemetry/logs"]),
+    (r"\bnix::", &["process/process.rs", "service/process.rs", "logs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     // Work on untrusted data without a process of its own: in tests only.
     (
@@ -57,7 +49,7 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\butoipa(_swagger_ui)?::", &["api", "activity/verdict_row.rs", "assessment.rs", "instruction.rs"]),
     (r"\bclap::", &["cli"]),
     (r"\bnotify::", &["intake/following"]),
-    (r"\b(prometheus_client|opentelemetry\w*)::", &["telemetry"]),
+    (r"\b(prometheus_client|opentelemetry\w*)::", &["metrics", "request_ids", "traces", "latency"]),
     (
         r"\b(env::var(_os|s|s_os)?\b|dotenvy::)",
         &["load/embed.rs", "config/environment.rs", "config/page.rs", "history/tests/random.rs"],
@@ -233,7 +225,6 @@ fn the_lock_of_the_peers_knows_what_the_service_needs_and_no_more() {
     let lock = repository::read(&repository::root().join("benches/peers/Cargo.lock"));
     let (mut missing, mut unneeded) = (Vec::new(), Vec::new());
     for (package, folder) in [
-        ("tollgate", "host/service"),
         ("tollgate-model", "host/model"),
         ("tollgate-history", "host/history"),
         ("tollgate-engine", "host/engine"),

@@ -230,7 +230,7 @@ fn what_rules_sum_is_what_the_accounts_of_a_drawn_history_paid() {
     let differs = r#"sum(when source == $current.source and status == "APPLIED", "P30D") != metadata.paid"#;
     home.write_rule("differs.ws", sample::rule("differs", differs));
     let service = Service::start(&home);
-    let histories = proof::share(proof::rounds(2_000, 100_000));
+    let histories = proof::share(proof::rounds(1_000, 100_000));
     let next = AtomicUsize::new(histories.start);
     thread::scope(|scope| {
         for _ in 0..TELLERS {

@@ -326,7 +326,7 @@ fn children_without_number_of_one_parent_are_bounded_and_joined_when_it_comes() 
 
 #[test]
 fn all_commits_of_one_hold_count_however_many_they_are() {
-    let n = u32::try_from(proof::rounds(2_000, 100_000)).unwrap();
+    let n = u32::try_from(proof::rounds(1_000, 100_000)).unwrap();
     let home = home();
     let sums = format!(r#"sum(when source == "bln_1" and status == "applied", "P30D") == {}"#, n + 5);
     home.write_rule("sums.ws", sample::rule("sums", &sums));

@@ -43,7 +43,7 @@ impl Browser {
         command.env("TOLLGATE_REPOSITORY", repository::root());
         // The limits of time are for a release build on a quiet machine.
         command.env("TIME_SLACK", if full { "1" } else { "5" });
-        command.env("HEAP_SECONDS", if full { "600" } else { "60" });
+        command.env("HEAP_SECONDS", if full { "600" } else { "20" });
         command.env("FULL", if full { "1" } else { "0" });
         run(&mut command, &COPY)
     }

@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 46] = [
+pub(crate) const MODULES: [&str; 50] = [
     // nouns
     "config",
     "clock",
@@ -39,31 +39,36 @@ pub(crate) const MODULES: [&str; 46] = [
     "git",
     "artifacts",
     "ledger",
-    "telemetry",
-    "readiness",
-    "holding",
     "outbound",
-    // flows
-    "activity",
-    "alerting",
+    "load",
+    // telemetry
+    "request_ids",
+    "latency",
+    "metrics",
+    "readiness",
+    "traces",
+    "logs",
+    "holding",
+    // rules
     "intake",
     "git_sync",
+    "replay",
+    // pipeline
+    "alerting",
     "monitor",
     "payments",
     "ledger_sync",
-    "audit",
-    // boundaries
+    "activity",
+    // boundaries and assembly
     "api",
-    "load",
     "cli",
-    // assembly
     "service",
     "lib",
     "main",
 ];
 
 /// Crates below `host` that are one module each.
-const SINGLE: [&str; 5] = ["history", "store", "load", "process", "git"];
+const SINGLE: [&str; 6] = ["api", "history", "store", "load", "process", "git"];
 
 /// Returns a file of `host` as module and path within it: `store/connection.rs`, `sandbox/artifact.rs`.
 pub(crate) fn inside(path: &Path) -> String {

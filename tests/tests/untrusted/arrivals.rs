@@ -23,8 +23,8 @@ const N_STREAMS: usize = 2;
 
 #[test]
 fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
-    // One third in the sample run, because each module is compiled in a separate process.
-    let guests: Vec<Guest> = corpus::all().into_iter().step_by(proof::rounds(3, 1)).collect();
+    // One in five in the sample run, because each module is compiled in a separate process.
+    let guests: Vec<Guest> = corpus::all().into_iter().step_by(proof::rounds(5, 1)).collect();
     let service = Service::start(&Home::with_rules(&traffic::rules()));
     let (numbers, seen, is_over) = (Numbers::default(), Seen::default(), AtomicBool::new(false));
     // Some modules of every kind first, so that one-time allocations precede the measurement.
