@@ -5,7 +5,7 @@
 //! ```
 //!
 //! No caller waits for a line to be written. Lines that cannot be written, because standard error is full, closed or on
-//! a full disk, are counted ([`lines_lost`]). The first line that can be written again reports how many were lost.
+//! a full disk, are counted. The first line that can be written again reports how many were lost.
 //! Standard error belongs to the process, and so do the queue and its counters.
 
 mod escaped_line;
@@ -28,6 +28,7 @@ use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::LogFormat;
+use crate::metrics::set_lines_lost;
 use escaped_line::EscapedLine;
 use queue::LogQueue;
 
@@ -102,6 +103,7 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
     let subscriber = subscriber(format, filter, move || queued.clone())?;
     writer::start(Arc::clone(&lines), io::stderr(), lost_line(format)).map_err(LogsError::Thread)?;
     LINES.set(lines).map_err(|_| LogsError::AlreadySet)?;
+    set_lines_lost(lines_lost);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LogsError::AlreadySet)?;
     panic::set_hook(Box::new(log_panic));
     Ok(())
@@ -132,9 +134,7 @@ fn flush_within(time_max: Duration) {
     }
 }
 
-/// Returns the number of lines that this process could not write.
-#[must_use]
-pub(crate) fn lines_lost() -> u64 {
+fn lines_lost() -> u64 {
     LINES.get().map_or(0, |lines| lines.n_lost())
 }
 

@@ -40,6 +40,7 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
 
 use crate::latency::N_CLASSES;
+pub(crate) use log::set_lines_lost;
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use disk::DiskMetrics;

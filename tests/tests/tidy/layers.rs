@@ -42,11 +42,11 @@ pub(crate) const MODULES: [&str; 50] = [
     "outbound",
     "load",
     // telemetry
-    "request_ids",
     "latency",
     "metrics",
     "readiness",
     "traces",
+    "request_ids",
     "logs",
     "holding",
     // rules
