@@ -100,6 +100,6 @@ fn lines_that_were_lost_are_told_of_in_both_formats() {
     assert_eq!((&event["lines"], &event["level"]), (&7.into(), &"WARN".into()));
     let text = lost_line(LogFormat::Text)(7);
     assert!(
-        text.contains(" WARN tollgate::telemetry::logs: log lines were lost") && text.ends_with("lines=7\n")
+        text.contains(" WARN tollgate_telemetry::logs: log lines were lost") && text.ends_with("lines=7\n")
     );
 }
