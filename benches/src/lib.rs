@@ -1,6 +1,6 @@
 //! The benchmark harness: fixed, seeded work, measured against an alternative in the same run.
 //!
-//! `benches/README.md` describes usage, the latest results, and what each comparison omits.
+//! `benches/README.md` describes usage and what is measured; `benches/results` has the latest results.
 
 use tikv_jemallocator::Jemalloc;
 

@@ -1,4 +1,4 @@
-//! The memory of a service that judges by the shipped rules, beside what the sizing rule of `docs/deploy.md` says.
+//! The memory of a service that judges by the shipped rules, beside what the sizing rule of `docs/operations.md` says.
 
 use std::fs;
 use std::sync::Mutex;

@@ -22,7 +22,7 @@ const READERS_MAX: u32 = 4;
 const WAIT_MAX: Duration = Duration::from_secs(2);
 /// Pages in the log that trigger a checkpoint: 2 MiB. The commit that runs the checkpoint delays its whole group. More
 /// pages would save up to a seventh of the time with random ids, and nothing otherwise, but pauses would be several
-/// times longer. Fewer pages would wait for a slow disk more often (`benches/README.md`, Store).
+/// times longer. Fewer pages would wait for a slow disk more often (`benches/results/store.md`).
 const CHECKPOINT_PAGES: &str = "500";
 /// Size in bytes to which the log file is truncated after a burst.
 const LOG_BYTES_KEPT: &str = "67108864";
