@@ -53,7 +53,7 @@ test("a page that loads shows its frame at once and grey lines after 150 ms", as
 test("an error shows its message, code and request, and can be tried again", async () => {
   intercept = (url, to) => url.startsWith("/lists") && answer(to, 503, { error: "the store did not answer", code: "unavailable" });
   const opened = await openPage(running, "#/lists");
-  for (const text of ["the store did not answer", "unavailable", "r-1", "docs/errors.md"]) await shown(opened.page, hasText, text);
+  for (const text of ["the store did not answer", "unavailable", "r-1", "docs/api.md"]) await shown(opened.page, hasText, text);
   intercept = null;
   await opened.page.getByRole("button", { name: "Try again" }).click();
   await shown(opened.page, hasText, "No lists are in force");

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the language semantics that a module or a rule set follows.
 ///
-/// Every change of meaning gets the next number, so that stored verdicts can be reproduced. `docs/semantics.md` defines
+/// Every change of meaning gets the next number, so that stored verdicts can be reproduced. `docs/versions.md` defines
 /// each version. Serialized as an integer; a manifest without one uses [`Semantics::V1`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]

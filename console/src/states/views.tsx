@@ -74,7 +74,7 @@ export function ErrorDetails({ error }: { error: ApiError }): JSX.Element {
       )}
       {error.status > 0 && (
         <>
-          . <code>docs/errors.md</code> explains the codes; <a href="../docs/">the API</a> describes the request.
+          . <code>docs/api.md</code> explains the codes; <a href="../docs/">the API</a> describes the request.
         </>
       )}
     </p>

@@ -1,4 +1,4 @@
-//! Example: settles a hold in Blnk by its verdict. See docs/blnk.md.
+//! Example: settles a hold in Blnk by its verdict. See docs/ledger.md.
 //!
 //! Closed form, with `HOLD_COMMIT=approve`: post payments to Blnk as holds with an `inflight_expiry_date` and without an
 //! `inflight_commit_date`, and set the service's `ALERT_WEBHOOK_URL` to this program and `ALERT_RISK_THRESHOLD` to `0`, so

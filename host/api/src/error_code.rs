@@ -1,6 +1,6 @@
 //! The catalogue of error codes. The meaning and the status of a code never change.
 //!
-//! `docs/errors.md` documents the catalogue; a test keeps the two equal.
+//! `docs/api.md` documents the catalogue; a test keeps the two equal.
 
 use axum::http::StatusCode;
 
@@ -34,7 +34,7 @@ macro_rules! catalogue {
                 match self { $(ErrorCode::$name => concat!($($meaning),+).trim_start(),)+ }
             }
 
-            /// Returns what the caller can do about the error, in one sentence, for `docs/errors.md`.
+            /// Returns what the caller can do about the error, in one sentence, for `docs/api.md`.
             #[cfg(test)]
             pub(crate) const fn help(self) -> &'static str {
                 match self { $(ErrorCode::$name => $help,)+ }
@@ -85,7 +85,7 @@ catalogue! {
         "Correct the failed checks that `checks` lists; `tollgate check` runs the same checks, except `compilation`.";
     /// The list, its name or one of its entries is invalid; nothing is saved.
     InvalidList: BAD_REQUEST, "invalid_list",
-        "Correct what the message names; `docs/lists.md` describes the format.";
+        "Correct what the message names; `docs/rules.md` describes the format.";
     /// The body ended before it was complete.
     IncompleteBody: BAD_REQUEST, "incomplete_body",
         "Send the whole body, with the announced length or in complete chunks.";
@@ -244,7 +244,7 @@ catalogue! {
         "Send or configure credentials that may read the repository; a private repository may also not exist.";
     /// The remote did not answer as a Git repository does, or its identity cannot be verified; the message says which.
     GitRemoteFailed: BAD_GATEWAY, "git_remote_failed",
-        "Do what the message says; docs/git.md lists the messages.";
+        "Do what the message says; docs/rules.md lists the messages.";
     /// The remote sent more than the service accepts; the last good rules stay in force.
     GitTransferTooLarge: BAD_GATEWAY, "git_transfer_too_large",
         "Keep rules in a repository of their own, below 256 MiB, 200,000 objects and 32 MiB for each object.";

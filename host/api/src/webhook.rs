@@ -66,7 +66,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 ///
 /// The status is the one in `data`. If it is absent, or the word of the event is a later stage, the word is used
 /// (`applied` in `transaction.applied`). The stages, in order, are: created, queued, scheduled, held, settled, failed,
-/// expired, void, returned. `docs/events.md` lists their words. The furthest stage is kept, so events may arrive
+/// expired, void, returned. `docs/ledger.md` lists their words. The furthest stage is kept, so events may arrive
 /// late, twice and in any order. The answer then says that the status stays as it is. If `updated_at` in `data` holds the time or version of the ledger's change, the latest
 /// change is kept instead. `created` and `updated` are not statuses. `Transaction.Applied`, `transaction_applied` and
 /// `TransactionApplied` mean `transaction.applied`; other spellings are accepted for the listed words only. All other

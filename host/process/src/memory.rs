@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit};
 const DEFAULT_MAX: u64 = 2 << 30;
 /// Minimum default for the history, in bytes.
 const DEFAULT_MIN: u64 = 16 << 20;
-/// Divisor of the available memory for the default. docs/deploy.md lists the other memory needs of the process.
+/// Divisor of the available memory for the default. docs/operations.md lists the other memory needs of the process.
 const DEFAULT_PART: u64 = 3;
 /// Memory of the process besides the history, whatever its size, in bytes.
 const BESIDE: u64 = 128 << 20;

@@ -264,7 +264,7 @@ impl ProgressNotes {
 pub fn ended_by(signal: &str, doing: &str) -> String {
     let cure = match signal {
         "SIGSYS" => {
-            "a system call filter ended it: allow the calls that docs/deploy.md lists (in a systemd unit SystemCallFilter=@system-service \
+            "a system call filter ended it: allow the calls that docs/operations.md lists (in a systemd unit SystemCallFilter=@system-service \
              seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self)"
         }
         "SIGKILL" => "most often its control group or the machine ran out of memory: give it more",

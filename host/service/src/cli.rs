@@ -127,7 +127,7 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
     /// Derives every stored verdict again with the rules of its time and lists those that differ, without writing; exit code 0
-    /// if all are equal, 1 if one differs, 2 on failure; see docs/audit.md
+    /// if all are equal, 1 if one differs, 2 on failure; see docs/reliability.md
     Replay(audit::ReplayArguments),
 }
 

@@ -1,4 +1,4 @@
-//! The configurations of `docs/proxies.md`, run by the real nginx and the real Caddy in front of the service.
+//! The configurations of `docs/operations.md`, run by the real nginx and the real Caddy in front of the service.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -27,7 +27,7 @@ impl Drop for Proxy {
 
 /// Returns the configuration of the page in this language.
 fn configuration(language: &str) -> String {
-    let page = fs::read_to_string(repository::root().join("docs/proxies.md")).unwrap();
+    let page = fs::read_to_string(repository::root().join("docs/operations.md")).unwrap();
     let code = page.split(&format!("```{language}\n")).nth(1).expect("the page has the configuration");
     code.split("```").next().unwrap().to_owned()
 }

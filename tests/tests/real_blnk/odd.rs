@@ -1,4 +1,4 @@
-//! Holds in the closed form of docs/blnk.md, settled by `examples/blnk_hold`: an odd one is never committed.
+//! Holds in the closed form of docs/ledger.md, settled by `examples/blnk_hold`: an odd one is never committed.
 
 use std::env;
 use std::fs;

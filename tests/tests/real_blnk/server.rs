@@ -19,7 +19,7 @@ pub(crate) const SECRET: &str = "blnk-secret-71d3-canary";
 pub(crate) const DIGITS: &str = "a number of 39 digits";
 const DATABASE: &str = "blnk";
 const PASSWORD: &str = "databases-7f02-canary";
-/// The role and the index of docs/blnk.md.
+/// The role and the index of docs/ledger.md.
 const READER: &str = "
     CREATE ROLE tollgate LOGIN PASSWORD 'databases-7f02-canary';
     GRANT USAGE ON SCHEMA blnk TO tollgate;

@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_documentation_lists_the_words_by_stage() {
-        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md"));
+        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ledger.md"));
         let (_, table) = page.split_once("| stage | name | words").unwrap();
         let rows = table.lines().skip(2).map_while(|line| line.strip_prefix("| "));
         let mut listed = Vec::new();

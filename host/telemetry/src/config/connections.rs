@@ -39,14 +39,14 @@ pub(super) const OPEN_MAX: Variable = variable(
     "10000, or as many as the limit of open files allows",
     "Maximum number of connections. More are answered 503, except for `/healthz`, `/readyz` and `/metrics`.",
 )
-.explained_in("connections.md");
+.explained_in("operations.md#connections");
 pub(super) const PER_ADDRESS_MAX: Variable = variable(
     "SERVICE_CONNECTIONS_PER_ADDRESS",
     "a whole number from 1 to 1000000",
     "half of SERVICE_CONNECTIONS_MAX; no limit for this machine",
     "Maximum number of connections of one address, or of one IPv6 network of 64 bits.",
 )
-.explained_in("connections.md");
+.explained_in("operations.md#connections");
 pub(super) const HEAD: Variable = variable(
     "SERVICE_HEAD_TIMEOUT",
     "a time such as 500ms or 5s, from 100ms to 10m",

@@ -4,7 +4,7 @@ use tollgate_engine::sandbox::Execution;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-pub(super) const EXECUTION: Variable = variable("SERVICE_EXECUTION", "`compiled` or `interpreted`", "compiled", "How rules run: as machine code (`compiled`), or `interpreted`, which takes five times as long and needs no executable memory.").explained_in("deploy.md#rules-that-are-interpreted");
+pub(super) const EXECUTION: Variable = variable("SERVICE_EXECUTION", "`compiled` or `interpreted`", "compiled", "How rules run: as machine code (`compiled`), or `interpreted`, which takes five times as long and needs no executable memory.").explained_in("operations.md#rules-that-are-interpreted");
 
 pub(super) fn read<E>(read: &SettingsReader<E>) -> Result<Execution, ConfigError>
 where

@@ -43,7 +43,7 @@ pub(super) const REPO: Variable = variable(
     "Git repository to follow for rules.",
 )
 .secret()
-.explained_in("git.md");
+.explained_in("rules.md#rules-in-git");
 pub(super) const BRANCH: Variable = variable(
     "WATCH_SCRIPT_GIT_BRANCH",
     "the name of a branch",

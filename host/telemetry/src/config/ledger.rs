@@ -10,29 +10,29 @@ use tollgate_model::secret::Secret;
 
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
-pub(super) const KIND: Variable = variable("LEDGER_KIND", "`generic` or `blnk`", "generic", "Kind of the ledger that reports payments by events and rows: one id for each payment (`generic`), or Blnk (`blnk`).").explained_in("blnk.md");
-pub(super) const IDENTITY: Variable = variable("LEDGER_IDENTITY", "`id` or `reference`", "id", "Identity of a Blnk payment: the id of its first entry, or its reference, if that is the `transaction_id` of POST /inject.").explained_in("blnk.md");
+pub(super) const KIND: Variable = variable("LEDGER_KIND", "`generic` or `blnk`", "generic", "Kind of the ledger that reports payments by events and rows: one id for each payment (`generic`), or Blnk (`blnk`).").explained_in("ledger.md#blnk");
+pub(super) const IDENTITY: Variable = variable("LEDGER_IDENTITY", "`id` or `reference`", "id", "Identity of a Blnk payment: the id of its first entry, or its reference, if that is the `transaction_id` of POST /inject.").explained_in("ledger.md#blnk");
 pub(super) const PARENT_WAIT: Variable = variable(
     "LEDGER_PARENT_WAIT",
     "a time such as 15m, from 1s to 1d",
     "15m",
     "Time that a Blnk entry waits for its parent before it becomes a payment of its own.",
 )
-.explained_in("blnk.md");
+.explained_in("ledger.md#blnk");
 pub(super) const LEFT_OUT: Variable = variable(
     "LEDGER_LEFT_OUT",
     "`review` or `judge`",
     "review",
     "Treatment of a Blnk payment with a description or metadata beyond the limits: at least `review`, or judged without that part.",
 )
-.explained_in("blnk.md");
+.explained_in("ledger.md#blnk");
 pub(super) const UNREADABLE: Variable = variable(
     "LEDGER_UNREADABLE",
     "`alert`, `review` or `block`",
     "review",
     "Verdict in the alert about a Blnk entry that cannot be read.",
 )
-.explained_in("blnk.md");
+.explained_in("ledger.md#blnk");
 pub(super) const DSN: Variable = variable(
     "LEDGER_DSN",
     "an address such as postgres://user:password@host/database?sslmode=verify-full",

@@ -54,7 +54,7 @@ pub(super) const LEDGER_SECRET: Variable = variable(
     "Secrets with which a ledger signs its webhooks. Unsigned webhooks are then refused.",
 )
 .secret()
-.explained_in("events.md");
+.explained_in("ledger.md#ledger-events");
 pub(super) const THRESHOLD: Variable = variable(
     "ALERT_RISK_THRESHOLD",
     "a score from 0 to 1",
@@ -69,7 +69,7 @@ pub(super) const TUNNEL: Variable = variable(
     "Dashboard that receives alerts while it is connected.",
 )
 .secret()
-.explained_in("tunnel.md");
+.explained_in("alerts.md#the-tunnel-to-a-dashboard");
 pub(super) const TUNNEL_TOKEN: Variable = variable(
     "TUNNEL_TOKEN",
     "a token",

@@ -116,7 +116,7 @@ pub enum LogFormat {
 const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "IP address to listen on.");
 const PORT: Variable =
     variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "Port to listen on; 0 takes a free one.");
-const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "Directory of the store, the history snapshot, clones of repositories (`git`) and compiled modules (`artifacts`).").explained_in("operations.md");
+const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "Directory of the store, the history snapshot, clones of repositories (`git`) and compiled modules (`artifacts`).").explained_in("operations.md#the-data-directory");
 const RULES_DIR: Variable = variable("WATCH_SCRIPT_DIR", "a directory", "rules", "Directory of rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`). Changes take effect while the service runs.").explained_in("rules.md");
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",
@@ -142,8 +142,8 @@ const MEMORY: Variable = variable(
     "a third of the memory of the control group or the machine, at most 2GiB",
     "Memory for the history. What exceeds it is kept in a file; every answer stays exact.",
 )
-.explained_in("deploy.md#memory");
-const CONFINEMENT: Variable = variable("SERVICE_CONFINEMENT", "`required` or `preferred`", "preferred", "Whether modules and Git refuse to work without Landlock or seccomp (`required`) or continue with a warning (`preferred`).").explained_in("deploy.md#confinement");
+.explained_in("operations.md#memory");
+const CONFINEMENT: Variable = variable("SERVICE_CONFINEMENT", "`required` or `preferred`", "preferred", "Whether modules and Git refuse to work without Landlock or seccomp (`required`) or continue with a warning (`preferred`).").explained_in("operations.md#confinement");
 const SPILL_DIR: Variable = variable(
     "SERVICE_SPILL_DIR",
     "a directory",
@@ -176,7 +176,7 @@ const SNAPSHOT: Variable = variable(
     "PT15M",
     "Time between two snapshots of the history, which make a restart fast; 0 writes one only at the end.",
 )
-.explained_in("operations.md");
+.explained_in("operations.md#history-and-snapshot");
 const HOSTS: Variable = variable(
     "SERVICE_ALLOWED_HOSTS",
     "host names, separated by commas",

@@ -42,15 +42,15 @@ pub(super) const OPTIONAL: Variable = variable(
     "false",
     "Whether the service may be ready although the rules directory or the repository was never read.",
 )
-.explained_in("fail-closed.md");
-pub(super) const REQUIRED: Variable = variable("SERVICE_RULES_REQUIRED", "a whole number from 0 to 10000", "0", "Number of rules that must be in force. With fewer the service is not ready. A change of files that would leave fewer is held back, and such a change over the API is refused.").explained_in("fail-closed.md");
+.explained_in("reliability.md#faulty-configuration-and-input");
+pub(super) const REQUIRED: Variable = variable("SERVICE_RULES_REQUIRED", "a whole number from 0 to 10000", "0", "Number of rules that must be in force. With fewer the service is not ready. A change of files that would leave fewer is held back, and such a change over the API is refused.").explained_in("reliability.md#faulty-configuration-and-input");
 pub(super) const WHEN_NOT_READY: Variable = variable(
     "SERVICE_WHEN_NOT_READY",
     "`review`, `refuse` or `approve`",
     "review",
     "Treatment of new payments while a check of the rules or lists is failing: held for review (`review`), injects answered 503 (`refuse`), or judged by the rules in force alone (`approve`).",
 )
-.explained_in("fail-closed.md#payments-while-the-service-is-not-ready");
+.explained_in("reliability.md#payments-while-the-service-is-not-ready");
 
 pub(super) const STRICT: Variable = variable(
     "SERVICE_SOURCES_STRICT",
@@ -58,17 +58,17 @@ pub(super) const STRICT: Variable = variable(
     "false",
     "Whether the service is not ready while files are refused that were in a rules directory or repository when it was new.",
 )
-.explained_in("fail-closed.md#new-sources");
+.explained_in("reliability.md#new-sources");
 pub(super) const PARTIAL: Variable = variable(
     "SERVICE_SOURCES_PARTIAL",
     "`true` or `false`",
     "false",
     "Whether the accepted files of a new rules directory or repository are in force alone. Otherwise a rule that fails stands for each refused one. Without effect under `SERVICE_SOURCES_STRICT`.",
 )
-.explained_in("fail-closed.md#new-sources");
+.explained_in("reliability.md#new-sources");
 
 pub(super) const CONFIRM_BROAD: Variable = variable("SERVICE_CONFIRM_BROAD_RULES", "`true` or `false`", "false", "Whether a rule of the API that would have matched most of the latest transactions is refused until it is sent with `?confirm=true`.").explained_in("rules.md");
-pub(super) const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("lists.md");
+pub(super) const LISTS_SHRINK: Variable = variable("SERVICE_LISTS_SHRINK", "`warn` or `hold`", "warn", "Treatment of a list file that loses more than half of its entries: accepted with a warning (`warn`) or held back (`hold`).").explained_in("rules.md#named-lists");
 
 pub(super) fn partial_source<E>(read: &SettingsReader<E>) -> Result<PartialSource, ConfigError>
 where

@@ -18,7 +18,7 @@ pub(super) const STATUS_WORDS: Variable = variable(
     "none: the built-in table",
     "File of status words with their stages, which add to the built-in table and override it. Its content is part of the rule-set version.",
 )
-.explained_in("events.md#words-of-your-own");
+.explained_in("ledger.md#words-of-your-own");
 
 /// Words of the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The built-in table of status words: those of processors, card schemes and standards. `docs/events.md` names the
+//! The built-in table of status words: those of processors, card schemes and standards. `docs/ledger.md` names the
 //! sources.
 
 use super::StatusStage;
