@@ -110,12 +110,29 @@ fn first_sentence(text: &str) -> Option<String> {
     let lines = text.lines().skip_while(|line| !line.starts_with("//!"));
     let lines =
         lines.map_while(|line| line.strip_prefix("//!")).map(str::trim).take_while(|line| !line.is_empty());
-    let paragraph = lines.collect::<Vec<_>>().join(" ").replace("[`", "`").replace("`]", "`");
+    let paragraph = without_links(&lines.collect::<Vec<_>>().join(" "));
     if paragraph.is_empty() {
         return None;
     }
     let end = paragraph.find(". ").map_or(paragraph.len(), |end| end + 1);
     paragraph.get(..end).map(|sentence| sentence.trim_end_matches(':').to_owned())
+}
+
+/// Returns Markdown with the texts of its links alone.
+fn without_links(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('[') {
+        kept.push_str(before);
+        let (label, behind) = behind.split_once(']').unwrap_or((behind, ""));
+        kept.push_str(label);
+        rest = behind
+            .strip_prefix('(')
+            .and_then(|target| target.split_once(')'))
+            .map_or(behind, |(_, behind)| behind);
+    }
+    kept.push_str(rest);
+    kept
 }
 
 #[cfg(test)]
@@ -130,6 +147,7 @@ mod tests {
     #[test]
     fn the_first_sentence_ends_at_a_full_stop_or_at_an_empty_line() {
         check("//! One [`Thing`]. And more.\n", Some("One `Thing`."));
+        check("//! A [part](Part) of [`Thing`].\n", Some("A part of `Thing`."));
         check("#![cfg(test)]\n//! Over\n//! two lines:\n//!\n//! ```text\n", Some("Over two lines"));
         check("// No documentation.\n", None);
     }

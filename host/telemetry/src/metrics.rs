@@ -40,7 +40,6 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
 
 use crate::latency::N_CLASSES;
-pub(crate) use log::set_lines_lost;
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use disk::DiskMetrics;
@@ -48,6 +47,7 @@ use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::{LedgerEventMetrics, LedgerMetrics};
 use links::{LinkRegistry, TraceMetrics, TunnelMetrics, WebhookMetrics};
+pub(crate) use log::set_lines_lost;
 use readiness::ReadinessMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
