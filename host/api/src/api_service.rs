@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use tower::Service as _;
 
 use super::compressed::{Compressor, takes_gzip};
-use super::routes::{self, RoutePaths};
+use super::routes::{self, route_of};
 use super::{ApiState, finish, guard, health, webhook};
 use tollgate_telemetry::metrics::RequestKind;
 use tollgate_telemetry::request_ids::RequestIds;
@@ -27,7 +27,6 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Debug, Clone)]
 pub(super) struct ApiService {
     routes: Router,
-    paths: RoutePaths,
     state: ApiState,
     compressor: Compressor,
 }
@@ -42,7 +41,7 @@ impl ApiService {
             .fallback(finish::not_found)
             .method_not_allowed_fallback(finish::method_not_allowed)
             .with_state(state.clone());
-        Self { routes, paths: RoutePaths::all(), state, compressor: Compressor::new() }
+        Self { routes, state, compressor: Compressor::new() }
     }
 
     /// Answers a request, even if its handler panics.
@@ -51,7 +50,7 @@ impl ApiService {
         let has_body = !request.body().is_end_stream();
         let takes_gzip = takes_gzip(request.headers());
         let traces = self.state.traces.as_ref().filter(|_| kind != RequestKind::Health);
-        let span = traces.map(|traces| traces.begin(&request, self.paths.find(request.uri().path())));
+        let span = traces.map(|traces| traces.begin(&request, route_of(request.uri().path())));
         let ids = ids_of(&request).with_span(span.as_ref());
         let request_id = ids.request();
         // State that was in use during a panic is never used again.

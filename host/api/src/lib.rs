@@ -36,6 +36,7 @@ mod preconditions;
 mod query;
 mod quoted;
 mod request_limits;
+mod route;
 mod routes;
 mod stats;
 mod streamed;
@@ -45,7 +46,7 @@ mod webhook;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tokio::net::TcpListener;
 use tollgate_links::signature::SigningKeys;
@@ -119,6 +120,12 @@ impl ApiState {
     #[must_use]
     pub fn of(deps: ApiDeps) -> Self {
         Self { deps: Arc::new(deps) }
+    }
+
+    /// Returns the OpenAPI document. It does not change while the service runs.
+    fn document(&self) -> &'static str {
+        static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi::document_of(routes::routes()));
+        &DOCUMENT
     }
 }
 

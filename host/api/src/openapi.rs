@@ -1,26 +1,24 @@
-//! `GET /openapi.json`: the OpenAPI document, generated from the same route list as the router.
+//! `GET /openapi.json`: the OpenAPI document, generated from the list of routes.
 
 mod examples;
 #[expect(dead_code, reason = "only their schemas are used")]
 pub(super) mod schema;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
+use utoipa::OpenApi;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::{ContentBuilder, OpenApi as Document, PathItem, Ref, RefOr, ResponseBuilder};
-use utoipa::{Modify, OpenApi};
+use utoipa::openapi::{ContentBuilder, HttpMethod, Ref, RefOr, ResponseBuilder};
 
 use examples::Examples;
 
+use super::ApiState;
 use super::error::{ErrorBody, FailedCheck};
 use super::error_code::ErrorCode;
-use super::{
-    alerts, console, docs, events, git, health, instructions, ledger, lists, routes, stats, system,
-    transactions, webhook,
-};
+use super::route::Route;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -38,55 +36,6 @@ use super::{
         (url = "/", description = "The service that serves this document."),
         (url = "http://localhost:8081", description = "A service with the default settings, on this machine.")
     ),
-    paths(
-        transactions::inject::inject,
-        transactions::get::get_transaction,
-        transactions::replay::replay_transaction,
-        transactions::status_updates::get_status_updates,
-        webhook::ledger_webhook,
-        webhook::blnk_webhook,
-        instructions::compile_and_save::compile_and_save_instruction,
-        instructions::check::check_script,
-        instructions::upload::upload_module,
-        instructions::list::list_instructions,
-        instructions::summaries::list_summaries,
-        instructions::get::get_instruction,
-        instructions::hits::get_hits,
-        instructions::module::get_module,
-        instructions::replace::replace_script,
-        instructions::replace::replace_module,
-        instructions::release::release,
-        instructions::remove::remove_instruction,
-        lists::list::list_lists,
-        lists::get::get_list,
-        lists::put::put_list,
-        lists::remove::remove_list,
-        lists::check::check_list,
-        git::clone::clone_repository,
-        git::sync::sync,
-        git::pull::pull,
-        git::push::push,
-        git::status::status,
-        alerts::dead_letters::dead_letters,
-        alerts::replay::replay,
-        ledger::dead_letters,
-        ledger::replay,
-        ledger::delete,
-        health::healthz,
-        health::readyz,
-        health::metrics,
-        events::get_events,
-        stats::get_stats,
-        system::get_system,
-        document,
-        console::console_from_root,
-        console::to_console,
-        console::console_page,
-        console::console_file,
-        docs::to_page,
-        docs::page,
-        docs::file,
-    ),
     components(schemas(ErrorBody, FailedCheck)),
     tags(
         (name = "Transactions", description = "Evaluation of transactions, and their stored verdicts."),
@@ -96,45 +45,43 @@ use super::{
         (name = "Alerts", description = "Alerts that could not be delivered to any webhook."),
         (name = "Operation", description = "Health, metrics and ledger dead letters, for operators."),
         (name = "Documentation", description = "This document, and a page that displays it.")
-    ),
-    modifiers(&Errors, &Examples)
+    )
 )]
 struct Interface;
 
-/// Serialised once: the document does not change while the service runs.
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| Interface::openapi().to_json().unwrap_or_default());
+/// Returns the document of these routes, as JSON.
+pub(super) fn document_of(routes: Vec<Route>) -> String {
+    let mut document = Interface::openapi();
+    let mut examples = Examples::new();
+    let mut schemas = BTreeMap::new();
+    for mut route in routes {
+        let errors = route.errors();
+        describe(&mut route.operation, errors);
+        examples.add_to(&mut route);
+        schemas.extend(route.schemas);
+        let methods = vec![http_method(&route.method)];
+        document.paths.add_path_operation(route.path, methods, route.operation);
+    }
+    document.components.get_or_insert_default().schemas.extend(schemas);
+    document.to_json().unwrap_or_default()
+}
+
+fn http_method(method: &Method) -> HttpMethod {
+    match *method {
+        Method::POST => HttpMethod::Post,
+        Method::PUT => HttpMethod::Put,
+        Method::DELETE => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
 
 /// Returns this document.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "Documentation",
     responses((status = 200, description = "OpenAPI 3.1.", body = Object))
 )]
-pub(super) async fn document() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
-}
-
-/// Adds the errors of each route to its operation.
-struct Errors;
-
-impl Modify for Errors {
-    fn modify(&self, document: &mut Document) {
-        for route in routes::routes() {
-            let item = document.paths.paths.get_mut(route.path);
-            if let Some(operation) = item.and_then(|item| operation_of(item, &route.method)) {
-                describe(operation, route.errors());
-            }
-        }
-    }
-}
-
-fn operation_of<'d>(item: &'d mut PathItem, method: &Method) -> Option<&'d mut Operation> {
-    match *method {
-        Method::GET => item.get.as_mut(),
-        Method::POST => item.post.as_mut(),
-        Method::PUT => item.put.as_mut(),
-        Method::DELETE => item.delete.as_mut(),
-        _ => None,
-    }
+pub(super) async fn document(State(api): State<ApiState>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], api.document()).into_response()
 }
 
 /// Adds one response per status; its description lists the codes.

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::Modify;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
-use utoipa::openapi::{Content, OpenApi as Document, RefOr};
+use utoipa::openapi::{Content, RefOr};
 
-use super::operation_of;
-use crate::routes;
+use crate::route::Route;
 
 /// The examples, by method and path.
 const EXAMPLES: &str = include_str!("examples.json");
@@ -24,26 +22,25 @@ struct OperationExamples {
     answer: BTreeMap<String, Value>,
 }
 
-/// Adds an example to each body and each parameter of a path.
-pub(super) struct Examples;
+/// The examples that are not yet added.
+pub(super) struct Examples(BTreeMap<String, OperationExamples>);
 
-impl Modify for Examples {
-    fn modify(&self, document: &mut Document) {
-        let mut examples: BTreeMap<String, OperationExamples> =
-            serde_json::from_str(EXAMPLES).unwrap_or_default();
-        for route in routes::routes() {
-            let item = document.paths.paths.get_mut(route.path);
-            let Some(operation) = item.and_then(|item| operation_of(item, &route.method)) else { continue };
-            let key = format!("{} {}", route.method, route.path);
-            add(operation, &examples.remove(&key).unwrap_or_default());
-            for parameter in operation.parameters.iter_mut().flatten() {
-                if let RefOr::T(of_path) = parameter
-                    && of_path.parameter_in == ParameterIn::Path
-                {
-                    let example = example_of(&of_path.name, route.path);
-                    let with_example = ParameterBuilder::from(of_path.clone()).example(Some(example)).build();
-                    *parameter = RefOr::T(with_example);
-                }
+impl Examples {
+    pub(super) fn new() -> Self {
+        Self(serde_json::from_str(EXAMPLES).unwrap_or_default())
+    }
+
+    /// Adds an example to each body and each parameter of the path.
+    pub(super) fn add_to(&mut self, route: &mut Route) {
+        let key = format!("{} {}", route.method, route.path);
+        add(&mut route.operation, &self.0.remove(&key).unwrap_or_default());
+        for parameter in route.operation.parameters.iter_mut().flatten() {
+            if let RefOr::T(of_path) = parameter
+                && of_path.parameter_in == ParameterIn::Path
+            {
+                let example = example_of(&of_path.name, &route.path);
+                let with_example = ParameterBuilder::from(of_path.clone()).example(Some(example)).build();
+                *parameter = RefOr::T(with_example);
             }
         }
     }

@@ -43,7 +43,7 @@ fn the_document_and_the_router_have_the_same_routes() {
 fn every_error_a_route_lists_stands_under_its_status() {
     let document = document();
     for route in routes::routes() {
-        let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
+        let operation = &document["paths"][&route.path][route.method.as_str().to_lowercase()];
         for code in route.errors() {
             let response = &operation["responses"][code.status().as_str()];
             let words = response["description"].as_str().unwrap_or_default();

@@ -10,7 +10,7 @@ fn check(fixture: &Fixture, line: &str, headers: &[(&str, &str)], body: &str, co
     check_error(&answer, code);
     let listed: Vec<&str> = routes::routes()
         .iter()
-        .filter(|route| route.method.as_str() == method && leads_to(route.path, path))
+        .filter(|route| route.method.as_str() == method && leads_to(&route.path, path))
         .flat_map(|route| route.errors().into_iter().map(ErrorCode::as_str).collect::<Vec<_>>())
         .collect();
     assert!(listed.is_empty() || listed.contains(&code), "the route of {path} does not list {code}");
