@@ -59,10 +59,7 @@ use crate::monitor::reported::with_update;
 use admitted::Admitted;
 use committer::Committer;
 use gate::UpdateGate;
-use group::{
-    Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, InFlightPermit,
-    NumberedRecord,
-};
+use group::{Caller, CommitWaiter, InFlightPermit, NumberedRecord};
 use pending::{EntryState, Operation, PendingIds};
 use sequence_slot::{CommitMessage, SequenceSlot};
 use tollgate_telemetry::holding::PaymentHolds;
@@ -191,8 +188,8 @@ impl Monitor {
         let id = Arc::clone(&transaction.transaction_id);
         // Placed on the heap once, so that it is not moved from future to future.
         let transaction = Arc::new(transaction);
-        let carry = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry(transaction, waiting);
-        async move { self.take_on(&id, Operation::Judge(fingerprint), carry).await }
+        let work = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.judge(transaction, waiting);
+        async move { self.run(&id, Operation::Judge(fingerprint), work).await }
     }
 
     /// Records what a ledger reports with this event, and returns when that is durable. An unknown transaction is
@@ -208,9 +205,9 @@ impl Monitor {
     ) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
         let operation = Operation::Report(report.fingerprint());
-        let carry =
-            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry_report(report, event, waiting);
-        self.take_on(&id, operation, carry).await.map(drop)
+        let work =
+            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_report(report, event, waiting);
+        self.run(&id, operation, work).await.map(drop)
     }
 
     /// Advances the status of a stored transaction if this one is more advanced, and returns when that is durable.
@@ -225,66 +222,52 @@ impl Monitor {
     ) -> Result<(), MonitorError> {
         let operation = Operation::Report(Fingerprint::of_status(status));
         let status: Arc<str> = status.into();
-        let carry =
-            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry_status(status, event, waiting);
-        self.take_on(id, operation, carry).await.map(drop)
+        let work =
+            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_status(status, event, waiting);
+        self.run(id, operation, work).await.map(drop)
     }
 
-    async fn take_on<C>(
+    /// Runs the work of an operation, one at a time for each id, and returns its answer. An equal operation under way
+    /// gives its answer to this one too.
+    async fn run<W>(
         &self,
         id: &Arc<str>,
         operation: Operation,
-        carry: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> C,
+        work: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> W,
     ) -> MonitorAnswer
     where
-        C: Future<Output = ()> + Send + 'static,
-    {
-        let answer = self.perform(id, operation, carry).await;
-        if matches!(answer, Err(MonitorError::Conflict(_))) {
-            self.pipeline.deps.metrics.conflicted();
-        }
-        answer
-    }
-
-    async fn perform<C>(
-        &self,
-        id: &Arc<str>,
-        operation: Operation,
-        carry: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> C,
-    ) -> MonitorAnswer
-    where
-        C: Future<Output = ()> + Send + 'static,
+        W: Future<Output = ()> + Send + 'static,
     {
         let MonitorDeps { metrics, restoring, .. } = &self.pipeline.deps;
         restoring.wait_a_little().await;
-        loop {
+        let answer = loop {
             match self.pipeline.pending.enter(id, operation) {
                 EntryState::First(pending_entry) => {
                     let permit = match Arc::clone(&self.pipeline.permits).try_acquire_owned() {
                         Ok(permit) => permit,
                         Err(TryAcquireError::NoPermits) => {
-                            return pending_entry.settle(Err(MonitorError::Overloaded));
+                            break pending_entry.settle(Err(MonitorError::Overloaded));
                         }
                         Err(TryAcquireError::Closed) => {
-                            return pending_entry.settle(Err(MonitorError::Stopping));
+                            break pending_entry.settle(Err(MonitorError::Stopping));
                         }
                     };
                     let completion = pending_entry.completion();
-                    let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
-                    let waiting = CommitWaiter::of_request(pending_entry, taken_on);
-                    let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
+                    let in_flight = InFlightPermit { _permit: permit, _counted: metrics.count_in_flight() };
+                    let waiting = CommitWaiter::of_request(pending_entry, in_flight);
+                    let mut working = Box::pin(work(Arc::clone(&self.pipeline), waiting));
                     // Work that must wait continues in a task, even if this caller leaves.
-                    if (&mut carried).now_or_never().is_none() {
-                        tokio::spawn(carried);
+                    if (&mut working).now_or_never().is_none() {
+                        tokio::spawn(working);
                     }
-                    return completion.wait().await;
+                    break completion.wait().await;
                 }
                 EntryState::Same(answer) => {
                     let answer = answer.wait().await;
                     if let (Operation::Report(_), Ok(_)) = (operation, &answer) {
                         metrics.status_unchanged();
                     }
-                    return answer;
+                    break answer;
                 }
                 // The outcome depends on the other operation: it may fail, and two reports may differ in the status
                 // only. Retry once it is settled; the store then has the answer.
@@ -292,7 +275,11 @@ impl Monitor {
                     answer.wait().await.ok();
                 }
             }
+        };
+        if matches!(answer, Err(MonitorError::Conflict(_))) {
+            metrics.conflicted();
         }
+        answer
     }
 
     /// Returns the transaction stored under an id.
@@ -350,14 +337,14 @@ impl Monitor {
 
 impl TransactionPipeline {
     /// Answers one transaction; no other operation on its id is under way.
-    async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
+    async fn judge(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         let answer = match self.deps.store.current(&transaction.transaction_id).await {
             Ok(None) => match self.check_ready_to_judge() {
-                Ok(()) => return self.carry_new(transaction, waiting).await,
+                Ok(()) => return self.judge_new(transaction, waiting).await,
                 Err(error) => Err(error),
             },
             // Nearly all transactions are new, and their future is the smaller without this one in it.
-            Ok(Some(known)) => return Box::pin(self.carry_known(known, transaction, waiting)).await,
+            Ok(Some(known)) => return Box::pin(self.answer_known(known, transaction, waiting)).await,
             Err(error) => {
                 tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 Err(MonitorError::Unavailable)
@@ -366,7 +353,8 @@ impl TransactionPipeline {
         waiting.pending_entry.settle(answer).ok();
     }
 
-    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+    /// Judges a transaction that the store does not have.
+    async fn judge_new(self: Arc<Self>, transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
         let claimed = match self.readiness() {
             Ok(()) => hashes::claim(&self.deps, &transaction, &mut waiting).await,
             Err(error) => Err(error),
@@ -396,11 +384,11 @@ impl TransactionPipeline {
         // Before it gets its number, because others wait for that.
         Arc::make_mut(&mut transaction).read_long_texts();
         let evaluating = self.gate.evaluate().await;
-        let (place, admitted) = self.deps.history.admit_as(|sequence| {
-            let place = SequenceSlot::new(sequence, self.committer.clone());
+        let (slot, admitted) = self.deps.history.admit_as(|sequence| {
+            let slot = SequenceSlot::new(sequence, self.committer.clone());
             let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction));
             let rule_set = self.deps.registry.current();
-            (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
+            (Arc::clone(&transaction), (slot, Admitted { sequence, arrival, transaction, rule_set }))
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let as_of = admitted.sequence;
@@ -415,18 +403,12 @@ impl TransactionPipeline {
             let pending = &waiting.pending_entry;
             match admitted.record(&assessment, pending.fingerprint(), pending.is_of_ledger()) {
                 Ok(record) => {
-                    let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
-                    let micros = pipeline.deps.clock.now().timestamp_micros();
-                    let announcement = alert.map(|alert| Announcement { alert, micros });
-                    let completion = CommitCompletion {
-                        caller: Caller::Waiting(waiting),
-                        answer: record.assessment.as_deref().unwrap_or_default().into(),
-                        evaluation: Some(EvaluationFigures::of(&assessment, evaluated.duration)),
-                    };
+                    let answer = record.assessment.as_deref().unwrap_or_default().into();
+                    let conclusion = pipeline.conclude(&admitted, &assessment, evaluated.duration);
                     let record = NumberedRecord::Transaction(record, None);
-                    place.fill(Commit { record, announcement, completion });
+                    slot.fill(conclusion.commit(record, Caller::Waiting(waiting), answer));
                 }
-                // Dropping `place` takes the number back; dropping the pending entry notifies the callers.
+                // Dropping `slot` takes the number back; dropping the pending entry notifies the callers.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be serialized"),
             }
         });

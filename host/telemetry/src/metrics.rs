@@ -169,8 +169,8 @@ impl Metrics {
 
     /// Counts an accepted transaction as in progress until the returned guard is dropped.
     #[must_use]
-    pub fn taken_on(&self) -> InFlight {
-        self.transactions.taken_on()
+    pub fn count_in_flight(&self) -> InFlight {
+        self.transactions.count_in_flight()
     }
 
     /// Counts a verdict; `evaluation_time` is the total for all rules. Repeated responses are not counted.

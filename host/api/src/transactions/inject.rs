@@ -1,5 +1,8 @@
 //! `POST /inject`
 
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -75,7 +78,8 @@ pub(crate) async fn inject(
         api.metrics.unclear_identifier("inject");
     }
     let assessment = api.monitor.judge(transaction, fingerprint).await?;
-    let mut response = ([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response();
+    let verdict = Body::from(Bytes::from_owner(Arc::<[u8]>::from(assessment)));
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], verdict).into_response();
     if has_generated_id {
         api.metrics.judged_without_id();
         response.headers_mut().insert(WARNING, NO_ID);

@@ -1,6 +1,7 @@
 //! A transaction that has its number: what its evaluation makes of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tollgate_engine::evaluation::Evaluated;
@@ -10,6 +11,9 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 use tollgate_store::TransactionRecord;
 
+use crate::monitor::group::{
+    Announcement, Caller, Commit, CommitCompletion, EvaluationFigures, NumberedRecord,
+};
 use crate::monitor::{TransactionPipeline, failures};
 
 /// A transaction with a sequence number, on its way through the pool.
@@ -41,7 +45,34 @@ impl Admitted {
     }
 }
 
+/// What follows from a verdict once it is durable: its alert and its figures.
+pub(super) struct Conclusion {
+    announcement: Option<Announcement>,
+    evaluation: EvaluationFigures,
+}
+
+impl Conclusion {
+    /// Returns the commit of the verdict, with the recipient of its answer.
+    pub(super) fn commit(self, record: NumberedRecord, caller: Caller, answer: Arc<str>) -> Commit {
+        let completion = CommitCompletion { caller, answer, evaluation: Some(self.evaluation) };
+        Commit { record, announcement: self.announcement, completion }
+    }
+}
+
 impl TransactionPipeline {
+    /// Returns what follows from a verdict, whose evaluation took this long.
+    pub(super) fn conclude(
+        &self,
+        admitted: &Admitted,
+        assessment: &Assessment,
+        duration: Duration,
+    ) -> Conclusion {
+        let alert = self.deps.alerting.alert(&admitted.transaction, assessment);
+        let micros = self.deps.clock.now().timestamp_micros();
+        let announcement = alert.map(|alert| Announcement { alert, micros });
+        Conclusion { announcement, evaluation: EvaluationFigures::of(assessment, duration) }
+    }
+
     /// Consolidates the outcomes of all rules into the verdict.
     pub(super) fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
         let Admitted { sequence, transaction, rule_set, .. } = admitted;
@@ -49,11 +80,11 @@ impl TransactionPipeline {
         if evaluated.n_bodies_failed > 0 {
             self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
         }
-        let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
-            let rule = &rule_set.rules.get(place)?.rule;
+        let outcomes = evaluated.outcomes.noted().filter_map(|(rule_index, outcome)| {
+            let rule = &rule_set.rules.get(rule_index)?.rule;
             rule.outcomes.count(outcome, *sequence);
             if let RuleOutcome::Failed(failure) = *outcome {
-                failures::note(rule, failure, place, evaluated, (transaction, *sequence));
+                failures::note(rule, failure, rule_index, evaluated, (transaction, *sequence));
             }
             Some((rule.instruction.record.id, &rule.instruction.entry, outcome.clone()))
         });

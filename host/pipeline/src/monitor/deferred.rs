@@ -12,16 +12,14 @@ use tollgate_model::transaction::{Fingerprint, JsonNumber, Transaction, compare_
 use tollgate_store::{CurrentRecord, DeferredVerdict, DeferredVerdictRecord};
 
 use crate::monitor::admitted::Admitted;
-use crate::monitor::group::{
-    Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, NumberedRecord,
-};
+use crate::monitor::group::{Caller, CommitWaiter, NumberedRecord};
 use crate::monitor::reported::{AmountPrecision, ReportOutcome, ReportedChange, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{MonitorAnswer, MonitorError, TransactionPipeline};
 
 impl TransactionPipeline {
     /// Answers a transaction that is stored without a verdict. The more advanced of the stored and the new status wins.
-    pub(super) async fn carry_unjudged(
+    pub(super) async fn judge_unjudged(
         self: Arc<Self>,
         known: CurrentRecord,
         transaction: Arc<Transaction>,
@@ -131,7 +129,7 @@ impl TransactionPipeline {
         self.settle_holds().await?;
         transaction.read_long_texts();
         let evaluating = self.gate.evaluate().await;
-        let place =
+        let slot =
             self.deps.history.take_place(|sequence| SequenceSlot::new(sequence, self.committer.clone()));
         let admitted = Admitted {
             sequence: known.record.sequence,
@@ -148,23 +146,18 @@ impl TransactionPipeline {
             match serde_json::to_string(&assessment) {
                 Ok(text) => {
                     let body = admitted.transaction.to_stored();
-                    let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
-                    let micros = pipeline.deps.clock.now().timestamp_micros();
-                    let announcement = alert.map(|alert| Announcement { alert, micros });
+                    let answer = text.as_str().into();
+                    let conclusion = pipeline.conclude(&admitted, &assessment, evaluated.duration);
                     let record = DeferredVerdictRecord {
-                        sequence: place.sequence(),
+                        sequence: slot.sequence(),
                         target: admitted.sequence,
                         rule_set_version: admitted.rule_set.version,
                         verdict: DeferredVerdict { fingerprint, body, assessment: text },
                     };
-                    let completion = CommitCompletion {
-                        caller: Caller::Task(task),
-                        answer: record.verdict.assessment.as_str().into(),
-                        evaluation: Some(EvaluationFigures::of(&assessment, evaluated.duration)),
-                    };
-                    place.fill(Commit { record: NumberedRecord::Deferred(record), announcement, completion });
+                    let record = NumberedRecord::Deferred(record);
+                    slot.fill(conclusion.commit(record, Caller::Task(task), answer));
                 }
-                // Dropping `place` takes the number back.
+                // Dropping `slot` takes the number back.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be serialized"),
             }
         });

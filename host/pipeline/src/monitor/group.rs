@@ -185,9 +185,9 @@ impl Caller {
 
 impl CommitWaiter {
     /// Creates one for the request that the current task serves.
-    pub(super) fn of_request(pending_entry: PendingEntry, taken_on: InFlightPermit) -> Self {
+    pub(super) fn of_request(pending_entry: PendingEntry, in_flight: InFlightPermit) -> Self {
         let span = RequestIds::current_span();
-        Self { pending_entry, hash: None, _in_flight: Some(taken_on), span, commit: None }
+        Self { pending_entry, hash: None, _in_flight: Some(in_flight), span, commit: None }
     }
 
     /// Creates one for a row that a ledger feeds.

@@ -11,7 +11,7 @@ use crate::monitor::{INJECTED, MonitorAnswer, MonitorError, TransactionPipeline,
 
 impl TransactionPipeline {
     /// Answers one transaction that is stored; no other operation on its id is under way.
-    pub(super) async fn carry_known(
+    pub(super) async fn answer_known(
         self: Arc<Self>,
         known: CurrentRecord,
         transaction: Arc<Transaction>,
@@ -19,7 +19,7 @@ impl TransactionPipeline {
     ) {
         let Some(assessment) = known.assessment() else {
             let how = (INJECTED.into(), AmountPrecision::Sent);
-            return self.carry_unjudged(known, transaction, how, waiting).await;
+            return self.judge_unjudged(known, transaction, how, waiting).await;
         };
         let fingerprint = waiting.pending_entry.fingerprint();
         let answer = if known.fingerprint() == fingerprint {

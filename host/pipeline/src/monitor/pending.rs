@@ -28,7 +28,7 @@ pub(super) struct PendingIds {
 
 /// The state of an id when a caller arrives.
 pub(super) enum EntryState {
-    /// The id is free: the caller must carry it and settle the entry.
+    /// The id is free: the caller must run its work and settle the entry.
     First(PendingEntry),
     /// The same operation is under way.
     Same(Completion),

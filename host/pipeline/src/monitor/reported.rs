@@ -67,15 +67,15 @@ pub(super) struct ReportedChange<'r> {
 
 impl TransactionPipeline {
     /// Completes one report; no other operation on its id is under way.
-    pub(super) async fn carry_report(
+    pub(super) async fn apply_report(
         self: Arc<Self>,
         report: TransactionReport,
         event: Arc<str>,
         waiting: CommitWaiter,
     ) {
         match self.deps.store.current(&report.transaction().transaction_id).await {
-            Ok(None) => self.carry_new(Arc::new(report.into_transaction()), waiting).await,
-            Ok(Some(known)) => Box::pin(self.carry_report_of_known(known, report, event, waiting)).await,
+            Ok(None) => self.judge_new(Arc::new(report.into_transaction()), waiting).await,
+            Ok(Some(known)) => Box::pin(self.apply_report_to_known(known, report, event, waiting)).await,
             Err(error) => {
                 tracing::error!(error = %ErrorChain(&error), "a transaction cannot be read from the store");
                 waiting.refuse();
@@ -83,7 +83,7 @@ impl TransactionPipeline {
         }
     }
 
-    async fn carry_report_of_known(
+    async fn apply_report_to_known(
         self: Arc<Self>,
         known: CurrentRecord,
         report: TransactionReport,
@@ -93,15 +93,15 @@ impl TransactionPipeline {
         if known.assessment().is_none() {
             let precision = AmountPrecision::of(&report);
             let told = Arc::new(report.into_transaction());
-            self.carry_unjudged(known, told, (event, precision), waiting).await;
+            self.judge_unjudged(known, told, (event, precision), waiting).await;
         } else {
             let heard = self.hear(&known, &report).await;
-            self.carry_heard(&known, heard, event, waiting).await;
+            self.store_update(&known, heard, event, waiting).await;
         }
     }
 
     /// Completes a status alone; no other operation on its id is under way.
-    pub(super) async fn carry_status(
+    pub(super) async fn apply_status(
         self: Arc<Self>,
         status: Arc<str>,
         event: Arc<str>,
@@ -115,7 +115,7 @@ impl TransactionPipeline {
                     }
                     Err(error) => Err(error),
                 };
-                self.carry_heard(&known, heard, event, waiting).await;
+                self.store_update(&known, heard, event, waiting).await;
             }
             Ok(None) => {
                 tracing::error!(transaction.id = %waiting.pending_entry.id(), "a ledger updates a payment that is not stored");
@@ -128,7 +128,7 @@ impl TransactionPipeline {
         }
     }
 
-    async fn carry_heard(
+    async fn store_update(
         &self,
         known: &CurrentRecord,
         heard: Result<ReportOutcome, MonitorError>,

@@ -90,7 +90,7 @@ impl TransactionMetrics {
         metrics
     }
 
-    pub(super) fn taken_on(&self) -> InFlight {
+    pub(super) fn count_in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight { gauge: self.in_flight.clone() }
     }
