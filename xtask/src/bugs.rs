@@ -32,7 +32,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     let Command::Rebase { base, resolved } = command;
     let changes = output(root(), "git", &["status", "--porcelain", "--untracked-files=no"])?;
     ensure!(changes.is_empty(), "commit the changes first: the patches are written for HEAD");
-    let head = output(root(), "git", &["rev-parse", "HEAD"])?.trim().to_owned();
+    // The clone has commits of its own, to which a name such as HEAD~1 would lead there.
+    let (base, head) = (commit_of(&base)?, commit_of("HEAD")?);
     let clone = match resolved {
         Some(clone) => clone,
         None => rebased(&base, &head)?,
@@ -43,6 +44,11 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     }
     println!("{} patches are written for {head}", names.len());
     fs::remove_dir_all(clone).context("the clone cannot be removed")
+}
+
+/// Returns the hash of the commit that a name leads to.
+fn commit_of(name: &str) -> anyhow::Result<String> {
+    Ok(output(root(), "git", &["rev-parse", name])?.trim().to_owned())
 }
 
 /// Makes a clone with one commit for each patch on `base`, and moves the commits onto `head`.
