@@ -82,8 +82,8 @@ fn a_judged_transaction_is_counted_once_under_the_word_of_its_answer() {
 #[test]
 fn a_transaction_is_in_flight_until_it_is_answered() {
     let metrics = Metrics::new();
-    let first = metrics.taken_on();
-    let second = metrics.taken_on();
+    let first = metrics.count_in_flight();
+    let second = metrics.count_in_flight();
     check(&metrics, "tollgate_transactions_in_flight 2");
     drop((first, second));
     check(&metrics, "tollgate_transactions_in_flight 0");
