@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders with generated files.
-const NOT_WRITTEN: [&str; 5] = ["target", "corpus", "artifacts", "data", "node_modules"];
+const NOT_WRITTEN: [&str; 5] = ["target", "fuzz/corpus", "fuzz/artifacts", "data", "node_modules"];
 
 /// Returns the root of the repository.
 ///
@@ -31,7 +31,7 @@ pub fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
             let path = entry.expect("a folder entry is readable").path();
             let name = name(&path);
             if path.is_dir() {
-                if !name.starts_with('.') && !NOT_WRITTEN.contains(&name.as_str()) {
+                if !name.starts_with('.') && !NOT_WRITTEN.iter().any(|skipped| path.ends_with(skipped)) {
                     pending.push(path);
                 }
             } else if name.ends_with(ending) {
