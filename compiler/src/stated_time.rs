@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_of_a_time_is_put_in() {
+    fn a_time_gets_defaults_for_its_missing_parts() {
         check("2020-01-31T10:15:00Z", "2020-01-31T10:15:00Z");
         check("2020-01-31T10:15:00", "2020-01-31T10:15:00Z");
         check("2020-01-31 10:15:00.5", "2020-01-31T10:15:00.5Z");

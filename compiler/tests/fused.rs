@@ -176,7 +176,7 @@ fn a_chain_of_many_cheap_tests_is_left_on_the_way() {
 }
 
 #[test]
-fn what_would_be_slow_to_compile_is_refused() {
+fn a_group_of_rules_that_would_be_slow_to_compile_is_refused() {
     let fields = |from: usize| {
         let tests: Vec<Value> =
             (from..from + 150).map(|n| text_equality(&format!("metadata.key_{n}"), "a")).collect();

@@ -161,7 +161,7 @@ test("rows that come faster than they can be read are drawn once a second, and a
   await opened.close();
 });
 
-test("of more verdicts than the feed keeps, the severest come first", async () => {
+test("the feed shows the severest verdicts first when there are more than it keeps", async () => {
   streams = [];
   const opened = await openPage(running);
   await until(() => streams.length === 1, "a stream");

@@ -107,7 +107,7 @@ test("a save whose answer breaks off says so, and can be sent again", async () =
   await opened.close();
 });
 
-test("what a service does not offer is said once, not as an error", async () => {
+test("a feature that the service lacks is mentioned once, not as an error", async () => {
   intercept = (url, to) => /^\/(stats|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
   const opened = await openPage(running, "#/");
   await shown(opened.page, hasText, "does not offer statistics");

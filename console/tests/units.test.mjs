@@ -25,7 +25,7 @@ test("thousands are grouped without losing a digit", async () => {
   assert.equal(groupThousands("1e21"), "1e21");
 });
 
-test("what is usual for a rule is the median of the full hours since any rule matched", async () => {
+test("the usual matches of a rule are the median of the full hours since any rule matched", async () => {
   const { firstHour, usualHits } = await source("pages/overview/usual.ts");
   for (const [hourly, other, usual] of [
     [[4, 1, 9, 2, 70], [0, 0, 0, 0, 0], 4],

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_decimal_is_no_number() {
+    fn a_text_that_is_not_a_plain_decimal_is_not_a_number() {
         for text in ["", "-", "+1", "1.", ".1", "1e3", " 1", "0x1", "NaN", "٤٢", "1.2.3"] {
             check(text, None);
         }

@@ -68,7 +68,7 @@ fn the_border_of_the_rust_crate_is_what_the_table_gives() {
 }
 
 #[test]
-fn what_a_module_reads_and_writes_in_its_memory_is_called_a_pointer() {
+fn every_parameter_named_pointer_is_an_i32() {
     for import in IMPORTS {
         for (name, param) in import.names.iter().zip(import.params) {
             assert!(

@@ -45,7 +45,7 @@ fn every_example_is_built_uploaded_and_judges_as_its_cases_say() {
 }
 
 #[test]
-fn what_the_page_shows_is_built_to_modules_of_the_contract() {
+fn the_examples_of_the_documentation_build_to_valid_modules() {
     needs!(Clang, Node, RustForWebAssembly);
     for (language, fence, source) in
         [("rust", "rust", "src/lib.rs"), ("c", "c", "rule.c"), ("assemblyscript", "ts", "rule.ts")]

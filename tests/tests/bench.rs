@@ -103,7 +103,7 @@ fn more_than_the_service_takes_is_refused_and_what_it_takes_is_answered_in_time(
 }
 
 #[test]
-fn who_heeds_retry_after_is_refused_once_a_second_at_most() {
+fn a_client_that_obeys_retry_after_is_refused_at_most_once_a_second() {
     let _alone = alone();
     let home = Home::new();
     let (connections, at_once, seconds) = (64, 16, 3);
@@ -152,7 +152,7 @@ fn another_installation_is_measured_with_the_rules_it_has() {
 }
 
 #[test]
-fn whoever_interrupts_it_finds_nothing_left_behind() {
+fn an_interrupted_benchmark_leaves_nothing_behind() {
     let _alone = alone();
     let home = Home::new();
     let mut bench =

@@ -142,7 +142,7 @@ fn a_damaged_database_is_a_problem_and_the_start_says_who_can_tell_more() {
 }
 
 #[test]
-fn what_can_be_made_again_is_a_warning() {
+fn a_repairable_fault_is_a_warning() {
     let (home, service) = started();
     assert_eq!(service.stop().0.code(), Some(0));
     fs::write(home.data().join("history.snapshot"), "half").unwrap();

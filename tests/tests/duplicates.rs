@@ -60,7 +60,7 @@ fn a_second_transaction_with_a_hash_is_refused_and_a_retry_is_not() {
 }
 
 #[test]
-fn of_parallel_transactions_with_a_hash_exactly_one_is_judged() {
+fn exactly_one_of_parallel_transactions_with_one_hash_is_judged() {
     let service = Service::start(&home(Some("P1D")));
     for round in 0..N_ROUNDS {
         let answers: Vec<(String, Answer)> = thread::scope(|scope| {

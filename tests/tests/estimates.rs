@@ -180,7 +180,7 @@ fn the_shipped_rules_need_no_grant_and_take_what_check_tells() {
 }
 
 #[test]
-fn what_is_in_force_stays_whatever_it_has_come_to_cost() {
+fn a_rule_in_force_stays_active_whatever_it_costs() {
     let home = home(r#"{ "source": "api", "profile": "untrusted" }"#);
     let service = Service::start(&home);
     let id = service.save(&scan("early")).expect(201)["id"].clone();

@@ -10,7 +10,7 @@ use tollgate_tests::{Answer, Client, Home, Service, client, proof, sample};
 const VELOCITY: &str = r#"count(when source == $current.source, "PT1H") >= 10"#;
 
 #[test]
-fn of_64_parallel_transactions_of_one_source_exactly_54_exceed_a_limit_of_10() {
+fn exactly_54_of_64_parallel_transactions_exceed_a_limit_of_10() {
     const N_PARALLEL: usize = 64;
     let rounds = proof::rounds(20, 200);
     let home = Home::with_rules(&[("velocity.ws", sample::rule("velocity", VELOCITY))]);
@@ -100,7 +100,7 @@ fn one_transaction_sent_100_times_at_once_is_one_record_with_one_verdict() {
 }
 
 #[test]
-fn of_64_parallel_posts_under_one_id_half_of_them_altered_one_content_wins() {
+fn one_content_wins_among_64_parallel_posts_under_one_id() {
     const N_PARALLEL: usize = 64;
     let service = Service::start(&Home::with_rules(&[("velocity.ws", sample::rule("velocity", VELOCITY))]));
     let clients: Vec<Client> = (0..N_PARALLEL).map(|_| service.client()).collect();

@@ -92,7 +92,7 @@ fn an_instruction_is_served_whole_and_alike_everywhere() {
 }
 
 #[test]
-fn what_is_left_out_of_a_rule_has_its_default() {
+fn an_omitted_part_of_a_rule_has_its_default() {
     let service = Service::start(&Home::new());
     let saved = service.save("rule bare { when amount > 1 then alert }").expect(201);
     assert_eq!((&saved["score"], &saved["reason"]), (&json!(0.0), &json!("No reason provided")));

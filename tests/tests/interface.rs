@@ -50,7 +50,7 @@ fn an_evaluation_has_all_its_fields_and_the_stored_transaction_has_them_too() {
 }
 
 #[test]
-fn what_the_caller_leaves_out_is_filled_in() {
+fn fields_that_the_caller_omits_are_filled_in() {
     let service = Service::start(&Home::new());
     let answer = service.inject(&json!({"amount": 1, "currency": "EUR", "reference": "r"})).expect(200);
     let id = answer["transaction_id"].as_str().unwrap();

@@ -81,7 +81,7 @@ fn a_list_of_a_hundred_thousand_entries_is_set_in_time() {
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_a_code_and_changes_nothing() {
+fn an_invalid_list_is_refused_with_a_code_and_changes_nothing() {
     let home = Home::with_rules(&[("lists/file.txt", "1\n")]);
     let service = Service::start(&home);
     let version = |id: &str| service.inject(&sample::transaction(id)).at("/rule_set_version");

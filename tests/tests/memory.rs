@@ -34,7 +34,7 @@ fn with_the_least_memory_every_count_is_exact_before_and_after_a_restart() {
 }
 
 #[test]
-fn what_no_rule_reaches_is_let_go_and_a_rule_that_asks_for_it_fails_instead_of_guessing() {
+fn a_rule_that_needs_discarded_transactions_fails_instead_of_guessing() {
     let mut home = Home::with_rules(&[("often.ws", COUNTS)]);
     home.set("SERVICE_HISTORY_MARGIN", "PT1S");
     let service = Service::start(&home);

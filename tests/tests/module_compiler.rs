@@ -58,7 +58,7 @@ fn a_compiler_gives_what_the_engine_makes_of_a_module() {
 }
 
 #[test]
-fn what_the_engine_has_against_a_module_is_said() {
+fn a_refused_module_gets_the_reason_of_the_engine() {
     for (module, words) in [
         (b"nonsense".as_slice(), "magic header not detected"),
         (b"", "unexpected end"),

@@ -8,7 +8,7 @@ const N_PARALLEL: usize = 32;
 const N_ROUNDS: usize = 50;
 
 #[test]
-fn what_is_too_much_is_refused_at_once_and_leaves_nothing_behind() {
+fn an_excess_request_is_refused_at_once_and_leaves_nothing_behind() {
     let mut home = Home::new();
     home.set("SERVICE_IN_FLIGHT_MAX", "1");
     let service = Service::start(&home);

@@ -94,7 +94,7 @@ fn a_module_is_replaced_in_place() {
 }
 
 #[test]
-fn what_cannot_be_replaced_stays_as_it_is() {
+fn a_refused_replacement_leaves_the_rule_unchanged() {
     let home = Home::with_rules(&[("a.ws", sample::rule("of_file", "amount > 1"))]);
     let service = Service::start(&home);
     let saved = service.save(&sample::rule("saved", "amount > 1")).expect(201);

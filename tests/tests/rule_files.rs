@@ -75,7 +75,7 @@ fn a_broken_file_is_logged_in_the_fixed_form_and_stops_no_other() {
 }
 
 #[test]
-fn of_two_files_with_one_name_the_first_keeps_it() {
+fn the_first_of_two_files_with_one_name_keeps_it() {
     let home = Home::with_rules(&[
         ("a.ws", sample::rule("same", "amount > 1").replace("same matched", "first")),
         ("b.ws", sample::rule("same", "amount > 1").replace("same matched", "second")),

@@ -39,7 +39,7 @@ fn module(name: &str, verdict: &str, field: &str, body: &str) -> Vec<u8> {
 const MATCHES: &str = "(i64.const 1)";
 
 #[test]
-fn what_is_not_granted_is_told_and_nothing_is_saved() {
+fn a_refusal_names_the_missing_grants_and_saves_no_module() {
     let service = Service::start(&home(POLICY));
     let refused = service.upload("", &module("nosy", "block", "source", MATCHES));
     assert_eq!((refused.status, refused.code().as_str()), (403, "policy_denied"), "{}", refused.text());

@@ -100,7 +100,7 @@ fn the_source_has_no_trace_of_a_bug() {
 }
 
 #[test]
-fn what_is_tested_and_released_has_no_bug() {
+fn the_released_program_has_no_seeded_bug() {
     let bytes = fs::read(binary::binary()).unwrap();
     assert!(!Regex::new(VARIABLE).unwrap().is_match(&bytes), "it knows {VARIABLE}");
     for name in ["none of these", "conflict_answered"] {

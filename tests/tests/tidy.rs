@@ -151,6 +151,19 @@ fn doc_comments_begin_with_their_subject() {
 }
 
 #[test]
+fn test_names_begin_with_their_subject() {
+    let riddle = Regex::new("^(nobody|of|that|what|whatever|who|whoever)(_|$)").unwrap();
+    let mut found = Vec::new();
+    for path in sources() {
+        let tests = functions::tests(&repository::read(&path));
+        for test in tests.iter().filter(|test| riddle.is_match(&test.name)) {
+            found.push(format!("{}:{}: `{}`", repository::relative(&path), test.line, test.name));
+        }
+    }
+    check_none("tests whose names begin with a genitive or a pronoun", found);
+}
+
+#[test]
 fn a_module_uses_lower_layers() {
     let mut found = Vec::new();
     for path in repository::files("host", ".rs") {

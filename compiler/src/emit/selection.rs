@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_host_can_compare_is_not_needed() {
+    fn a_comparison_that_a_selection_cannot_state_restricts_nothing() {
         check(r#"description == "42""#, "");
         check(r#"timestamp == "2026-01-01T00:00:00Z""#, "");
         check(r#"metadata.code in ("A", "42")"#, "");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_a_question_to_the_history_does_not_spare_it() {
+    fn a_test_after_a_history_lookup_does_not_restrict_the_selection() {
         let count = r#"count(when source == $current.source, "P1D") > 3"#;
         check(&format!(r#"{count} and currency == "EUR""#), "");
         check(&format!(r#"currency == "EUR" and {count} and amount > 5"#), "currency: eur");

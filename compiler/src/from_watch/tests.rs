@@ -128,7 +128,7 @@ fn sums_means_and_extremes_include_the_amount_of_the_payment() {
 }
 
 #[test]
-fn what_needs_a_person_says_so() {
+fn a_difference_that_needs_a_person_is_marked_so() {
     check_remark(
         r#"sum(metadata.fee when source == $current.source, "P1D") > 9"#,
         "Watch used `amount` here",
@@ -153,7 +153,7 @@ fn joined_tests_are_read_from_left_to_right() {
 }
 
 #[test]
-fn what_never_fired_there_is_told() {
+fn a_condition_that_never_fired_in_watch_gets_a_remark() {
     for (condition, words) in [
         (r#"metadata.kyc == 1"#, "only under `meta_data`"),
         (r#"status == "failed""#, "did not keep `status`"),

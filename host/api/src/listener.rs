@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_says_counts_for_this_machine_too() {
+    fn a_configured_limit_for_each_address_applies_to_loopback_too() {
         let caps = http_listener("SERVICE_CONNECTIONS_PER_ADDRESS", "3").unwrap().caps;
         assert_eq!((caps.per_address_max, caps.counts_loopback), (3, true));
     }

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_followed_is_read_as_it_was_written() {
+    fn a_followed_repository_is_read_as_it_was_written() {
         let (address, _) = RepositoryAddress::parse("https://bank.example/rules.git").unwrap();
         for is_named in [Some(true), Some(false), None] {
             let followed =

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interrupted_operation_left_is_gone() {
+    fn leftovers_of_an_interrupted_operation_are_removed() {
         let clone = tempfile::tempdir().unwrap();
         let pack = |incoming: &Incoming| incoming.path().join("objects/pack/pack_git2_a1b2");
         let interrupted = incoming(clone.path());

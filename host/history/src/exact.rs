@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_doubles_would_swallow_is_kept() {
+    fn exact_sums_keep_the_digits_that_doubles_lose() {
         check(&["1e30", "1", "-1e30"], 1.0, 1.0 / 3.0, 1e30);
         check(
             &["9007199254740993", "1"],

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_no_length_is_refused() {
+    fn a_response_of_unknown_length_is_refused() {
         assert!(answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
         assert!(answer(b"SSH-2.0 something\r\n\r\n").is_err());
         let closing = answer(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap().unwrap();

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_more_than_38_digits_is_refused() {
+    fn a_number_of_more_than_38_digits_is_refused() {
         for json in [
             "1e38",
             "1e400",

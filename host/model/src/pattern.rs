@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_not_searched_and_a_structure_holds_nothing() {
+    fn a_missing_value_is_not_searched_and_a_structure_never_matches() {
         check("", Value::Missing, None);
         check("", Value::List(&[]), Some(false));
         check("^true$", Value::Boolean(true), Some(true));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_cost_too_much_is_refused() {
+    fn an_invalid_or_costly_pattern_is_refused() {
         for pattern in ["(", "(?=a)", r"(a)\1", "(?:(?:a{1000}){1000}){1000}", &"(".repeat(100)] {
             assert!(
                 matches!(CompiledPattern::compile(pattern), Err(PatternError::Refused { .. })),

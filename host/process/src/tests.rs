@@ -122,7 +122,7 @@ fn in_a_thread(
 }
 
 #[test]
-fn who_only_computes_reaches_nothing() {
+fn a_process_that_only_computes_reaches_nothing() {
     for (what, done) in in_a_thread(None).1 {
         assert!(done.is_ok(), "without walls anybody can {what}: {done:?}");
     }
@@ -139,7 +139,7 @@ fn who_only_computes_reaches_nothing() {
 }
 
 #[test]
-fn who_has_places_reaches_no_others() {
+fn a_process_limited_to_places_reaches_no_others() {
     let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Places { places: &[], port: None }));
     if walls.as_ref().is_none_or(|walls| !walls.are_whole()) {
         println!("this system has not all walls: {walls:?}");

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_read_without_locks_counts_unless_somebody_wrote() {
+    async fn a_read_without_locks_is_valid_unless_somebody_wrote() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::Store::open(folder.path()).await.unwrap();
         assert!(UnlockedRead::begin(folder.path()).unwrap().is_none(), "somebody has the directory");

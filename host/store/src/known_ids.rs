@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_is_never_denied_and_hardly_anything_else_is_suspected() {
+    fn a_noted_id_is_never_denied_and_few_others_are_suspected() {
         let known = complete(1_000);
         known.note(ids(0..20_000).iter().map(String::as_str));
         assert_eq!(n_perhaps(&known, 0..20_000), 20_000);

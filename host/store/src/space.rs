@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_operator_chose_stands() {
+    fn the_configured_spill_directory_is_used() {
         let chosen = Path::new("/nowhere");
         assert_eq!(spill_directory(Some(chosen), Path::new("data")), chosen);
     }

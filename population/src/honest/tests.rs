@@ -100,7 +100,7 @@ fn some_customers_are_new_and_pay_nothing_before_they_are() {
 }
 
 #[test]
-fn nobody_spends_much_more_than_comes_in_and_is_saved() {
+fn customers_spend_little_more_than_their_income_and_savings() {
     let cast = people();
     let payments = all();
     let mut over = Vec::new();

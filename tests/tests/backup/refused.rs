@@ -76,7 +76,7 @@ fn a_backup_overwrites_nothing_and_goes_elsewhere() {
 }
 
 #[test]
-fn what_an_interrupted_backup_left_is_no_backup_and_in_nobodys_way() {
+fn leftovers_of_an_interrupted_backup_do_not_disturb_the_next() {
     let home = stopped();
     let file = home.at("backup");
     fs::write(home.at("backup.new"), "half").unwrap();
@@ -104,7 +104,7 @@ fn a_backup_is_restored_only_where_nothing_is_and_nobody_runs() {
 }
 
 #[test]
-fn what_is_no_whole_backup_is_not_restored() {
+fn an_incomplete_or_foreign_backup_is_not_restored() {
     let home = stopped();
     let file = home.at("backup");
     check_done(&backup(&home, &file));

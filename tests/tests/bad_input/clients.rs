@@ -50,7 +50,7 @@ fn a_field_in_another_spelling_is_refused_with_the_one_that_is_meant() {
 }
 
 #[test]
-fn what_keeps_a_body_from_being_json_is_named() {
+fn the_refusal_of_an_invalid_body_names_the_cause() {
     let service = service();
     let plain = with("source", "\"a\"").replace('@', "cause");
     let utf_16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
@@ -176,7 +176,7 @@ fn a_conflict_names_the_first_field_that_differs() {
 }
 
 #[test]
-fn what_a_serialiser_writes_for_nothing_is_left_out_wherever_a_transaction_comes_in() {
+fn empty_values_of_a_serializer_are_left_out_wherever_a_transaction_comes_in() {
     let service = service();
     let unset = r#""source":"","destination":"","status":"","hash":"","created_at":"0001-01-01T00:00:00Z",
         "effective_date":"0001-01-01T00:00:00","scheduled_for":"0001-01-01T00:00:00.000+02:00",

@@ -77,7 +77,7 @@ fn identifiers_of_other_scripts_and_free_texts_are_taken() {
 }
 
 #[test]
-fn what_a_ledger_reports_is_taken_and_counted_and_answered_when_somebody_asks() {
+fn a_look_alike_identifier_from_a_ledger_is_accepted_and_counted() {
     let service = service();
     for (n, (text, _)) in LOOK_ALIKES.iter().enumerate() {
         let data = sample::with(&sample::transaction(text), &json!({"source": "acc", "reference": "r"}));

@@ -181,7 +181,7 @@ fn ids_in_paths_that_name_nothing_are_not_found() {
 }
 
 #[test]
-fn what_is_not_http_is_refused_or_closed() {
+fn a_malformed_http_request_is_refused_or_closed() {
     let service = service();
     let long_path = format!("GET /{} HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(100_000), service.address());
     let address = service.address();

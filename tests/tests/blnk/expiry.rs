@@ -120,7 +120,7 @@ fn the_expiry_of_a_queued_hold_releases_what_is_left_of_it() {
 }
 
 #[test]
-fn what_moves_more_than_a_queued_hold_is_told() {
+fn an_entry_that_exceeds_a_queued_hold_is_a_dead_letter() {
     needs!(PostgreSql);
     let tables = Tables::open();
     let commit = || settled(3, "APPLIED", 100, 2);

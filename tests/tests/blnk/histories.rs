@@ -224,7 +224,7 @@ fn tell_one(client: &Client, seed: u64, history: usize) -> usize {
 }
 
 #[test]
-fn what_rules_sum_is_what_the_accounts_of_a_drawn_history_paid() {
+fn the_sums_of_rules_equal_the_payments_of_accounts_in_generated_histories() {
     let seed = proof::seed("histories");
     let home = home();
     let differs = r#"sum(when source == $current.source and status == "APPLIED", "P30D") != metadata.paid"#;

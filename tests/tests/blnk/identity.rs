@@ -142,7 +142,7 @@ fn a_payment_that_is_scheduled_counts_when_it_moves() {
 }
 
 #[test]
-fn what_the_database_lacks_is_said_with_the_statement_to_run() {
+fn the_ledger_check_names_the_statement_that_the_database_lacks() {
     needs!(PostgreSql);
     let tables = Tables::open();
     tables.store(&stored());

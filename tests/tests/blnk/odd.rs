@@ -71,7 +71,7 @@ pub(crate) fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons:
 }
 
 #[test]
-fn what_contradicts_a_hold_is_a_dead_letter() {
+fn an_entry_that_contradicts_a_hold_is_a_dead_letter() {
     let hold = || entry(1, "INFLIGHT", 100, &json!({}));
     check_told(&[hold(), settling(2, "APPLIED", 101, 1)], &[(1, "inflight", 100)], &["exceeds_hold"]);
     check_told(
@@ -89,7 +89,7 @@ fn what_contradicts_a_hold_is_a_dead_letter() {
 }
 
 #[test]
-fn what_contradicts_itself_is_a_dead_letter() {
+fn an_invalid_entry_is_a_dead_letter() {
     check_told(&[entry(1, "APPLIED", 100, &json!({"precise_amount": 10001}))], &[], &["invalid_field"]);
     check_told(&[entry(1, "APPLIED", 100, &json!({"precision": -100}))], &[], &["invalid_field"]);
     check_told(
@@ -102,7 +102,7 @@ fn what_contradicts_itself_is_a_dead_letter() {
 }
 
 #[test]
-fn what_could_not_be_taken_is_taken_again_when_it_can_be() {
+fn a_dead_letter_is_replayed_once_it_can_be_processed() {
     let keys: serde_json::Map<_, _> = (0..1_100).map(|key| (format!("k{key}"), json!(1))).collect();
     let mut home = home();
     let service = Service::start(&home);

@@ -156,7 +156,7 @@ fn the_expiry_of_a_queued_leg_releases_only_what_is_left_of_it() {
 }
 
 #[test]
-fn what_exceeds_the_payment_or_moves_something_else_is_a_payment_of_its_own() {
+fn a_leg_that_exceeds_or_does_not_match_its_payment_is_its_own_payment() {
     needs!(PostgreSql);
     let tables = Tables::open();
     let both = [leg(1, 1, 25, &json!({})), leg(2, 2, 75, &json!({}))];

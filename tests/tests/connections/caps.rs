@@ -74,7 +74,7 @@ fn one_client_too_many_is_refused_and_health_is_still_told() {
 }
 
 #[test]
-fn who_says_nothing_keeps_nobody_from_asking_how_the_service_is() {
+fn silent_connections_do_not_block_health_checks() {
     let mut home = Home::new();
     home.set("SERVICE_CONNECTIONS_MAX", "20");
     let service = Service::start(&home);

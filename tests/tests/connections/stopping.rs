@@ -18,7 +18,7 @@ fn wait_for_the_stop(service: &Service) {
 }
 
 #[test]
-fn what_is_under_way_is_answered_and_idle_clients_are_not_waited_for() {
+fn a_stop_answers_requests_under_way_and_does_not_wait_for_idle_clients() {
     let _alone = super::alone();
     let n = proof::rounds(50, 1_000);
     process::allow_files(4 * n as u64 + 1_000);

@@ -170,7 +170,7 @@ fn a_clock_that_jumps_changes_times_and_nothing_else() {
 }
 
 #[test]
-fn who_is_slow_is_waited_for_by_no_clock_that_jumps() {
+fn the_timeout_of_a_slow_client_ignores_clock_jumps() {
     let home = home();
     let mut clock = WallClock::at(&home);
     let service = Service::start(&clock.on(&home));
@@ -252,7 +252,7 @@ fn an_alert_waits_no_longer_for_a_clock_that_falls_back() {
 }
 
 #[test]
-fn what_a_clock_far_ahead_let_go_of_is_asked_for_in_vain_and_then_read_again() {
+fn a_history_discarded_by_a_clock_far_ahead_is_read_again() {
     const N_SOURCES: usize = 50;
     let mut home = Home::with_rules(&[("second.ws", SECOND)]);
     home.set("SERVICE_HISTORY_MARGIN", "P1D");

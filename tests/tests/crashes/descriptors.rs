@@ -67,7 +67,7 @@ fn without_files_whoever_is_in_is_served_and_with_them_everybody_is_again() {
 }
 
 #[test]
-fn what_needs_a_file_is_refused_without_one_and_granted_with_one() {
+fn an_operation_that_needs_a_file_is_refused_until_files_are_available() {
     let service = Service::start(&Home::new());
     assert_eq!(service.inject(&sample::transaction("before")).status, 200);
     let before = process::limit_files(service.pid(), 3);

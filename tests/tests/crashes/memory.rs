@@ -154,7 +154,7 @@ fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_e
 }
 
 #[test]
-fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
+fn a_stored_transaction_is_never_reported_missing_for_lack_of_memory() {
     let home = Home::new();
     let without = home.at("without");
     let service = Service::start(&without_memory_while(&without).on(&home));

@@ -100,7 +100,7 @@ fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
 }
 
 #[test]
-fn what_a_failed_commit_took_back_no_verdict_has_counted() {
+fn no_verdict_counts_a_transaction_of_a_failed_commit() {
     needs!(Sqlite);
     let home = with_trigger(
         "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'seeded'); END",

@@ -202,13 +202,13 @@ fn a_rule_that_replaces_another_takes_its_place() {
 }
 
 #[test]
-fn what_is_left_of_bodies_is_put_together() {
+fn small_remainders_of_bodies_are_merged() {
     let remove = |stage: &mut Stage| stage.rules.retain(|number, _| number % 64 < 20);
     check(192, remove, &[60], 1);
 }
 
 #[test]
-fn what_is_too_much_for_one_module_is_divided_and_has_room_again_when_it_shrinks() {
+fn rules_too_large_for_one_module_are_divided_and_merged_when_few_remain() {
     // Rules with about 2 KB of instructions each.
     let tests = |number: usize| {
         let tests: Vec<String> = (0..150).map(|n| format!("amount == {}", n * 100 + number)).collect();

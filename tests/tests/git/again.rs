@@ -43,7 +43,7 @@ fn the_mark_counts_where_a_commit_changed_no_rule() {
 }
 
 #[test]
-fn what_is_saved_before_there_is_a_commit_is_written_as_soon_as_there_is() {
+fn changes_made_without_a_recorded_commit_are_written_after_a_sync() {
     needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);
@@ -104,7 +104,7 @@ fn a_damaged_clone_that_was_named_over_the_api_is_cloned_again() {
 }
 
 #[test]
-fn what_is_removed_while_the_clone_is_lost_is_removed_in_the_next() {
+fn a_rule_removed_while_the_clone_is_lost_is_removed_from_the_next_clone() {
     needs!(Git);
     let stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "amount > 1")),

@@ -76,7 +76,7 @@ fn a_hangup_has_the_repository_asked_at_once_and_the_directory_read() {
 }
 
 #[test]
-fn what_is_pushed_is_polled() {
+fn a_poll_takes_a_pushed_commit() {
     needs!(Git);
     let mut stage = Stage::with_a_rule();
     stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");

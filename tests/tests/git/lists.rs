@@ -78,7 +78,7 @@ fn the_next_good_commit_ends_it_and_a_restart_does_not() {
 }
 
 #[test]
-fn of_the_first_commit_the_rest_is_taken_and_the_rules_of_the_list_fail() {
+fn an_invalid_list_in_the_first_commit_fails_only_its_rules() {
     needs!(Git);
     let stage = Stage::new(Upstream::with(&[
         ("a.ws", sample::rule("a", "currency in $first")),

@@ -129,7 +129,7 @@ fn a_repository_without_a_choice_keeps_the_last_good_rules() {
 }
 
 #[test]
-fn who_names_a_branch_no_more_gets_the_repositorys_choice() {
+fn a_service_without_a_branch_setting_follows_the_default_branch() {
     needs!(Git);
     let stage = unnamed();
     add(&stage.upstream, "release", "r");

@@ -56,7 +56,7 @@ fn an_empty_repository_is_no_branch() {
 }
 
 #[test]
-fn what_is_saved_over_the_api_is_shown_and_shared() {
+fn a_rule_saved_over_the_api_is_shown_and_pushed() {
     needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);

@@ -162,7 +162,7 @@ fn good_pack() -> Pack {
 }
 
 #[test]
-fn what_unpacks_to_gigabytes_costs_the_service_nothing() {
+fn a_pack_that_unpacks_to_gigabytes_does_not_harm_the_service() {
     needs!(Git);
     let stage = Stage::new(TIMEOUT);
     let attack = |what, pack| stage.attacked(what, handing(pack), || {});

@@ -247,7 +247,7 @@ fn a_file_that_is_too_large_or_no_text_is_said_and_stops_no_other() {
 }
 
 #[test]
-fn what_the_machine_configures_has_no_say() {
+fn the_git_configuration_of_the_machine_is_ignored() {
     needs!(Git);
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let server = GitServer::start(upstream.root(), Mood::Fine);

@@ -39,7 +39,7 @@ fn worker_of(service: &Service, server: &GitServer) -> (std::thread::JoinHandle<
 }
 
 #[test]
-fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
+fn data_from_a_remote_is_processed_in_a_process_with_few_rights() {
     needs!(Git);
     let (_upstream, server, home, service) = stuck();
     let (syncing, worker) = worker_of(&service, &server);

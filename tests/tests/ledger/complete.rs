@@ -92,7 +92,7 @@ fn check_census(service: &Service, n: usize) {
 }
 
 #[test]
-fn what_fifty_sessions_commit_is_applied_once_whatever_the_order_and_the_crash() {
+fn rows_of_fifty_sessions_are_applied_once_in_any_order_and_after_crashes() {
     needs!(PostgreSql);
     let bank = Bank::open();
     let mut home: Home = bank.home();

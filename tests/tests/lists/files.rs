@@ -42,7 +42,7 @@ fn no_lists() -> Vec<(Vec<u8>, &'static str)> {
 }
 
 #[test]
-fn what_is_no_list_never_takes_the_place_of_one() {
+fn an_invalid_list_file_never_replaces_a_list() {
     let home = home();
     let service = Service::start(&home);
     let file = home.rules().join("lists/watched.txt");

@@ -79,7 +79,7 @@ fn a_text_is_shown_line_by_line_before_it_is_saved() {
 }
 
 #[test]
-fn of_two_people_who_edit_one_list_the_second_is_told() {
+fn the_second_of_two_edits_of_one_list_is_refused() {
     let service = Service::start(&Home::new());
     let client = service.client();
     let send = |method: &str, header: (&str, &str), body: &str| {
@@ -116,7 +116,7 @@ fn of_two_people_who_edit_one_list_the_second_is_told() {
 }
 
 #[test]
-fn of_two_people_who_edit_one_rule_the_second_is_told() {
+fn the_second_of_two_edits_of_one_rule_is_refused() {
     let service = Service::start(&Home::new());
     let client = service.client();
     let id = service.save(&sample::rule("a", "amount > 1")).expect(201)["id"].clone();

@@ -131,7 +131,7 @@ fn laborious(rounds: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_module_was_granted_is_part_of_the_version_that_judged() {
+fn the_grant_of_a_module_is_part_of_the_version_that_judged() {
     let mut home = Home::new();
     let policy = home.at("policy.json");
     home.set("SERVICE_RULE_POLICY", policy.to_str().unwrap());
@@ -153,7 +153,7 @@ fn what_a_module_was_granted_is_part_of_the_version_that_judged() {
 }
 
 #[test]
-fn what_is_no_store_of_ours_cannot_be_replayed() {
+fn a_missing_or_foreign_store_cannot_be_replayed() {
     let home = Home::new();
     let empty = audit::replay(&home);
     assert_eq!((empty.code, empty.findings.len()), (2, 0), "{empty:?}");

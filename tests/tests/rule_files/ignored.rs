@@ -53,7 +53,7 @@ fn a_file_that_was_meant_as_a_rule_is_named_by_log_readiness_and_check() {
 }
 
 #[test]
-fn of_many_ignored_files_fifty_are_named() {
+fn the_first_fifty_of_many_ignored_files_are_named() {
     let home = Home::new();
     (0..53).for_each(|n| home.write_rule(&format!("{n:02}.WS"), sample::rule("x", "amount > 1")));
     let service = Service::start(&home);

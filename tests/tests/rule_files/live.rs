@@ -83,7 +83,7 @@ fn every_kind_of_event_takes_effect_without_a_restart() {
 }
 
 #[test]
-fn what_editors_leave_beside_a_file_is_no_rule() {
+fn a_temporary_file_of_an_editor_is_no_rule() {
     let home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let service = Service::start(&home);
     settle(&home, &service);

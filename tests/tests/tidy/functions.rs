@@ -1,4 +1,4 @@
-//! Finds the start and end of functions as `rustfmt` lays them out.
+//! Finds functions, their start and end, and tests as `rustfmt` lays them out.
 
 /// A function in a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +30,18 @@ pub(crate) fn functions(text: &str) -> Vec<Function> {
     functions
 }
 
+/// Returns every test of a formatted file: the first function below each test attribute, also within `proptest!`.
+pub(crate) fn tests(text: &str) -> Vec<Function> {
+    let mut functions = functions(text).into_iter();
+    let attributes = (1..).zip(text.lines()).filter(|(_, line)| is_test_attribute(line));
+    attributes.filter_map(|(at, _)| functions.find(|function| function.line > at)).collect()
+}
+
+fn is_test_attribute(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("#[test]") || line.starts_with("#[tokio::test")
+}
+
 /// Returns the name after `fn` on a line that starts a function.
 fn name(line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip_while(|word| {
@@ -48,4 +60,11 @@ fn functions_are_measured_to_their_closing_brace() {
         functions(text),
         [function("short", 1, 1), function("long", 4, 6), function("declared", 11, 1)]
     );
+}
+
+#[test]
+fn tests_are_the_functions_below_their_attributes() {
+    let text = "#[test]\n// A comment.\nfn plain() {}\n\nfn helper() {}\n\n    #[tokio::test(flavor = \"multi_thread\")]\n    async fn asynchronous() {\n    }\n\nproptest! {\n    #[test]\n    fn drawn(number in 0..9) {\n    }\n}\n";
+    let names: Vec<String> = tests(text).into_iter().map(|test| test.name).collect();
+    assert_eq!(names, ["plain", "asynchronous", "drawn"]);
 }

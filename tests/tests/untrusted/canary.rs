@@ -11,7 +11,7 @@ use super::guest::{self, assembled, manifest_of, with_manifest};
 const SECRET: &str = "The canary of tollgate sings where no guest of the house hears.!";
 
 #[test]
-fn of_a_secret_written_everywhere_a_neighbour_reads_nothing() {
+fn a_module_reads_nothing_of_the_secret_that_its_neighbour_writes() {
     let mut bench = Bench::new();
     // The last three must see nothing of the writer: neither its memory nor its table nor its texts.
     let names = [

@@ -20,7 +20,7 @@ fn modules_are_found_in_every_folder_and_know_where_they_come_from() {
 }
 
 #[test]
-fn what_is_saved_changed_renamed_and_removed_takes_effect_without_a_restart() {
+fn a_saved_changed_renamed_or_removed_module_takes_effect_without_a_restart() {
     let home = Home::new();
     let service = Service::start(&home);
     let rules = home.rules();

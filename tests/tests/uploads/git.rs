@@ -157,7 +157,7 @@ fn an_upload_is_written_pushed_and_comes_back_as_the_repositorys() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left_alone_and_the_service_takes_its_own_away() {
+fn the_service_removes_its_own_files_and_leaves_those_of_others() {
     needs!(Git);
     let stage = Stage::with(&[("a.ws", sample::rule("a", "amount > 1").into_bytes())]);
     let theirs = stage.work_tree().join("saved.wasm");

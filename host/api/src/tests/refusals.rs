@@ -254,7 +254,7 @@ fn a_script_must_be_a_text() {
 }
 
 #[test]
-fn what_is_no_id_names_no_instruction() {
+fn an_invalid_id_matches_no_instruction() {
     let fixture = Fixture::new();
     for id in ["x", "0x1", "1.0", "+1", "01", "-", "99999999999999999999", "%20", "%ff", "1%00", "null"] {
         check(&fixture, &format!("GET /instructions/{id}"), &[], "", "instruction_not_found");

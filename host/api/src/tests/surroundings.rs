@@ -54,7 +54,7 @@ fn names_nobody_gave_it_are_refused() {
 }
 
 #[test]
-fn what_is_no_host_is_refused() {
+fn an_invalid_host_header_is_refused() {
     let fixture = Fixture::new();
     for host in [
         "",

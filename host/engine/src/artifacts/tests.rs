@@ -171,7 +171,7 @@ fn a_compiler_that_says_too_much_or_too_little_is_a_refusal() {
 }
 
 #[test]
-fn what_is_no_artifact_for_this_engine_is_a_refusal() {
+fn an_invalid_artifact_from_the_compiler_is_refused() {
     let fixture = Fixture::new();
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     // The artifact contains the name of its target architecture.
@@ -190,7 +190,7 @@ fn what_is_no_artifact_for_this_engine_is_a_refusal() {
 }
 
 #[test]
-fn what_the_engine_says_is_said_to_the_author_in_plain_words() {
+fn a_refusal_of_the_engine_is_shown_without_control_characters() {
     let fixture = Fixture::new();
     let line = r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Refused":"\u001b[31mwhy\nnot"}}"#;
     fixture.place("refused", format!("{line}\n").as_bytes());
@@ -205,7 +205,7 @@ fn a_compiler_that_cannot_be_started_is_no_refusal() {
 }
 
 #[test]
-fn what_fails_a_check_reaches_no_compiler() {
+fn a_module_that_fails_a_check_reaches_no_compiler() {
     let fixture = Fixture::new();
     let refused = fixture.only_keeping().admit(b"\0asm\x01\0\0\0", Grant::default()).unwrap_err();
     assert!(matches!(refused, AdmitError::Refused(_)), "{refused}");

@@ -115,7 +115,7 @@ mod tests {
     use tollgate_model::assessment::RuleFailure;
 
     #[test]
-    fn what_was_noted_is_told_and_nothing_else() {
+    fn the_outcomes_are_exactly_those_that_were_noted() {
         const FAILED: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
         let mut outcomes = RuleOutcomes::none_of(130);
         for place in [0, 63, 64, 127, 129] {

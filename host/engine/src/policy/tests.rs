@@ -187,7 +187,7 @@ fn a_denied_change_says_what_to_write_into_the_policy() {
 }
 
 #[test]
-fn what_is_no_policy_is_refused_with_what_is_wrong() {
+fn an_invalid_policy_is_refused_with_its_mistake() {
     for (text, expected) in [
         ("", "EOF"),
         ("{}", "missing field `grants`"),

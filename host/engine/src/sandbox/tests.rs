@@ -253,7 +253,7 @@ fn a_slot_the_manifest_does_not_name_is_a_failure() {
 }
 
 #[test]
-fn what_the_compiler_makes_cannot_remember() {
+fn a_module_of_our_compiler_may_not_hold_state() {
     let evaluate = r#"(func (export "evaluate") (result i64) i64.const 0)"#;
     let check = |wat: &str, expected: &str| {
         let refusal = Sandbox::new().unwrap().admit(&module(wat)).unwrap_err().to_string();
@@ -335,7 +335,7 @@ fn bytes_that_are_no_module_are_refused() {
 }
 
 #[test]
-fn what_is_switched_off_is_refused() {
+fn a_module_that_uses_a_disabled_feature_is_refused() {
     let simd =
         r#"(module (func (export "evaluate") (result i64) v128.const i64x2 1 2 i64x2.extract_lane 0))"#;
     check_refused(simd, "features: ");

@@ -177,7 +177,7 @@ fn credentials_are_taken_out_and_decoded() {
 }
 
 #[test]
-fn what_is_switched_on_is_taken() {
+fn an_address_that_the_policy_allows_is_accepted() {
     let all = NetworkPolicy::anywhere();
     for address in
         ["http://127.0.0.1:8080/a", "git@git.example:team/a.git", "file:///srv/a.git", "/srv/a.git"]

@@ -283,7 +283,7 @@ fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
 }
 
 #[test]
-fn nobody_at_any_address_is_said() {
+fn an_unreachable_remote_is_answered_with_502() {
     let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let relay = open(route(RelayTransport::Plain, vec![closed]));
     let answer = ask(&relay, &listing(&relay, ""), 12);

@@ -48,7 +48,7 @@ fn how_a_worker_ended_is_said() {
 }
 
 #[test]
-fn what_a_worker_says_is_heard() {
+fn the_reply_of_a_worker_is_its_outcome() {
     let reply =
         r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Failed":{"Other":"why"}}}"#;
     let outcome = run(&format!("head -n 1 >/dev/null; echo '{reply}'"), 10_000).unwrap();

@@ -125,7 +125,7 @@ fn fields_compare_by_the_table_of_the_language() {
 }
 
 #[test]
-fn of_a_missing_value_no_operator_holds() {
+fn no_operator_holds_for_a_missing_value() {
     for missing in [
         field("metadata.nothing"),
         field("metadata.word.deeper"),
@@ -287,7 +287,7 @@ fn a_missing_value_of_the_transaction_under_evaluation_makes_the_filter_match_no
 }
 
 #[test]
-fn what_cannot_be_a_filter_is_refused() {
+fn an_invalid_filter_is_refused() {
     #[track_caller]
     fn refuse(condition: Condition, message: &str) {
         let error =

@@ -115,7 +115,7 @@ fn a_key_comes_back_from_its_bytes_and_nothing_else_does() {
 }
 
 #[test]
-fn what_stands_in_one_field_is_not_taken_for_what_stands_in_another() {
+fn a_key_keeps_the_boundaries_and_the_order_of_its_fields() {
     let pairs = [["a", "b"], ["ab", ""], ["", "ab"], ["b", "a"]];
     let values = pairs.map(|[one, other]| [Value::Text(one), Value::Text(other)]);
     let keys = values.map(|values| key(&values, Semantics::V2).unwrap().class(Semantics::V2));
@@ -125,7 +125,7 @@ fn what_stands_in_one_field_is_not_taken_for_what_stands_in_another() {
 }
 
 #[test]
-fn what_equals_nothing_has_no_key() {
+fn a_value_that_equals_nothing_has_no_key() {
     for value in [Value::Missing, Value::List(&[])] {
         assert!(key(&[Value::Text("a"), value], Semantics::V2).is_none());
     }

@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(number in any::<u64>(), shift in 0_u32..64, signed in any::<i64>(), text in ".{0,9}") {
+        fn written_values_are_read_back(number in any::<u64>(), shift in 0_u32..64, signed in any::<i64>(), text in ".{0,9}") {
             let (number, signed) = (number >> shift, signed >> shift);
             let mut written = Vec::new();
             put_number(&mut written, number);

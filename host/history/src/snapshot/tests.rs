@@ -157,7 +157,7 @@ fn check_refused(kept: &Arc<Kept>, file: &Path, reason: &str) {
 }
 
 #[test]
-fn what_was_written_is_read_back_and_nothing_else_is_read() {
+fn a_snapshot_restores_the_history_without_reading_stored_rows() {
     let ((_directory, file), kept) = (place(), Kept::of(0..50));
     let written = write(&kept, &file);
     assert_eq!((written.n_transactions, written.mark.through()), (50, Sequence(50)));
@@ -174,7 +174,7 @@ fn what_was_written_is_read_back_and_nothing_else_is_read() {
 }
 
 #[test]
-fn what_came_later_is_read_from_the_past() {
+fn rows_stored_after_a_snapshot_are_read_from_the_store() {
     let ((_directory, file), kept) = (place(), Kept::of(0..50));
     write(&kept, &file);
     kept.rows.lock().extend((52..60).map(|id| (Sequence(id), row(id))));
@@ -185,7 +185,7 @@ fn what_came_later_is_read_from_the_past() {
 }
 
 #[test]
-fn what_is_not_settled_is_not_written() {
+fn a_snapshot_leaves_out_unsettled_transactions() {
     let ((_directory, file), kept) = (place(), Kept::of(0..50));
     let (asked, _) = Asked::restored(&kept, &file);
     (50..70).for_each(|id| asked.history.admit(row(id), |_| ()));

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_again_stays_when_others_come_and_go() {
+    fn a_piece_that_is_read_again_stays_in_the_cache() {
         let directory = tempfile::tempdir().unwrap();
         let spill = Spill::bounded(0, directory.path()).unwrap();
         let pieces: Vec<Arc<[u8]>> = (0..100_u8).map(|n| [n; 100].into()).collect();

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_once_mostly_lies_side_by_side_and_the_file_is_not_much_longer_than_what_is_in_it() {
+    fn pieces_written_together_lie_together_in_a_compact_file() {
         for n_kept in [0, 3_000, 6_000] {
             let (space, pieces_per_run) = churn(8_000, n_kept, 200_000);
             assert!(pieces_per_run >= 6, "{n_kept}: {pieces_per_run}");

@@ -53,7 +53,7 @@ fn pieces_are_read_as_they_were_written() {
 }
 
 #[test]
-fn what_the_disk_changed_is_an_error_and_not_an_answer() {
+fn a_piece_that_the_disk_changed_is_an_error_and_not_an_answer() {
     let (_directory, spill) = bounded(0);
     let extents = spill.write(&[piece(7)]).unwrap();
     spill.break_disk();

@@ -111,7 +111,7 @@ fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
 }
 
 #[test]
-fn what_is_old_and_not_let_go_of_is_still_found() {
+fn an_old_transaction_that_was_not_discarded_is_still_found() {
     let (history, question, _directory) = ten_days(usize::MAX);
     history.forget(micros(0));
     assert_eq!(count(&history, &question, "busy", 0), Ok(1.0));
@@ -133,7 +133,7 @@ fn a_longer_window_brings_back_what_it_reaches_and_keeps_it() {
 }
 
 #[test]
-fn what_comes_late_is_let_go_of_with_the_rest() {
+fn a_late_transaction_does_not_bring_back_a_discarded_period() {
     let (history, question, _directory) = ten_days(usize::MAX);
     history.forget(micros(9 * DAY));
     history.admit(transaction("late", "1", DAY), |_| ());

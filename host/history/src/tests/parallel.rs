@@ -14,7 +14,7 @@ use crate::History;
 const NO_LISTS: fn() -> HashMap<String, NamedList> = HashMap::new;
 
 #[test]
-fn of_parallel_admissions_each_counts_exactly_those_before_it() {
+fn each_parallel_admission_counts_exactly_those_before_it() {
     const ROUNDS: usize = 200;
     const THREADS: usize = 16;
     const ADMISSIONS: usize = 4;

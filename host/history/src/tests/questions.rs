@@ -197,7 +197,7 @@ fn only_json_numbers_are_values() {
 }
 
 #[test]
-fn what_equals_by_value_is_found_under_every_spelling() {
+fn a_query_finds_equal_values_under_every_spelling() {
     let cards =
         [Json::Number(number("42")), text("42"), text("0042"), text("x"), Json::Boolean(true), text("true")];
     let rows = cards
@@ -240,7 +240,7 @@ fn a_previous_transaction_satisfies_every_pair_and_an_unresolved_pair_nothing() 
 }
 
 #[test]
-fn what_was_taken_back_is_gone_and_its_number_is_not_given_again() {
+fn a_retracted_transaction_is_gone_and_its_sequence_number_is_not_reused() {
     let history = History::new();
     let early = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     for _ in 0..200 {
@@ -332,7 +332,7 @@ fn not_open() -> Condition {
 }
 
 #[test]
-fn what_is_said_of_past_transactions_alone_is_what_a_series_holds() {
+fn conditions_on_past_transactions_alone_define_a_series() {
     let of = |status, amount| Arc::new(Sample { status: Some(status), amount, ..Sample::default() }.build());
     let history = history_of(&[of("open", "5"), of("failed", "5"), of("failed", "1"), of("open", "1")]);
     let asked = |conditions| spec(AggregateFunction::Sum, same_source_and(conditions), "PT1H");
@@ -417,7 +417,7 @@ fn more_equalities_than_a_key_holds_are_tested_all_the_same() {
 }
 
 #[test]
-fn of_two_equalities_on_one_field_both_count() {
+fn two_equalities_on_one_field_both_restrict_a_query() {
     let history = history_of(&[transaction("alice", "1", 0), transaction("bob", "1", 0)]);
     let filter = Condition::All(vec![
         same("source"),

@@ -73,7 +73,7 @@ fn a_new_series_holds_what_is_durable_and_what_is_not_yet() {
 }
 
 #[test]
-fn what_becomes_durable_or_goes_while_a_series_is_filled_is_counted_once_or_not_at_all() {
+fn a_change_while_a_series_is_filled_keeps_its_count_exact() {
     for n_meanwhile in [0, 1, 10, 10_000] {
         let key_table = Arc::<RecordedPast>::default();
         let history = Arc::new(History::over(Arc::<RecordedPast>::clone(&key_table)));
@@ -137,7 +137,7 @@ fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all
 }
 
 #[test]
-fn what_is_durable_is_not_taken_back() {
+fn a_durable_transaction_is_not_retracted() {
     let key_table = Arc::<RecordedPast>::default();
     let history = History::over(Arc::<RecordedPast>::clone(&key_table));
     admit(&history, &key_table, 10);

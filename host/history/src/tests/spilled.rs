@@ -38,7 +38,7 @@ fn ask(history: &History, question: &AggregateQuery, at: i64) -> Result<f64, Loo
 }
 
 #[test]
-fn what_left_memory_is_counted_as_if_it_had_stayed() {
+fn a_spilled_transaction_counts_as_if_it_were_in_memory() {
     let (_directory, history, [sum, distinct]) = spilled(100_000);
     assert!(history.spilled_bytes() > 5_000, "{}", history.spilled_bytes());
     for at in (0..N_ROWS).step_by(97) {
@@ -48,7 +48,7 @@ fn what_left_memory_is_counted_as_if_it_had_stayed() {
 }
 
 #[test]
-fn what_the_disk_lost_is_never_guessed() {
+fn a_query_that_needs_data_lost_on_disk_fails() {
     // The limit has room for figures and the latest entries, but not for chunks.
     let (_directory, history, [sum, distinct]) = spilled(20_000);
     let last = N_ROWS - 1;
@@ -118,7 +118,7 @@ fn a_series_that_does_not_fit_is_given_up_while_there_is_room_for_transactions()
 }
 
 #[test]
-fn what_cannot_be_taken_back_for_sure_makes_its_series_answer_no_more() {
+fn a_series_fails_after_a_retraction_that_it_cannot_complete() {
     let (_directory, history, [sum, _]) = spilled(0);
     history.spill.break_disk();
     history.retract_from(Sequence(1_000));

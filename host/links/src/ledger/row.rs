@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_says_of_nothing_is_left_out() {
+    fn an_empty_column_is_left_out_like_an_absent_one() {
         let mut empty = row();
         (empty.source, empty.destination, empty.status) = (Some(String::new()), Some(String::new()), None);
         let mut absent = row();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_or_would_show_a_secret_is_refused() {
+    fn an_invalid_address_or_one_that_would_expose_a_secret_is_refused() {
         for text in [
             "",
             "host",

@@ -41,7 +41,7 @@ fn a_key_may_be_text_and_there_may_be_several() {
 }
 
 #[test]
-fn of_several_signatures_one_must_be_right_and_other_versions_are_none() {
+fn one_valid_signature_among_several_suffices_and_other_versions_do_not_count() {
     let body = BODY.as_bytes();
     let wrong = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=";
     let third = format!("{wrong} v2,{} {SIGNATURE}", SIGNATURE.trim_start_matches("v1,"));

@@ -102,7 +102,7 @@ fn a_stall_shows_in_the_latencies_though_few_requests_were_under_way() {
 }
 
 #[test]
-fn what_is_left_out_is_counted_and_waits_for_nobody() {
+fn an_omitted_request_is_counted_and_delays_no_other() {
     let outcome = FakeServer::stalling_at(STALLS_AT, OK).load(open(OverduePolicy::Left), 2);
     check_sums(&outcome);
     assert!(outcome.n_unsent >= outcome.n_due / 10, "{} of {}", outcome.n_unsent, outcome.n_due);
@@ -134,7 +134,7 @@ fn refusals_are_no_verdicts_and_must_say_when_to_come_back() {
 }
 
 #[test]
-fn who_comes_back_when_told_to_sends_nothing_before() {
+fn a_client_that_obeys_retry_after_sends_nothing_earlier() {
     let hangs_up = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     for refused in [REFUSED, hangs_up] {
         let outcome =
@@ -149,7 +149,7 @@ fn who_comes_back_when_told_to_sends_nothing_before() {
 }
 
 #[test]
-fn who_hangs_up_after_each_answer_is_called_again() {
+fn a_connection_closed_after_an_answer_is_opened_again() {
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let outcome = FakeServer::start(closing).load(open(OverduePolicy::Waits), 2);
     check_sums(&outcome);

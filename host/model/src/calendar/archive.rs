@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_the_same_bytes_are_kept_once() {
+    fn an_archive_is_read_as_written_and_stores_equal_bytes_once() {
         let files = [("A/B", "first"), ("C", "second"), ("D", "first")];
         let files = files.map(|(name, bytes)| (name.to_owned(), bytes.as_bytes().to_vec())).into();
         let archive = write(&files);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_refused() {
+    fn an_invalid_archive_is_refused() {
         for bytes in [
             "",
             "TZif",

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_no_amount() {
+    fn a_contradictory_amount_is_refused() {
         check(r#""amount": 20.5, "precise_amount": 2051, "precision": 100"#, false, Err("precise_amount"));
         check(r#""amount": 20.5, "precise_amount": 20.5, "precision": 1"#, false, Err("precise_amount"));
         check(r#""amount": 20.5, "precise_amount": 2050, "precision": -100"#, false, Err("precision"));

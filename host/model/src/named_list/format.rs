@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_by_name() {
+    fn content_that_is_no_list_is_refused_with_its_code() {
         let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
         check_code(lfs, "git_lfs_pointer", None);
         check_code(&format!("\u{feff}{lfs}"), "git_lfs_pointer", None);

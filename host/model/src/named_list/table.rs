@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn content_that_is_no_table_is_refused() {
         let code = |table: &str| text_of_table("l", table).unwrap_err().code();
         assert_eq!(code("a,1\n\"b,2\nc,3\n"), "quotes");
         assert_eq!(text_of_table("l", "a,1\n\"b,2\nc,3\n").unwrap_err().line(), Some(2));

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_at_once_is_what_each_finds_alone() {
+    fn a_pattern_set_finds_the_same_as_each_pattern_alone() {
         check(&["(?i)(gift ?card)", "(?i)(crypto)", "(?i)(casino|poker)"]);
         check(&["^gift", "card$", "^4711$", "^crypto$", "(?m)^crypto$", r"\Acrypto", r"crypto\z"]);
         check(&["a+b", "a.*d", "(?s)a.*d", "(?s)^.+$", "^.+$", "[^a]"]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_for_one_automaton_is_left_to_one_by_one() {
+    fn patterns_unsuitable_for_one_automaton_form_no_set() {
         let many = vec!["a"; PatternSet::PATTERNS_MAX + 1];
         for patterns in [
             &["(a|b)*a(a|b){20}", "c"][..],

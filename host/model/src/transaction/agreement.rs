@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_has_to_be_the_same_and_the_rest_need_not() {
+    fn transactions_agree_if_amount_currency_and_known_accounts_are_equal() {
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "r"}"#, true);
         check(
             r#"{"amount": 15e-1, "currency": "EUR", "reference": "r", "source": "a", "destination": "b",

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_fills_in_does_not_count() {
+    fn the_fingerprint_ignores_fields_that_the_service_fills_in() {
         check_same(BODY, BODY);
         let id = with(r#""transaction_id": "t", "created_at": "2026-01-01T00:00:00Z""#);
         check_same(&id, &id);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_without_a_change_counts_by_its_stage() {
+    fn a_status_without_a_time_ranks_by_stage() {
         check(&[(Some("failed"), None), (Some("applied"), None)], Some("failed"));
         check(
             &[(Some("pending"), None), (Some("failed"), Some(1)), (Some("applied"), Some(2))],
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_stands_depends_on_neither_order_nor_repetition(
+        fn the_reported_status_depends_on_neither_order_nor_repetition(
             (heard, shuffled) in prop::collection::vec(told(), 1..8).prop_flat_map(|heard| {
                 let twice = [heard.clone(), heard.clone()].concat();
                 (Just(heard), Just(twice).prop_shuffle())

@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_stands_depends_on_neither_order_nor_repetition(
+        fn the_furthest_status_depends_on_neither_order_nor_repetition(
             (heard, shuffled) in prop::collection::vec(status(), 1..8).prop_flat_map(|heard| {
                 let twice = [heard.clone(), heard.clone()].concat();
                 (Just(heard), Just(twice).prop_shuffle())

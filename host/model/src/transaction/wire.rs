@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_store_lost_a_field_of_is_not_read() {
+    fn a_stored_transaction_with_a_lost_field_is_not_read() {
         let stored = parse(r#"{"amount": 1, "currency": "EUR", "reference": "r"}"#).to_stored();
         for field in ["transaction_id", "created_at", "amount"] {
             let damaged = stored.replace(&format!("\"{field}\""), "\"x\"");

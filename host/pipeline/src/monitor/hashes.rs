@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_ledger_delivers_counts_and_is_not_refused() {
+    async fn a_ledger_delivery_takes_over_its_hash_and_is_not_refused() {
         let (hashes, _) = hashes();
         store(&hashes, "first").await.unwrap();
         let mut delivered = hashes.recording("hash", &"delivered".into());

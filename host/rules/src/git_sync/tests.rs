@@ -186,7 +186,7 @@ fn at(path: &str, name: &str) -> (Option<String>, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_read_now_stops_a_commit_and_a_later_poll_takes_it() {
+async fn an_unreadable_history_delays_a_commit_until_a_later_poll() {
     let (plain, other) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
     let fixture = Fixture::new(&[("a.ws", &plain), ("b.ws", &other)]).await;
     assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);

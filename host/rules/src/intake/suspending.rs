@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rule_of_a_file_needs_is_not_given_back() {
+    fn a_series_that_the_rule_of_a_file_needs_is_not_released() {
         let file = series(900, &[(1, "file"), (2, "api")], true);
         check(&[file, series(10, &[(3, "api")], false)], &[3]);
     }

@@ -46,7 +46,7 @@ async fn alerts_are_written_in_the_commit_of_their_verdicts_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn what_is_settled_is_gone_or_due_later_or_dead_also_after_a_restart() {
+async fn a_settled_alert_is_gone_due_later_or_dead_after_a_restart() {
     let directory = directory();
     let store = open(&directory).await;
     let alerts: Vec<AlertRecord> = (1..=4).map(alert).collect();

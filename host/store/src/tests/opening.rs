@@ -279,7 +279,7 @@ async fn a_log_whose_database_is_lost_is_not_built_over() {
 }
 
 #[tokio::test]
-async fn what_an_interrupted_first_start_left_is_swept_away() {
+async fn leftovers_of_an_interrupted_first_start_are_removed() {
     let directory = directory();
     fs::write(directory.path().join("tollgate.db.new"), "half").unwrap();
     fs::write(directory.path().join("tollgate.db.new-journal"), "half").unwrap();
@@ -337,7 +337,7 @@ async fn an_id_of_an_earlier_run_is_found_whether_or_not_all_are_read_already() 
 }
 
 #[tokio::test]
-async fn what_was_just_recorded_is_found_whatever_was_asked_before() {
+async fn a_recorded_transaction_is_found_after_an_earlier_miss() {
     let directory = directory();
     let store = open(&directory).await;
     assert_eq!(store.current("t-1").await.unwrap(), None);

@@ -172,7 +172,7 @@ async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
 }
 
 #[tokio::test]
-async fn what_a_verdict_depends_on_is_known_of_every_version() {
+async fn every_version_records_all_that_its_verdicts_depend_on() {
     let directory = directory();
     let store = open(&directory).await;
     let granted = |fuel| Origin::Untrusted(Grant { fuel, host_calls: 2, memory_bytes: 3 });

@@ -27,7 +27,7 @@ async fn the_last_update_of_a_transaction_stands_and_its_record_stays() {
 }
 
 #[tokio::test]
-async fn what_was_told_last_of_a_status_is_kept() {
+async fn the_last_reported_status_is_kept() {
     let directory = directory();
     let store = open(&directory).await;
     store.record(&records(1..=2)).await.unwrap();

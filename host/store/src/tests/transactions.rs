@@ -7,7 +7,7 @@ use sqlx::ConnectOptions as _;
 use super::*;
 
 #[tokio::test]
-async fn what_is_recorded_is_read_back_to_the_letter() {
+async fn recorded_transactions_are_read_back_unchanged() {
     let directory = directory();
     let store = open(&directory).await;
     assert_eq!(store.last_sequence().await.unwrap(), Sequence(0));
@@ -106,7 +106,7 @@ async fn a_group_of_any_size_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_after_a_restart_with_or_without_closing() {
+async fn recorded_transactions_survive_a_restart_with_or_without_a_close() {
     let directory = directory();
     for (round, sequences) in [1..=2, 3..=4, 5..=6].into_iter().enumerate() {
         let store = open(&directory).await;

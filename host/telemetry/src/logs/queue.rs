@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_dropped_and_counted() {
+    fn a_full_queue_drops_and_counts_further_lines() {
         for (line, n_taken) in [("x\n".to_owned(), LINES_MAX), ("x".repeat(1023) + "\n", BYTES_MAX / 1024)] {
             let queue = LogQueue::new();
             (0..n_taken + 3).for_each(|_| queue.push(line.as_bytes()));

@@ -128,7 +128,7 @@ fn a_swap_sets_version_and_number_of_rules() {
 }
 
 #[test]
-fn what_goes_wrong_is_counted_by_kind() {
+fn failures_and_refusals_are_counted_by_kind() {
     let metrics = Metrics::new();
     metrics.rule_failed(RuleFailure::Fuel);
     metrics.refused("invalid_json");

@@ -19,7 +19,7 @@ fn check(timers: &ConnectionTimers, seconds: u64, expected: Option<ExpiredLimit>
 }
 
 #[test]
-fn who_says_nothing_has_the_time_of_a_head() {
+fn a_silent_client_times_out_like_a_slow_head() {
     let timers = ConnectionTimers::new(LIMITS);
     check(&timers, 4, None);
     check(&timers, 5, Some(ExpiredLimit::Head { has_begun: false }));
@@ -51,7 +51,7 @@ fn a_body_has_its_time_and_a_while_to_be_told_that_it_is_over() {
 }
 
 #[test]
-fn whoever_has_asked_may_wait_for_the_answer() {
+fn a_client_that_waits_for_its_answer_is_not_idle() {
     let timers = ConnectionTimers::new(LIMITS);
     timers.request_without_body();
     check(&timers, 599, None);

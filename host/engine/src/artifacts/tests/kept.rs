@@ -91,7 +91,7 @@ fn the_code_of_a_known_module_is_loaded_when_it_is_needed() {
 }
 
 #[test]
-fn what_differs_in_a_bit_is_never_loaded() {
+fn an_artifact_with_a_changed_bit_is_never_loaded() {
     let fixture = Fixture::new();
     let (cache, digest) = (fixture.cache(), ContentDigest::of(GOOD));
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
@@ -115,7 +115,7 @@ fn what_differs_in_a_bit_is_never_loaded() {
 }
 
 #[test]
-fn what_differs_is_made_again() {
+fn an_unusable_artifact_is_compiled_again() {
     let fixture = Fixture::new();
     fixture.keeping().admit(GOOD, Grant::default()).unwrap();
     let whole = fs::read(fixture.kept()).unwrap();
@@ -186,7 +186,7 @@ fn a_cache_that_cannot_be_had_or_written_is_no_failure() {
 }
 
 #[test]
-fn what_nobody_needs_is_removed() {
+fn artifacts_that_are_no_longer_needed_are_removed() {
     let fixture = Fixture::new();
     let all = fixture.folder.path().join("artifacts");
     fixture.keeping().admit(GOOD, Grant::default()).unwrap();
@@ -204,7 +204,7 @@ fn what_nobody_needs_is_removed() {
 }
 
 #[test]
-fn what_is_kept_is_bounded_in_files_and_bytes() {
+fn the_cache_is_bounded_in_files_and_bytes() {
     let fixture = Fixture::new();
     let n_kept = |cache: &Cache, n_bytes: usize| {
         for n in 0..6 {

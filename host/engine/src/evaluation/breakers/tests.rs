@@ -129,7 +129,7 @@ fn failures_long_ago_do_not_begin_the_time() {
 }
 
 #[test]
-fn what_is_not_the_rules_own_fault_is_no_run() {
+fn a_failure_that_is_not_the_rules_own_fault_is_not_counted() {
     for failure in [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Budget, RuleFailure::Quarantined]
     {
         check((0..).map(|source| (RuleOutcome::Failed(failure), source)), 2_000, LEAST, None);

@@ -77,7 +77,7 @@ fn a_full_chunk_of_a_cold_key_takes_at_most_twelve_bytes_an_entry() {
 
 proptest! {
     #[test]
-    fn whatever_is_put_in_comes_back(
+    fn encoded_rows_are_decoded_unchanged(
         rows in prop::collection::vec((any::<i32>(), 0_u64..1 << 40, any::<i64>(), 0_u8..6, any::<u8>(), 0..64_u32), 1..128),
         unit in prop::sample::select(vec![1_i64, 1_000, 1_000_000, 7]),
     ) {

@@ -95,7 +95,7 @@ fn both_have_an_answer_for_every_instant() {
 }
 
 #[test]
-fn what_is_kept_gives_the_same_zones_under_the_same_digest() {
+fn archived_zone_data_has_the_same_zones_and_digest() {
     let data = ZoneData::built_in();
     let (digest, archive) = data.kept().unwrap();
     let again = ZoneData::read_archive(data.name(), archive).unwrap();

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serialisers_write_is_named() {
+    fn a_mistake_of_a_serializer_is_named() {
         check("\u{feff}{}", 0, "expected value", "byte order mark (U+FEFF)");
         check("[object Object]", 1, "expected value", "send the output of JSON.stringify");
         check("{\0\"\0", 1, "key must be a string", "UTF-16");

@@ -45,7 +45,7 @@ fn one_meaning_has_one_canonical_spelling() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_its_place() {
+fn malformed_json_is_refused_with_its_position() {
     check("", "malformed_json", "the body is not JSON: EOF while parsing a value at line 1, column 0");
     check("{\n  \"a\": ]}", "malformed_json", "the body is not JSON: expected value at line 2, column 8");
     for (text, cause) in [
@@ -255,7 +255,7 @@ fn json() -> impl Strategy<Value = Json> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_to_the_letter(json in json()) {
+    fn json_is_written_and_read_back_unchanged(json in json()) {
         let text = json.to_string();
         let read = parse(&text).unwrap();
         prop_assert_eq!(&read, &json);
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_here_serde_json_reads_too(text in r#"[\[\]{}:,"\\ 0-9.eEtrufalsn+\-]{0,24}"#) {
+    fn serde_json_accepts_all_json_that_the_parser_accepts(text in r#"[\[\]{}:,"\\ 0-9.eEtrufalsn+\-]{0,24}"#) {
         if parse(&text).is_ok() {
             prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
         }

@@ -90,7 +90,7 @@ fn null_in_an_optional_field_is_the_same_as_leaving_it_out() {
 }
 
 #[test]
-fn what_a_serialiser_writes_for_nothing_is_read_as_nothing() {
+fn an_empty_value_of_a_serializer_counts_as_absent() {
     let empty = r#"{"transaction_id": "", "amount": 1, "currency": "EUR", "source": "", "destination": "", "reference": "r",
         "description": "", "status": "", "hash": "", "allow_overdraft": false, "created_at": "0001-01-01T00:00:00Z",
         "effective_date": "0001-01-01T00:00:00", "scheduled_for": "0001-01-01T00:00:00.0000000+01:00",

@@ -24,7 +24,7 @@ impl Fixture {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_after_an_update_counts_it_and_what_came_before_does_not() {
+async fn a_status_update_counts_for_later_payments_only() {
     let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     assert_eq!(bank.judge("b").await.as_deref(), Ok("approve"));

@@ -43,7 +43,7 @@ async fn without_notices_a_change_is_found_by_looking() {
 }
 
 #[test]
-fn whoever_asks_for_it_has_every_file_read() {
+fn a_recheck_reads_every_file_once() {
     let notices = Arc::new(PendingNotices::default());
     Recheck(Arc::clone(&notices)).ask();
     assert!(is_woken(&notices));
@@ -153,7 +153,7 @@ fn only_what_changed_is_read() {
 }
 
 #[test]
-fn what_changed_just_before_it_was_read_is_read_again() {
+fn a_file_that_changed_just_before_it_was_read_is_read_again() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.ws"), "1").unwrap();
     let notices = PendingNotices::default();
@@ -169,7 +169,7 @@ fn what_changed_just_before_it_was_read_is_read_again() {
 }
 
 #[test]
-fn what_is_renamed_into_the_directory_is_whole_and_all_else_comes_in_steps() {
+fn a_rename_into_the_directory_waits_less_than_other_changes() {
     let directory = Path::new("/nowhere/rules");
     let to = EventKind::Modify(ModifyKind::Name(RenameMode::To));
     let from = EventKind::Modify(ModifyKind::Name(RenameMode::From));

@@ -5,7 +5,7 @@ use tollgate_model::instruction::InstructionSource;
 use super::*;
 
 #[tokio::test]
-async fn what_one_place_gives_never_touches_what_another_gave() {
+async fn a_source_never_changes_the_rules_and_lists_of_another() {
     let fixture = Fixture::new().await;
     fixture.intake.save(&rule("api", "amount > 1")).await.unwrap();
     fixture.take_directory(&[("f.ws", &rule("file", "amount > 1")), ("lists/l.txt", "1")]).await;
@@ -59,7 +59,7 @@ async fn the_last_good_set_of_every_place_serves_after_a_restart() {
 }
 
 #[tokio::test]
-async fn of_two_places_that_give_one_name_the_first_keeps_it() {
+async fn the_first_of_two_sources_with_one_name_keeps_it() {
     let fixture = Fixture::new().await;
     fixture.intake.save(&rule("api", "amount > 1")).await.unwrap();
     fixture.take(git("c1"), &[("g.ws", &rule("git", "amount > 1"))]).await;
@@ -75,7 +75,7 @@ async fn of_two_places_that_give_one_name_the_first_keeps_it() {
 }
 
 #[tokio::test]
-async fn what_was_saved_and_pushed_becomes_the_repositorys() {
+async fn a_saved_and_pushed_rule_belongs_to_the_repository() {
     let fixture = Fixture::new().await;
     let script = rule("shared", "amount > 1");
     let saved = fixture.intake.save(&script).await.unwrap();

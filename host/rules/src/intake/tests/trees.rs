@@ -135,7 +135,7 @@ async fn a_renamed_file_keeps_its_instruction() {
 }
 
 #[tokio::test]
-async fn of_two_files_with_one_name_the_one_that_has_it_keeps_it() {
+async fn a_file_keeps_its_name_when_a_second_file_claims_it() {
     let fixture = Fixture::new().await;
     let (one, other) = (rule("same", "amount > 1"), rule("same", "amount > 2"));
     fixture.take_directory(&[("b.ws", &one)]).await;
@@ -162,7 +162,7 @@ async fn a_rule_renamed_in_its_file_is_another_instruction() {
 }
 
 #[tokio::test]
-async fn what_was_removed_over_the_api_stays_away_until_its_file_changes() {
+async fn a_rule_removed_over_the_api_stays_away_until_its_file_changes() {
     let fixture = Fixture::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
     fixture.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;

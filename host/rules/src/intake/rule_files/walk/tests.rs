@@ -132,7 +132,7 @@ fn many_ways_to_one_folder_are_walked_once() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_and_keeps_nobody_waiting() {
+fn a_file_that_is_not_regular_is_refused_without_blocking() {
     let directory = laid_out(&["pipe.ws/", "zero.ws -> /dev/zero", "status.ws -> /proc/self/status"]);
     fs::remove_dir(directory.path().join("pipe.ws")).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(directory.path().join("pipe.ws")).unwrap();
@@ -147,7 +147,7 @@ fn what_is_no_regular_file_is_refused_and_keeps_nobody_waiting() {
 }
 
 #[test]
-fn what_links_lead_to_is_part_of_what_was_found() {
+fn a_changed_link_changes_the_files_that_are_found() {
     let directory = laid_out(&["..v1/a.ws", "..v2/a.ws", "..data -> ..v1", "a.ws -> ..data/a.ws"]);
     let before = find(directory.path()).unwrap();
     assert_eq!(find(directory.path()).unwrap(), before);
