@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     for (test, wanted) in lines.lines().filter_map(|line| line.split_once('\t')) {
         tests.entry(test).or_default().insert(wanted);
     }
-    println!("\n{} tests were skipped, in whole or in part, for want of this:", tests.len());
+    println!("\nSkipped tests, in whole or in part, with what they need ({}):", tests.len());
     for (test, wanted) in &tests {
         println!("  {test}: {}", wanted.iter().copied().collect::<Vec<_>>().join("; "));
     }
