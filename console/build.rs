@@ -63,14 +63,14 @@ fn built(sources: &Path, out: &Path) -> io::Result<Vec<EmbeddedFile>> {
     if major.is_none_or(|major: u32| major < NODE_MIN) {
         return Err(io::Error::other(format!("it needs Node {NODE_MIN} or later, and there is {version}")));
     }
-    let (place, files) = (out.join("console"), out.join("files"));
-    fs::remove_dir_all(&place).or_else(not_found)?;
+    let (directory, files) = (out.join("console"), out.join("files"));
+    fs::remove_dir_all(&directory).or_else(not_found)?;
     for source in SOURCES {
-        copy(&sources.join(source), &place.join(source))?;
+        copy(&sources.join(source), &directory.join(source))?;
     }
     let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    output(Command::new("npm").args(install).current_dir(&place))?;
-    output(Command::new("node").arg("build.mjs").arg(&files).current_dir(&place))?;
+    output(Command::new("npm").args(install).current_dir(&directory))?;
+    output(Command::new("node").arg("build.mjs").arg(&files).current_dir(&directory))?;
     let listed: Value = serde_json::from_slice(&fs::read(files.join("files.json"))?)?;
     let text = |file: &Value, member: &str| file[member].as_str().unwrap_or_default().to_owned();
     let listed = listed.as_array().into_iter().flatten().map(|file| EmbeddedFile {
@@ -129,8 +129,8 @@ fn output(command: &mut Command) -> io::Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     Err(io::Error::other(format!("`{name}` failed: {last}")))
 }
 

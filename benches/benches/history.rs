@@ -88,7 +88,7 @@ struct Subject {
 }
 
 fn subjects(n_rows: usize) -> Vec<Subject> {
-    let mut traffic = Traffic::of(n_rows);
+    let mut traffic = Traffic::new(n_rows);
     let mut random = Random::seeded(5);
     let end = START_MICROS + SPAN_MICROS;
     let of = |source: usize, destination: usize| traffic::transaction(0, source, destination, end, 100);
@@ -126,7 +126,7 @@ fn measure_lookups(n_rows: usize, with_duckdb: bool) -> anyhow::Result<()> {
         anyhow::Ok(history.aggregate(&spec(AggregateFunction::Count, &[field], "P7D")?, Semantics::CURRENT)?)
     });
     let (before, started) = (resident_bytes(), Instant::now());
-    for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
+    for (number, transaction) in (1..).zip(Traffic::new(n_rows)) {
         history.restore(Sequence(number), &transaction);
     }
     let (filled, grown) = (started.elapsed(), resident_bytes().saturating_sub(before));
@@ -138,7 +138,7 @@ fn measure_lookups(n_rows: usize, with_duckdb: bool) -> anyhow::Result<()> {
         count(grown) / count(2 * n_rows)
     );
     let directory = tempfile::tempdir()?;
-    let mut table = Table::fill(&directory.path().join("t.db"), Traffic::of(n_rows))?;
+    let mut table = Table::fill(&directory.path().join("t.db"), Traffic::new(n_rows))?;
     println!(
         "{:>13}  {:<8} {:<6} {:>12} {:>12} {:>16} {:>10}",
         "key", "window", "", "min ns", "median ns", "SQLite ns", "ratio"
@@ -213,7 +213,7 @@ fn nth(figures: &[f64], n: usize) -> f64 {
 /// Runs the same queries in DuckDB, a few of each kind, one at a time.
 fn compare_with_duckdb(history: &History, n_rows: usize) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
-    let mut duckdb = DuckDb::fill(directory.path(), Traffic::of(n_rows))?;
+    let mut duckdb = DuckDb::fill(directory.path(), Traffic::new(n_rows))?;
     println!("\nDuckDB {} rows, count and sum at once, prepared per question, all cores", duckdb.version());
     println!("{:>13}  {:<8} {:>12} {:>16} {:>12}", "key", "window", "median ns", "DuckDB ns", "ratio");
     let as_of = history.last_sequence().next();
@@ -321,7 +321,7 @@ fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
                 Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?, Semantics::CURRENT)?)
             })
             .collect::<anyhow::Result<_>>()?;
-        let mut traffic = Traffic::of(n_rows + N_INSERTED);
+        let mut traffic = Traffic::new(n_rows + N_INSERTED);
         for (number, transaction) in (1..).zip(traffic.by_ref().take(n_rows)) {
             history.restore(Sequence(number), &transaction);
         }

@@ -94,7 +94,7 @@ fn bare_commits(group: usize) -> anyhow::Result<f64> {
         let (started, mut n_done) = (Instant::now(), 0_usize);
         while started.elapsed() < Duration::from_secs(SECONDS) {
             let records = (0..group)
-                .map(|place| record(&mut random, n_done + place))
+                .map(|index| record(&mut random, n_done + index))
                 .collect::<anyhow::Result<Vec<_>>>()?;
             store.record(&records).await?;
             n_done += group;

@@ -108,7 +108,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn fill(store: &Store, n_rows: usize, rules: Rules) -> anyhow::Result<()> {
-    let mut traffic = Traffic::of(n_rows);
+    let mut traffic = Traffic::new(n_rows);
     let mut random = Random::seeded(17);
     let mut sequence = 0;
     loop {
@@ -257,7 +257,7 @@ impl Bench {
         let mut random = Random::seeded(29);
         let as_of = self.history.last_sequence().next();
         let mut answers = Vec::new();
-        for transaction in Traffic::of(N_ASKED) {
+        for transaction in Traffic::new(N_ASKED) {
             let asked = self.rules.dress(transaction, &mut random);
             for aggregate in &self.questions.aggregates {
                 answers.push(aggregate.answer(&asked, as_of, &lists)?.to_bits());

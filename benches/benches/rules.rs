@@ -33,7 +33,7 @@ const N_BATCHES: usize = 31;
 
 fn main() -> anyhow::Result<()> {
     let history = History::new();
-    let course = Course::of(std::env::args().skip(1));
+    let course = Course::from_words(std::env::args().skip(1));
     let transactions = corpus::transactions(N_HISTORY, course.traffic)?;
     for transaction in &transactions {
         history.admit(Arc::clone(transaction), |_| ());
@@ -66,7 +66,7 @@ struct Course {
 }
 
 impl Course {
-    fn of(words: impl Iterator<Item = String>) -> Self {
+    fn from_words(words: impl Iterator<Item = String>) -> Self {
         let (traffic, n_batches) = (Traffic::Suspicious, N_BATCHES);
         let mut course = Self { sizes: Vec::new(), only: None, n_batches, traffic };
         for word in words {
@@ -100,7 +100,7 @@ fn measure(
     let interpreted = fuse(&compile(&rules, &interpreter, history)?, &interpreter);
     let closures = || {
         for transaction in judged {
-            let context = Context::of(transaction, as_of);
+            let context = Context::new(transaction, as_of);
             black_box(rules.iter().filter(|rule| (rule.native)(black_box(&context))).count());
         }
     };
@@ -154,7 +154,7 @@ fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &rules);
     let fused = RuleSet::fused(1, rules, &bodies, single.lists.clone());
-    fused.hasten();
+    fused.compile_searches();
     fused
 }
 
@@ -178,7 +178,7 @@ fn agree(
     as_of: Sequence,
 ) -> anyhow::Result<()> {
     for transaction in judged {
-        let context = Context::of(transaction, as_of);
+        let context = Context::new(transaction, as_of);
         let outcomes = evaluator.evaluate(rule_set, transaction, as_of).of_each();
         for (rule, outcome) in rules.iter().zip(outcomes) {
             let native = if (rule.native)(&context) { RuleOutcome::Matched } else { RuleOutcome::NotMatched };

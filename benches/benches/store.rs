@@ -60,10 +60,10 @@ fn main() -> anyhow::Result<()> {
 /// Returns the duration of each commit to a store with this many rows.
 async fn commits(directory: &Path, rows: usize, ids: Ids, group: usize) -> anyhow::Result<Vec<Duration>> {
     let store = Store::open(directory).await?;
-    let (mut random, mut n_kept, mut took) = (Random::seeded(5), 0, Vec::new());
+    let (mut random, mut n_stored, mut took) = (Random::seeded(5), 0, Vec::new());
     let mut next = |n_more: usize| {
-        let numbers = n_kept..n_kept + n_more;
-        n_kept += n_more;
+        let numbers = n_stored..n_stored + n_more;
+        n_stored += n_more;
         numbers.map(|number| record(number, ids, &mut random)).collect::<anyhow::Result<Vec<_>>>()
     };
     for _ in 0..rows.div_ceil(FILLING) {
@@ -108,8 +108,8 @@ fn print(what: &str, group: usize, mut took: Vec<Duration>) -> anyhow::Result<()
     let in_pauses: Duration = took.iter().filter(|took| **took > PAUSE).sum();
     let share = |part: Duration| part.as_secs_f64() / all.as_secs_f64();
     let ms = |per_mille: usize| {
-        let place = (took.len() - 1) * per_mille / 1_000;
-        took.get(place).map(|took| took.as_secs_f64() * 1e3).context("nothing was committed")
+        let rank = (took.len() - 1) * per_mille / 1_000;
+        took.get(rank).map(|took| took.as_secs_f64() * 1e3).context("nothing was committed")
     };
     let n_transactions = u32::try_from(took.len() * group)?;
     let per_second = f64::from(n_transactions) / all.as_secs_f64();

@@ -109,7 +109,7 @@ fn report(name: &str, pairs: &[(Taken, Taken)], figure: impl Fn(&Taken) -> f64) 
         values.sort_by(f64::total_cmp);
         values
     };
-    let at = |values: &[f64], place: usize| values.get(place).copied().context("nothing was measured");
+    let at = |values: &[f64], index: usize| values.get(index).copied().context("nothing was measured");
     let middle = pairs.len() / 2;
     let this = at(&sorted(&|(this, _)| figure(this)), middle)?;
     let other = at(&sorted(&|(_, other)| figure(other)), middle)?;

@@ -63,8 +63,8 @@ async fn inject(
     body: Bytes,
 ) -> (StatusCode, &'static str) {
     let Ok(record) = record(&body) else { return (StatusCode::BAD_REQUEST, "") };
-    let (done, told) = oneshot::channel();
-    let is_taken = committer.send(Arrived { record, done }).is_ok() && told.await.is_ok();
+    let (done, confirmed) = oneshot::channel();
+    let is_taken = committer.send(Arrived { record, done }).is_ok() && confirmed.await.is_ok();
     (if is_taken { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, ANSWER)
 }
 

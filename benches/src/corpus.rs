@@ -62,7 +62,7 @@ static METADATA: LazyLock<[FieldPath; 2]> =
 impl<'t> Context<'t> {
     /// Reads the fields.
     #[must_use]
-    pub fn of(transaction: &'t Transaction, as_of: Sequence) -> Self {
+    pub fn new(transaction: &'t Transaction, as_of: Sequence) -> Self {
         let [country, risk] = &*METADATA;
         Self {
             amount: transaction.amount.value().to_f64(),

@@ -33,7 +33,7 @@ pub struct Traffic {
 impl Traffic {
     /// Creates this many transactions over the week.
     #[must_use]
-    pub fn of(n_transactions: usize) -> Self {
+    pub fn new(n_transactions: usize) -> Self {
         let mut total = 0.0;
         let weights = (1..=N_SOURCES).map(|rank| {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
@@ -106,7 +106,7 @@ pub fn transaction(
         inflight: number.is_multiple_of(3),
         skip_queue: number.is_multiple_of(5),
         atomic: number.is_multiple_of(7),
-        timestamp: EventTime::of(DateTime::from_timestamp_micros(micros).unwrap_or_default()),
+        timestamp: EventTime::from_clock(DateTime::from_timestamp_micros(micros).unwrap_or_default()),
         effective_date: None,
         scheduled_for: None,
         inflight_expiry_date: None,

@@ -31,7 +31,7 @@ use edit::Edits;
 
 /// The result of migrating a rule from Watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarriedOver {
+pub struct RewrittenScript {
     /// The differences from Watch, in script order.
     pub remarks: Vec<WatchDifference>,
     /// The whole script, rewritten to keep its Watch meaning, except where [`WatchDifference::needs_a_person`] is set.
@@ -56,7 +56,7 @@ pub struct WatchDifference {
 
 /// Migrates a rule that ran in Watch. Returns `None` when the rule does not compile; [`compile`] reports why.
 #[must_use]
-pub fn carry_over(script: &str, options: &CompileOptions<'_>) -> Option<CarriedOver> {
+pub fn rewrite_script(script: &str, options: &CompileOptions<'_>) -> Option<RewrittenScript> {
     compile(script, options).rule?;
     let mut findings = Diagnostics::new(script);
     let rule = parse::parse(script, &lex::lex(script, &mut findings), &mut findings);
@@ -145,7 +145,7 @@ impl DifferenceCollector {
         }
     }
 
-    fn finish(mut self, script: &str, options: &CompileOptions<'_>) -> CarriedOver {
+    fn finish(mut self, script: &str, options: &CompileOptions<'_>) -> RewrittenScript {
         let rewritten = self.edits.apply(script, Span::new(0, script.len()));
         let changed = (rewritten != script).then_some(rewritten);
         let accepted = changed.filter(|script| compile(script, options).rule.is_some());
@@ -158,14 +158,14 @@ impl DifferenceCollector {
             );
         }
         self.remarks.sort_by_key(|found| found.span.start);
-        let lines = LineIndex::of(script);
-        let remarks = self.remarks.into_iter().map(|found| found.place(&lines)).collect();
-        CarriedOver { remarks, script: accepted }
+        let lines = LineIndex::new(script);
+        let remarks = self.remarks.into_iter().map(|found| found.into_difference(&lines)).collect();
+        RewrittenScript { remarks, script: accepted }
     }
 }
 
 impl FoundDifference {
-    fn place(self, lines: &LineIndex<'_>) -> WatchDifference {
+    fn into_difference(self, lines: &LineIndex<'_>) -> WatchDifference {
         WatchDifference {
             position: lines.position(self.span.start),
             span: self.span.start..self.span.end,

@@ -137,8 +137,13 @@ mod tests {
         let tokens = lex(script, &mut findings);
         let mut outline = String::new();
         for Token { kind, span, .. } in tokens {
-            let place = findings.position(span.start);
-            outline.push_str(&format!("{}:{} {kind:?} {:?}\n", place.line, place.column, span.text(script)));
+            let position = findings.position(span.start);
+            outline.push_str(&format!(
+                "{}:{} {kind:?} {:?}\n",
+                position.line,
+                position.column,
+                span.text(script)
+            ));
         }
         for diagnostic in findings.into_diagnostics() {
             outline.push_str(&format!("{} {}\n", diagnostic.code, diagnostic.headline()));

@@ -14,7 +14,7 @@ use crate::span::BYTE_ORDER_MARK;
 pub fn render(script: &str, path: &str, diagnostics: &[Diagnostic], styled: bool) -> String {
     let drawings: Vec<String> = diagnostics
         .iter()
-        .map(|diagnostic| draw(script, path, &MarkedText::of(diagnostic), styled))
+        .map(|diagnostic| draw(script, path, &MarkedText::new(diagnostic), styled))
         .collect();
     drawings.join("\n")
 }
@@ -29,7 +29,7 @@ pub(crate) struct MarkedText<'a> {
 }
 
 impl<'a> MarkedText<'a> {
-    fn of(diagnostic: &'a Diagnostic) -> Self {
+    fn new(diagnostic: &'a Diagnostic) -> Self {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -50,8 +50,8 @@ pub(crate) fn draw(script: &str, path: &str, drawing: &MarkedText<'_>, styled: b
     // The byte order mark has no column, so it is not shown.
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let shown = script.get(n_skipped..).unwrap_or_default();
-    let place = |byte: usize| shown.floor_char_boundary(byte.saturating_sub(n_skipped));
-    let span = place(drawing.span.start)..place(drawing.span.end);
+    let offset_of = |byte: usize| shown.floor_char_boundary(byte.saturating_sub(n_skipped));
+    let span = offset_of(drawing.span.start)..offset_of(drawing.span.end);
     let snippet = Snippet::source(shown).path(path).annotation(AnnotationKind::Primary.span(span));
     let mut group = drawing.level.clone().primary_title(drawing.message).id(drawing.id).element(snippet);
     if let Some(help) = drawing.help {

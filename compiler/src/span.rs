@@ -46,11 +46,11 @@ pub(crate) struct LineIndex<'s> {
 /// Returns the position of a byte of a script. A byte beyond the end has the position of the end.
 #[must_use]
 pub fn position(script: &str, byte: usize) -> Position {
-    LineIndex::of(script).position(byte)
+    LineIndex::new(script).position(byte)
 }
 
 impl<'s> LineIndex<'s> {
-    pub(crate) fn of(script: &'s str) -> Self {
+    pub(crate) fn new(script: &'s str) -> Self {
         let first = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         let further = script.match_indices('\n').map(|(at, _)| at + 1);
         Self { script, starts: std::iter::once(first).chain(further).collect() }
@@ -75,7 +75,7 @@ mod tests {
 
     #[track_caller]
     fn check(script: &str, byte: usize, line: usize, column: usize) {
-        assert_eq!(LineIndex::of(script).position(byte), Position { line, column }, "{script:?} at {byte}");
+        assert_eq!(LineIndex::new(script).position(byte), Position { line, column }, "{script:?} at {byte}");
     }
 
     #[test]

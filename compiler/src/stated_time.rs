@@ -95,7 +95,7 @@ fn lenient_micros(text: &str) -> Option<i64> {
     let (date, time) = text.split_at_checked(10)?;
     let time = time.get(1..)?;
     let (time, offset) = match time.find(['Z', 'z', '+', '-']) {
-        Some(place) => time.split_at_checked(place)?,
+        Some(offset) => time.split_at_checked(offset)?,
         None => (time, ""),
     };
     let seconds = match time.len() {

@@ -39,15 +39,15 @@ fn sentence(words: &str) -> String {
 }
 
 #[track_caller]
-fn check(place: &str, expected: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kit").join(place);
+fn check(file: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kit").join(file);
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, expected).unwrap();
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "{place} is not what the table gives; \
+        "{file} is not what the table gives; \
          write it anew with `UPDATE_GOLDEN=1 cargo test -p tollgate-guest-abi --test kit`:\n{expected}"
     );
 }

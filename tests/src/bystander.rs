@@ -86,7 +86,7 @@ impl Bystander<'_> {
     /// Injects on schedule; a payment that waits for the one before it waits visibly.
     fn inject(&self, started: Instant, at: u32) -> Latencies {
         let client = self.service.client();
-        let names = RuleNames::of(&client);
+        let names = RuleNames::fetch(&client);
         let mut seen = Latencies::default();
         let pause = Duration::from_secs(1) / self.rate;
         let n_each = self.seconds * self.rate / self.n_connections;

@@ -189,10 +189,10 @@ pub fn at_once(clients: &[Client], transaction: impl Fn(usize) -> Value + Sync) 
         let threads: Vec<_> = clients
             .iter()
             .enumerate()
-            .map(|(place, client)| {
+            .map(|(index, client)| {
                 let (start, transaction) = (&start, &transaction);
                 scope.spawn(move || {
-                    let transaction = transaction(place);
+                    let transaction = transaction(index);
                     start.wait();
                     client.inject(&transaction)
                 })

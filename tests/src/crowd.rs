@@ -75,7 +75,7 @@ impl Crowd {
     /// # Panics
     /// Panics if epoll is unavailable.
     #[must_use]
-    pub fn of(address: &str, shapes: &[Shape], n_of_each: usize, over: Duration) -> Self {
+    pub fn new(address: &str, shapes: &[Shape], n_of_each: usize, over: Duration) -> Self {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the system watches sockets");
         let coming = Coming { address: address.to_owned(), n_wanted: n_of_each * shapes.len(), over };
         Self { epoll, shapes: shapes.to_vec(), members: Vec::new(), ends: Vec::new(), coming }
@@ -92,8 +92,8 @@ impl Crowd {
         }
     }
 
-    fn add(&mut self, place: usize) {
-        let Some(shape) = self.shapes.get(place) else { return };
+    fn add(&mut self, index: usize) {
+        let Some(shape) = self.shapes.get(index) else { return };
         let opened = Instant::now();
         let mut stream = TcpStream::connect(&self.coming.address).expect("the service takes connections");
         // A service that rejects the connection may already have closed it.
@@ -103,7 +103,7 @@ impl Crowd {
         let number = epoll::EventData::new_u64(self.members.len() as u64);
         epoll::add(&self.epoll, &stream, number, what | epoll::EventFlags::RDHUP)
             .expect("a socket is watched");
-        self.members.push(Some(Member { stream, shape: place, opened, spoke: opened, n_said: 0 }));
+        self.members.push(Some(Member { stream, shape: index, opened, spoke: opened, n_said: 0 }));
     }
 
     /// Returns the number of connections that have not ended.
@@ -139,19 +139,19 @@ impl Crowd {
 
     /// Handles an event of one connection: data or its end.
     fn look(&mut self, number: usize) {
-        let Some(place) = self.members.get_mut(number) else { return };
-        let Some(member) = place else { return };
-        let mut heard = Vec::new();
+        let Some(slot) = self.members.get_mut(number) else { return };
+        let Some(member) = slot else { return };
+        let mut received = Vec::new();
         // End of file means the end, unless the read would block.
-        let is_over = match member.stream.read_to_end(&mut heard) {
+        let is_over = match member.stream.read_to_end(&mut received) {
             Ok(_) => true,
             Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
         };
         if is_over {
             let name = self.shapes.get(member.shape).map_or("", |shape| shape.name);
-            let last_words = wire::answers(&heard).pop();
+            let last_words = wire::answers(&received).pop();
             self.ends.push(End { name, lasted: member.opened.elapsed(), last_words });
-            *place = None;
+            *slot = None;
         }
     }
 

@@ -58,7 +58,7 @@ impl DurabilityChecker {
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         let journal = Journal::new();
-        let checker = Checker::of(journal.path());
+        let checker = Checker::new(journal.path());
         Self { traffic: Traffic::new(Dice::of_seed(seed)), checker, journal, n_checks: 0 }
     }
 
@@ -110,7 +110,7 @@ impl DurabilityChecker {
     /// Returns the differences found by a fresh checker without earlier observations.
     #[must_use]
     pub fn faults_at_first_sight(&self, data: &Path) -> Vec<String> {
-        Checker::of(self.journal.path()).faults(data)
+        Checker::new(self.journal.path()).faults(data)
     }
 
     /// Returns the stored times, in order of acceptance.

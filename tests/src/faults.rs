@@ -144,7 +144,7 @@ pub fn until_the_power_fails<T>(
 ) -> T {
     let record = home.at("record");
     std::fs::remove_file(&record).ok();
-    let mut disk = Disk::of(&home.data());
+    let mut disk = Disk::new(&home.data());
     let service = Service::start(&Plan { record: Some(record.clone()), ..plan.clone() }.on(home));
     let lived = live(&service);
     service.wait();
@@ -163,11 +163,11 @@ struct Library {
     built: OnceLock<PathBuf>,
 }
 
-static SHIM: Library = Library::of("shim");
-static CLOCK: Library = Library::of("clock");
+static SHIM: Library = Library::new("shim");
+static CLOCK: Library = Library::new("clock");
 
 impl Library {
-    const fn of(name: &'static str) -> Self {
+    const fn new(name: &'static str) -> Self {
         Self { name, built: OnceLock::new() }
     }
 

@@ -42,7 +42,7 @@ pub fn metric(service: &Service, name: &str) -> u64 {
 
 /// Returns the state of a link according to `/readyz`.
 #[must_use]
-pub fn standing(service: &Service, link: &str) -> String {
+pub fn link_status(service: &Service, link: &str) -> String {
     let word = service.get("/readyz").at(&format!("/checks/{link}"));
     word.as_str().unwrap_or_default().to_owned()
 }

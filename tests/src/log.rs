@@ -31,7 +31,7 @@ impl Shared {
 impl Log {
     /// Reads a pipe to its end on a separate thread.
     #[must_use]
-    pub fn of(pipe: impl Read + Send + 'static) -> Self {
+    pub fn new(pipe: impl Read + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let writer = Arc::clone(&shared);
         let reader = thread::spawn(move || {

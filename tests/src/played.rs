@@ -40,8 +40,8 @@ impl PlayedPayment {
     #[must_use]
     pub fn line(&self) -> String {
         let Self { id: _, story, verdict, rules, body } = self;
-        let told = json!({"story": story, "verdict": verdict, "rules": rules}).to_string();
-        format!("{},\"payment\":{body}}}\n", told.trim_end_matches('}'))
+        let summary = json!({"story": story, "verdict": verdict, "rules": rules}).to_string();
+        format!("{},\"payment\":{body}}}\n", summary.trim_end_matches('}'))
     }
 
     /// Returns whether it was held or blocked.
@@ -140,7 +140,7 @@ pub struct RuleResult {
 impl PopulationResult {
     /// Counts what was played. `holds` says which rules hold or block.
     #[must_use]
-    pub fn of<'s>(
+    pub fn new<'s>(
         played: &[PlayedPayment],
         stories: impl Iterator<Item = &'s Story>,
         holds: impl Fn(&str) -> bool,

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
-/// Returns the current resident memory and its peak since [`forget_peak`], in KiB.
+/// Returns the current resident memory and its peak since [`reset_peak`], in KiB.
 #[must_use]
 pub fn resident_kib(pid: u32) -> (u64, u64) {
     (field(pid, "VmRSS:"), field(pid, "VmHWM:"))
@@ -17,7 +17,7 @@ pub fn resident_kib(pid: u32) -> (u64, u64) {
 ///
 /// # Panics
 /// Panics if the process is gone or belongs to another user.
-pub fn forget_peak(pid: u32) {
+pub fn reset_peak(pid: u32) {
     fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the process is ours");
 }
 

@@ -17,7 +17,7 @@ impl RuleNames {
     /// Panics if the service does not answer as expected.
     #[must_use]
     #[track_caller]
-    pub fn of(client: &Client) -> Self {
+    pub fn fetch(client: &Client) -> Self {
         let instructions = client.get("/instructions").expect(200);
         let name_of = |one: &Value| Some((id_of(one, "id")?, one.get("name")?.as_str()?.to_owned()));
         Self(instructions.as_array().into_iter().flatten().filter_map(name_of).collect())

@@ -85,11 +85,11 @@ fn copy_folder(from: &Path, to: &Path) {
         if name.starts_with('.') || NOT_COPIED.contains(&name.as_str()) {
             continue;
         }
-        let place = to.join(&name);
+        let target = to.join(&name);
         if path.is_dir() {
-            copy_folder(&path, &place);
+            copy_folder(&path, &target);
         } else if path.is_file() {
-            fs::copy(&path, &place).expect("a file can be copied");
+            fs::copy(&path, &target).expect("a file can be copied");
         }
     }
 }

@@ -93,7 +93,7 @@ impl Service {
 
     fn try_listen(home: &Home) -> Result<Self, Refusal> {
         let mut child = spawn(&mut home.serve()).expect("the binary can be started");
-        let mut log = Log::of(child.stderr.take().expect("the log is piped"));
+        let mut log = Log::new(child.stderr.take().expect("the log is piped"));
         let Some(address) = log.wait_for(PATIENCE, listening) else {
             let _ = child.kill();
             let status = child.wait().expect("the process can be waited for");
@@ -125,7 +125,7 @@ impl Service {
         };
         let address = format!("127.0.0.1:{port}");
         let client = Client::new(&address);
-        let mut service = Self { child, log: Log::of(io::empty()), address, client, _home: home.clone() };
+        let mut service = Self { child, log: Log::new(io::empty()), address, client, _home: home.clone() };
         let ended = service.ended_before_it_was_ready();
         assert!(ended.is_none(), "the service ended: {ended:?}");
         service
@@ -137,7 +137,7 @@ impl Service {
     /// Panics if it cannot be started.
     pub fn start_and_kill(home: &Home, after: Duration) {
         let mut child = spawn(&mut home.serve()).expect("the binary can be started");
-        let mut log = Log::of(child.stderr.take().expect("the log is piped"));
+        let mut log = Log::new(child.stderr.take().expect("the log is piped"));
         thread::sleep(after);
         let _ = child.kill();
         child.wait().expect("the process can be waited for");

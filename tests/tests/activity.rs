@@ -132,8 +132,8 @@ fn statistics_that_cannot_be_read_are_said_and_replaced() {
     std::fs::create_dir_all(home.data()).unwrap();
     std::fs::write(home.data().join("statistics.json"), "{").unwrap();
     let service = Service::start(&home);
-    let told = |line: &str| line.contains("the statistics of earlier runs cannot be read").then_some(());
-    assert_eq!(service.log().wait_for(PATIENCE, told), Some(()));
+    let reported = |line: &str| line.contains("the statistics of earlier runs cannot be read").then_some(());
+    assert_eq!(service.log().wait_for(PATIENCE, reported), Some(()));
     pay(&service, "a", 3);
     service.stop();
     let kept = std::fs::read_to_string(home.data().join("statistics.json")).unwrap();
@@ -203,11 +203,14 @@ fn a_payment_on_which_a_module_failed_is_among_its_hits_and_the_first_is_logged(
     assert!(failed[0]["message"].as_str().unwrap().contains("unreachable"), "{hits}");
     assert!(failed[0]["fuel"].as_u64().unwrap() > 0, "{hits}");
     let (_, lines) = service.stop();
-    let told: Vec<&String> = lines
+    let reported: Vec<&String> = lines
         .iter()
         .filter(|line| log::message(line).starts_with("a rule failed for the first time"))
         .collect();
-    assert!(told.len() == 1 && told[0].contains("\"t0\"") && told[0].contains("unreachable"), "{told:?}");
+    assert!(
+        reported.len() == 1 && reported[0].contains("\"t0\"") && reported[0].contains("unreachable"),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -309,7 +312,7 @@ fn listeners_hear_of_verdicts_rates_and_rules() {
     let (_, rules) = stream.until("rules");
     assert!(rules["rule_set_version"].as_u64().unwrap() > 0);
     pay(&service, "a", 90);
-    let (mut n_judged, mut told, mut last) = (0, Vec::new(), 0);
+    let (mut n_judged, mut reported, mut last) = (0, Vec::new(), 0);
     while n_judged < 90 {
         let (name, id, data) = stream.next().unwrap();
         last = id;
@@ -321,14 +324,14 @@ fn listeners_hear_of_verdicts_rates_and_rules() {
             "verdicts" => {
                 let rows = data["verdicts"].as_array().unwrap();
                 assert!(rows.len() <= 50);
-                told.extend(rows.iter().map(|row| row["transaction_id"].as_str().unwrap().to_owned()));
+                reported.extend(rows.iter().map(|row| row["transaction_id"].as_str().unwrap().to_owned()));
             }
             other => panic!("{other}"),
         }
     }
     let (_, verdicts) =
-        if told.iter().any(|id| id == "a-87") { (0, json!(null)) } else { stream.until("verdicts") };
-    told.extend(
+        if reported.iter().any(|id| id == "a-87") { (0, json!(null)) } else { stream.until("verdicts") };
+    reported.extend(
         verdicts["verdicts"]
             .as_array()
             .into_iter()
@@ -336,7 +339,10 @@ fn listeners_hear_of_verdicts_rates_and_rules() {
             .map(|row| row["transaction_id"].as_str().unwrap().to_owned()),
     );
     for n in (0..90).step_by(3) {
-        assert!(told.contains(&format!("a-{n}")), "payment {n} was blocked, and nobody was told: {told:?}");
+        assert!(
+            reported.contains(&format!("a-{n}")),
+            "payment {n} was blocked, and nobody was told: {reported:?}"
+        );
     }
     // A client that connects again is told that it has missed something, if it has.
     let mut again = Stream::open(&service, "topics=ticks", Some(last.saturating_sub(1)));

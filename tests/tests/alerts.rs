@@ -6,7 +6,7 @@ mod receivers;
 
 use chrono::Utc;
 use serde_json::json;
-use tollgate_tests::links::{BLOCK_ALL, Delivered, Receiver, Reception, metric, signed, standing};
+use tollgate_tests::links::{BLOCK_ALL, Delivered, Receiver, Reception, link_status, metric, signed};
 use tollgate_tests::{Home, Service, sample};
 
 const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -93,7 +93,7 @@ fn an_alert_is_what_the_dashboard_would_hear_signed_and_under_an_id_of_its_own()
     until_settled(&service);
     assert_eq!(receiver.requests().len(), 2);
     let delivered = metric(&service, "tollgate_alert_attempts_total{result=\"delivered\"}");
-    assert_eq!((delivered, standing(&service, "alerts")), (2, "ok".to_owned()));
+    assert_eq!((delivered, link_status(&service, "alerts")), (2, "ok".to_owned()));
 }
 
 #[test]

@@ -179,7 +179,7 @@ impl Seen {
         // Hostile rules may be refused for what they cost.
         let has_rules = rules.scripts.len() + rules.modules.len() > 0;
         assert!(side == Side::Hostile || !has_rules || !ids.is_empty(), "{}", attack.name);
-        process::forget_peak(service.pid());
+        process::reset_peak(service.pid());
         let seconds = u32::try_from(proof::rounds(1, 4)).unwrap();
         let named = format!("{name}-neutral");
         let bystander =

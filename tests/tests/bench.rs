@@ -157,7 +157,7 @@ fn an_interrupted_benchmark_leaves_nothing_behind() {
     let home = Home::new();
     let mut bench =
         command(&home, "service --rules 0 --aggregates 0 --connections 2 --seconds 600").spawn().unwrap();
-    let log = Log::of(bench.stderr.take().unwrap());
+    let log = Log::new(bench.stderr.take().unwrap());
     let started = log.wait_for(PATIENCE, |line| line.contains("0 rules").then_some(()));
     assert!(started.is_some(), "{:?}", log.lines());
     let pid = bench.id().to_string();

@@ -59,9 +59,9 @@ impl Chance {
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            let other = self.below(place + 1);
-            items.swap(place, other);
+        for index in (1..items.len()).rev() {
+            let other = self.below(index + 1);
+            items.swap(index, other);
         }
     }
 }

@@ -159,7 +159,7 @@ fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
     // Between two payments the connection is idle for twice as long as the service allows.
     command.args(["--customers", "20", "--rate", "5/s", "--set", "SERVICE_IDLE_TIMEOUT=100ms"]);
     let mut demo = command.arg("--directory").arg(&directory).spawn().unwrap();
-    let mut log = Log::of(demo.stderr.take().unwrap());
+    let mut log = Log::new(demo.stderr.take().unwrap());
     let page =
         log.wait_for(PATIENCE, |line| line.split_once("http://localhost:").map(|(_, port)| port.to_owned()));
     let service = Client::new(&format!("127.0.0.1:{}", page.unwrap().trim_end_matches('/')));
@@ -180,8 +180,8 @@ fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
     assert_eq!(status.code(), Some(0), "{:?}", log.lines());
     let summary = log.lines().pop().unwrap();
     let counts = summary.strip_prefix("payments judged: ").unwrap().split(", ");
-    let n_told: u64 = counts.map(|count| count.split(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    assert_eq!(n_told, audit::replay_in(&home, &directory.join("data")).all_follow(), "{summary}");
+    let n_reported: u64 = counts.map(|count| count.split(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(n_reported, audit::replay_in(&home, &directory.join("data")).all_follow(), "{summary}");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn completions_and_the_manual_page_are_those_of_the_command_line() {
 fn without_a_command_the_service_is_served() {
     let home = Home::new();
     let mut child = home.command(&[]).spawn().unwrap();
-    let log = log::Log::of(child.stderr.take().unwrap());
+    let log = log::Log::new(child.stderr.take().unwrap());
     let listening = log.wait_for(std::time::Duration::from_secs(30), |line| {
         (log::message(line) == "listening").then_some(())
     });

@@ -53,14 +53,14 @@ fn compare_answers(page: &str) -> usize {
     let service = Service::start(&home_of_the_readme());
     let fences = fences(&text);
     let mut n_compared = 0;
-    for (place, fence) in fences.iter().enumerate().filter(|(_, fence)| is_request(fence)) {
+    for (index, fence) in fences.iter().enumerate().filter(|(_, fence)| is_request(fence)) {
         let requests = Curl::parse_all(&fence.text);
         let mut answer = None;
         for request in &requests {
             answer = Some(request.send(&service));
         }
         let Some(answer) = answer else { panic!("no request in:\n{}", fence.text) };
-        let Some(printed) = fences.get(place + 1).filter(|next| next.language == "json") else {
+        let Some(printed) = fences.get(index + 1).filter(|next| next.language == "json") else {
             assert!(answer.status < 300, "{}\nanswered {}: {}", fence.text, answer.status, answer.text());
             continue;
         };
@@ -89,7 +89,7 @@ fn home_of_the_readme() -> Home {
 }
 
 /// Returns the first difference between a response and its printed form.
-fn difference(printed: &Value, answered: &Value, place: &str) -> Option<String> {
+fn difference(printed: &Value, answered: &Value, pointer: &str) -> Option<String> {
     match (printed, answered) {
         (Value::String(text), _) if text == ANYTHING => None,
         (Value::Object(printed), Value::Object(answered)) => {
@@ -97,11 +97,11 @@ fn difference(printed: &Value, answered: &Value, place: &str) -> Option<String> 
             let names: BTreeSet<&String> =
                 printed.keys().chain(answered.keys()).filter(|name| *name != ANYTHING).collect();
             names.into_iter().find_map(|name| {
-                let place = format!("{place}/{name}");
+                let pointer = format!("{pointer}/{name}");
                 match (printed.get(name), answered.get(name)) {
-                    (Some(printed), Some(answered)) => difference(printed, answered, &place),
+                    (Some(printed), Some(answered)) => difference(printed, answered, &pointer),
                     (None, Some(_)) if is_open => None,
-                    _ => Some(place),
+                    _ => Some(pointer),
                 }
             })
         }
@@ -109,23 +109,23 @@ fn difference(printed: &Value, answered: &Value, place: &str) -> Option<String> 
             let is_open = printed.last().is_some_and(|last| last == ANYTHING);
             let n_printed = printed.len() - usize::from(is_open);
             if answered.len() < n_printed || (!is_open && answered.len() > n_printed) {
-                return Some(format!("{place} (length)"));
+                return Some(format!("{pointer} (length)"));
             }
             let pairs = printed.iter().take(n_printed).zip(answered).enumerate();
             pairs
                 .into_iter()
-                .find_map(|(n, (printed, answered))| difference(printed, answered, &format!("{place}/{n}")))
+                .find_map(|(n, (printed, answered))| difference(printed, answered, &format!("{pointer}/{n}")))
         }
         (Value::Number(printed), Value::Number(answered)) if printed.as_f64() == answered.as_f64() => None,
         _ if printed == answered => None,
-        _ => Some(if place.is_empty() { "/".to_owned() } else { place.to_owned() }),
+        _ => Some(if pointer.is_empty() { "/".to_owned() } else { pointer.to_owned() }),
     }
 }
 
 #[test]
 fn a_printed_answer_is_compared_in_every_part() {
     let answered = serde_json::json!({"a": 1.0, "b": [1, {"c": "x"}], "d": "text"});
-    for (printed, place) in [
+    for (printed, pointer) in [
         (serde_json::json!({"a": 1, "b": [1, {"c": "x"}], "d": "…"}), None),
         (serde_json::json!({"a": "…", "…": "…"}), None),
         (serde_json::json!({"a": 1, "b": ["…"], "d": "text"}), None),
@@ -134,7 +134,7 @@ fn a_printed_answer_is_compared_in_every_part() {
         (serde_json::json!({"a": 1, "b": [1], "d": "text"}), Some("/b (length)")),
         (serde_json::json!({"e": 1, "…": "…"}), Some("/e")),
     ] {
-        assert_eq!(difference(&printed, &answered, "").as_deref(), place, "{printed}");
+        assert_eq!(difference(&printed, &answered, "").as_deref(), pointer, "{printed}");
     }
 }
 
@@ -174,9 +174,9 @@ fn every_route_is_described() {
                 responses.is_some_and(|responses| !responses.is_empty()),
                 "{method} {path} is not described"
             );
-            let told =
+            let words =
                 operation["summary"].as_str().or(operation["description"].as_str()).unwrap_or_default();
-            assert!(!told.is_empty(), "{method} {path} has no words");
+            assert!(!words.is_empty(), "{method} {path} has no words");
         }
     }
     let mut broken = Vec::new();

@@ -99,12 +99,12 @@ fn check_shows_what_the_save_will_answer() {
     std::fs::write(home.at("scanning.ws"), script).unwrap();
     let (data, file) = (home.data().display().to_string(), home.at("scanning.ws").display().to_string());
     let checked = home.command(&["check", "--stored", &data, &file]).output().unwrap();
-    let told = String::from_utf8(checked.stderr).unwrap();
+    let printed = String::from_utf8(checked.stderr).unwrap();
     let expected = format!(
         "estimate with {} stored transactions: {} units of fuel",
         saved["transactions"], saved["fuel"]
     );
-    assert!(checked.status.success() && told.contains(&expected), "{told}\n{expected}");
+    assert!(checked.status.success() && printed.contains(&expected), "{printed}\n{expected}");
     let missing = home.command(&["check", "--stored", "/nowhere", &file]).output().unwrap();
     assert_eq!(missing.status.code(), Some(1));
 }
@@ -125,7 +125,7 @@ fn check_reads_the_status_words_of_the_service() {
     let saved = service.save(&script).expect(201)["estimate"].clone();
     std::fs::write(home.at("settled.ws"), script).unwrap();
     let (data, file) = (home.data().display().to_string(), home.at("settled.ws").display().to_string());
-    let told = |has_words: bool| {
+    let printed = |has_words: bool| {
         let mut command = home.command(&["check", "--stored", &data, &file]);
         if !has_words {
             command.env_remove("SERVICE_STATUS_WORDS");
@@ -134,12 +134,12 @@ fn check_reads_the_status_words_of_the_service() {
         (checked.status.code(), String::from_utf8(checked.stderr).unwrap())
     };
     let expected = format!("estimate with 200 stored transactions: {} units of fuel", saved["fuel"]);
-    let ((_, with), (_, without)) = (told(true), told(false));
+    let ((_, with), (_, without)) = (printed(true), printed(false));
     // Without its words no payment is settled, so there is none to compare.
-    let is_so = |told: &str| told.contains(&expected);
+    let is_so = |printed: &str| printed.contains(&expected);
     assert!(is_so(&with) && !is_so(&without), "{expected}: {}, {}", is_so(&with), is_so(&without));
     std::fs::write(home.at("words"), "gebucht\n").unwrap();
-    let (code, words) = told(true);
+    let (code, words) = printed(true);
     assert!(code == Some(1) && words.contains("SERVICE_STATUS_WORDS"), "{words}");
 }
 
@@ -170,11 +170,11 @@ fn the_shipped_rules_need_no_grant_and_take_what_check_tells() {
     let rules = repository::root().join("rules").display().to_string();
     let checked =
         home.command(&["check", "--stored", &home.data().display().to_string(), &rules]).output().unwrap();
-    let told = String::from_utf8(checked.stderr).unwrap();
-    let total = told.lines().find(|line| line.starts_with("all ")).unwrap();
+    let printed = String::from_utf8(checked.stderr).unwrap();
+    let total = printed.lines().find(|line| line.starts_with("all ")).unwrap();
     let words: Vec<&str> = total.split(' ').collect();
-    let place = words.iter().position(|word| *word == "MiB").unwrap();
-    let estimated = words[place - 1].parse::<u64>().unwrap() << 20;
+    let index = words.iter().position(|word| *word == "MiB").unwrap();
+    let estimated = words[index - 1].parse::<u64>().unwrap() << 20;
     let taken = metric(&service, "tollgate_history_resident_bytes");
     assert!((taken * 3 / 4..=taken * 5 / 4).contains(&estimated), "{total}; taken: {taken} bytes");
 }

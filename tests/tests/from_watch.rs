@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
-use tollgate_compiler::from_watch::{CarriedOver, carry_over};
+use tollgate_compiler::from_watch::{RewrittenScript, rewrite_script};
 use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_tests::generator::dice::Dice;
@@ -112,7 +112,7 @@ fn the_page_for_users_of_watch_shows_what_check_prints() {
     let (there, here) = (blocks("watch"), blocks("tollgate"));
     assert!(!there.is_empty() && there.len() == here.len(), "{} and {} examples", there.len(), here.len());
     for (there, here) in there.iter().zip(&here) {
-        assert_eq!(carried_over(there).script.as_ref(), Some(here));
+        assert_eq!(rewritten_script(there).script.as_ref(), Some(here));
     }
 }
 
@@ -124,15 +124,16 @@ struct Pair {
 }
 
 fn pair(script: &str) -> Pair {
-    let CarriedOver { remarks, script: rewritten } = carried_over(script);
+    let RewrittenScript { remarks, script: rewritten } = rewritten_script(script);
     // The oracle reads `and` and `or` as the service does. Where Watch differs, the two rules are not comparable.
     let is_left_to_a_person =
         remarks.iter().any(|remark| remark.needs_a_person || remark.message.contains("left to right"));
     Pair { was: script.to_owned(), is: rewritten.unwrap_or_else(|| script.to_owned()), is_left_to_a_person }
 }
 
-fn carried_over(script: &str) -> CarriedOver {
-    carry_over(script, &CompileOptions::default()).unwrap_or_else(|| panic!("does not compile:\n{script}"))
+fn rewritten_script(script: &str) -> RewrittenScript {
+    rewrite_script(script, &CompileOptions::default())
+        .unwrap_or_else(|| panic!("does not compile:\n{script}"))
 }
 
 #[track_caller]

@@ -34,11 +34,11 @@ fn wide_bodies_say_what_single_modules_say() -> anyhow::Result<()> {
         n_cases += rules.len() * stream.len();
         n_matches += expected.iter().flatten().filter(|matched| **matched).count();
         let said = fused.judge(&rules, &stream)?;
-        for (place, (said, expected)) in said.iter().zip(&expected).enumerate() {
+        for (index, (said, expected)) in said.iter().zip(&expected).enumerate() {
             for (script, (matched, expected)) in scripts.iter().zip(said.iter().zip(expected)) {
                 anyhow::ensure!(
                     matched == expected,
-                    "before seed {}, transaction {place}: fused says {matched} of\n{script}",
+                    "before seed {}, transaction {index}: fused says {matched} of\n{script}",
                     seeds.start
                 );
             }

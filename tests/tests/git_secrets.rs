@@ -67,9 +67,9 @@ fn base64(text: &str) -> String {
     for three in text.as_bytes().chunks(3) {
         let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
             << (8 * (3 - three.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(number >> (18 - 6 * place)) as usize & 63];
-            encoded.push(if place <= three.len() { char::from(digit) } else { '=' });
+        for index in 0..4 {
+            let digit = DIGITS[(number >> (18 - 6 * index)) as usize & 63];
+            encoded.push(if index <= three.len() { char::from(digit) } else { '=' });
         }
     }
     encoded
@@ -107,9 +107,9 @@ impl Traces {
     #[track_caller]
     fn check(&self, secret: &str) {
         for spelling in spellings(secret) {
-            for (place, bytes) in &self.pieces {
+            for (index, bytes) in &self.pieces {
                 let found = bytes.windows(spelling.len()).any(|window| window == spelling);
-                assert!(!found, "{secret:?} as {:?} in {place}", String::from_utf8_lossy(&spelling));
+                assert!(!found, "{secret:?} as {:?} in {index}", String::from_utf8_lossy(&spelling));
             }
         }
     }

@@ -238,11 +238,11 @@ fn every_error_of_a_script_is_told_in_order() {
     let diagnostics = answer.at("/diagnostics");
     let diagnostics = diagnostics.as_array().unwrap();
     assert!(diagnostics.len() >= 3, "{}", answer.text());
-    let places: Vec<(u64, u64)> = diagnostics
+    let positions: Vec<(u64, u64)> = diagnostics
         .iter()
         .map(|diagnostic| (diagnostic["line"].as_u64().unwrap(), diagnostic["column"].as_u64().unwrap()))
         .collect();
-    assert!(places.is_sorted(), "{places:?}");
+    assert!(positions.is_sorted(), "{positions:?}");
     for diagnostic in diagnostics {
         assert_eq!(diagnostic["severity"], "error", "{diagnostic}");
         for part in ["code", "message"] {

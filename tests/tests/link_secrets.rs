@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use tollgate_tests::links::{BLOCK_ALL, Dashboard, Manner, Receiver, Reception, signed, standing};
+use tollgate_tests::links::{BLOCK_ALL, Dashboard, Manner, Receiver, Reception, link_status, signed};
 use tollgate_tests::{Home, Service, sample};
 
 const TOKEN: &str = "canary-tunnel-token-3f";
@@ -75,9 +75,9 @@ fn no_secret_of_a_link_is_found_in_a_log_an_answer_or_a_file() {
     add_files(&mut pieces, &home.data());
     let mut n_found = 0;
     for secret in secrets() {
-        for (place, bytes) in &pieces {
+        for (index, bytes) in &pieces {
             if bytes.windows(secret.len()).any(|window| window == secret.as_bytes()) {
-                println!("{secret} in {place}");
+                println!("{secret} in {index}");
                 n_found += 1;
             }
         }
@@ -94,7 +94,7 @@ fn exercise(
     receiver: &Receiver,
     pieces: &mut Vec<(String, Vec<u8>)>,
 ) {
-    service.until("the tunnel is up", || standing(service, "tunnel") == "ok");
+    service.until("the tunnel is up", || link_status(service, "tunnel") == "ok");
     assert_eq!(service.inject(&sample::transaction("t1")).status, 200);
     assert!(dashboard.wait_for("t1").is_some() && receiver.wait_for_taken("t1").is_some());
     let body = json!({"event": "transaction.created", "data": sample::transaction("t2")}).to_string();
@@ -113,7 +113,7 @@ fn exercise(
     for manner in [Manner::Revoked, Manner::Boasting, Manner::Down] {
         dashboard.set_manner(manner);
         dashboard.hang_up();
-        service.until("the tunnel is down", || standing(service, "tunnel").starts_with("down"));
+        service.until("the tunnel is down", || link_status(service, "tunnel").starts_with("down"));
         pieces.push(("the readiness".to_owned(), service.get("/readyz").body));
     }
     for reception in [

@@ -156,7 +156,7 @@ fn standard_descriptors_that_are_closed_are_nothing_to_write_a_log_into() {
 }
 
 /// Returns the number of lost lines according to the log.
-fn told(log: &Log) -> u64 {
+fn n_reported(log: &Log) -> u64 {
     let counts = log.lines().into_iter().filter_map(|line| {
         let fields = log::fields(&line)?;
         let is_one = fields.get("message").and_then(Value::as_str)?.starts_with("log lines were lost");
@@ -167,8 +167,8 @@ fn told(log: &Log) -> u64 {
 
 /// Checks that every line is complete and all lost lines are reported.
 #[track_caller]
-fn check_told(service: &Service, log: &Log) {
-    service.until("the lost lines are told of", || told(log) == lost(service));
+fn check_reports(service: &Service, log: &Log) {
+    service.until("the lost lines are told of", || n_reported(log) == lost(service));
     let broken: Vec<String> =
         log.lines().into_iter().filter(|line| !line.is_empty() && log::fields(line).is_none()).collect();
     assert!(broken.len() <= 1, "lines that are none: {broken:#?}");
@@ -181,13 +181,13 @@ fn lines_that_found_no_room_are_told_of_when_somebody_reads_again() {
     let service = serve(&home, writer);
     check_payments(&service, "unread", MORE_THAN_FITS);
     service.until("lines are lost", || lost(&service) > 0);
-    let log = Log::of(reader);
-    check_told(&service, &log);
+    let log = Log::new(reader);
+    check_reports(&service, &log);
     let n_lost = lost(&service);
     check_payments(&service, "read", 10);
     let is_logged = |line: &str| line.contains("read-9").then_some(());
     assert!(log.wait_for(PATIENCE, is_logged).is_some());
-    assert_eq!((lost(&service), told(&log)), (n_lost, n_lost));
+    assert_eq!((lost(&service), n_reported(&log)), (n_lost, n_lost));
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn lines_that_nobody_could_read_are_told_of_when_somebody_comes() {
     check_payments(&service, "unheard", 50);
     service.until("lines are lost", || lost(&service) >= 50);
     // The report needs no further event.
-    let log = Log::of(File::open(&path).unwrap());
-    check_told(&service, &log);
+    let log = Log::new(File::open(&path).unwrap());
+    check_reports(&service, &log);
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn signals_that_mean_nothing_end_nothing() {
         process::signal(service.pid(), signal);
         check_payments(&service, signal, 4);
     }
-    let is_told =
+    let is_reported =
         |line: &str| log::message(line).starts_with("SIGHUP: reading the rules directory").then_some(());
-    assert!(service.log().wait_for(PATIENCE, is_told).is_some());
+    assert!(service.log().wait_for(PATIENCE, is_reported).is_some());
     let (status, lines) = service.stop();
     assert_eq!((status.code(), status.signal()), (Some(0), None));
     assert_eq!(

@@ -29,7 +29,7 @@ static BOMBING: Mutex<()> = Mutex::new(());
 const MEMORY_KIB_MAX: u64 = 512 * 1024;
 
 fn compiler() -> Compiler {
-    Compiler::of(binary().to_owned())
+    Compiler::new(binary().to_owned())
 }
 
 /// Returns a confined compiler process that waits for a module.

@@ -21,7 +21,7 @@ fn check(arguments: &[&str]) -> Output {
     script.output().unwrap()
 }
 
-fn told(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned()).concat()
 }
 
@@ -48,14 +48,18 @@ fn two_validators_take_the_description_with_its_examples_and_refuse_a_broken_one
     let mut document = service.get("/openapi.json").expect(200);
     let path = write(&document, &home.current());
     let valid = check(&["validate", path.to_str().unwrap()]);
-    assert!(valid.status.success(), "{}", told(&valid));
-    assert!(told(&valid).contains(" operations"), "{}", told(&valid));
+    assert!(valid.status.success(), "{}", printed(&valid));
+    assert!(printed(&valid).contains(" operations"), "{}", printed(&valid));
     let mut odd = document.clone();
     odd["paths"]["/inject"]["post"]["requestBody"]["content"]["application/json"]["example"]["amount"] =
         "1e3".into();
     let path = write(&odd, &home.current());
     let refused = check(&["validate", path.to_str().unwrap()]);
-    assert!(told(&refused).contains("POST /inject request application/json: $.amount"), "{}", told(&refused));
+    assert!(
+        printed(&refused).contains("POST /inject request application/json: $.amount"),
+        "{}",
+        printed(&refused)
+    );
     document["paths"]["/inject"]["post"]["responses"] = Value::Null;
     let path = write(&document, &home.current());
     assert!(!check(&["validate", path.to_str().unwrap()]).status.success());
@@ -70,6 +74,6 @@ fn generated_clients_compile_and_a_payment_is_judged_by_one() {
     let bodies = home.at("bodies.json");
     fs::write(&bodies, format!("[{}]", payments_of_readme().join(","))).unwrap();
     let made = check(&["clients", path.to_str().unwrap(), &address, bodies.to_str().unwrap()]);
-    assert!(made.status.success(), "{}", told(&made));
-    assert_eq!(told(&made).matches("block ['generated']").count(), 2, "{}", told(&made));
+    assert!(made.status.success(), "{}", printed(&made));
+    assert_eq!(printed(&made).matches("block ['generated']").count(), 2, "{}", printed(&made));
 }

@@ -45,7 +45,7 @@ fn result(seed: u64) -> (PopulationResult, BTreeMap<String, String>) {
     let verdicts: BTreeMap<String, String> =
         rules.as_array().unwrap().iter().map(|rule| (text(&rule["name"]), text(&rule["verdict"]))).collect();
     let holds = |rule: &str| matches!(verdicts[rule].as_str(), "review" | "block" | "deny");
-    let result = PopulationResult::of(&played, population.stories(), holds);
+    let result = PopulationResult::new(&played, population.stories(), holds);
     println!("seed {seed}: {}", result.summary());
     if let Some(path) = std::env::var_os("TOLLGATE_PLAYED") {
         fs::write(path, played.iter().map(PlayedPayment::line).collect::<String>()).unwrap();

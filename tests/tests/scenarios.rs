@@ -81,9 +81,9 @@ fn every_scenario_gives_its_verdict_in_the_words_of_other_ledgers() {
 
 /// Returns the transaction with its status in the words of a ledger.
 fn in_words_of(ledger: Option<[&str; 8]>, transaction: &Value) -> Value {
-    let place = STATUSES.iter().position(|status| transaction["status"] == *status);
-    let (Some(ledger), Some(place)) = (ledger, place) else { return transaction.clone() };
-    sample::with(transaction, &json!({ "status": ledger[place] }))
+    let position = STATUSES.iter().position(|status| transaction["status"] == *status);
+    let (Some(ledger), Some(position)) = (ledger, position) else { return transaction.clone() };
+    sample::with(transaction, &json!({ "status": ledger[position] }))
 }
 
 /// Runs the cases of every rule, with statuses in the words that `ledger` gives the rule with this number.
@@ -95,13 +95,13 @@ fn check_scenarios(ledger: impl Fn(usize) -> Option<[&'static str; 8]> + Sync) {
     thread::scope(|scope| {
         for _ in 0..N_SERVICES {
             scope.spawn(|| {
-                while let Some((place, rule)) =
+                while let Some((position, rule)) =
                     rules.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let service = Service::start(&home_of(std::slice::from_ref(rule)));
                     for case in scenario(rule).cases {
                         n_cases.fetch_add(1, Ordering::Relaxed);
-                        deviations.lock().unwrap().extend(judge(&service, rule, &case, ledger(place)));
+                        deviations.lock().unwrap().extend(judge(&service, rule, &case, ledger(position)));
                     }
                 }
             });
@@ -128,8 +128,8 @@ fn judge(service: &Service, rule: &Path, case: &Case, ledger: Option<[&str; 8]>)
     if judged.as_ref() == Some(&case.expect) && is_clean {
         return None;
     }
-    let place = repository::relative(rule);
-    Some(format!("{place}, {}: expected {:?}, answered {}", case.name, case.expect, answer.text()))
+    let position = repository::relative(rule);
+    Some(format!("{position}, {}: expected {:?}, answered {}", case.name, case.expect, answer.text()))
 }
 
 #[test]
@@ -137,17 +137,17 @@ fn every_rule_has_a_scenario_and_the_name_of_its_file() {
     let rules = rules();
     assert!(rules.len() >= N_RULES_MIN, "only {} rules", rules.len());
     for rule in &rules {
-        let place = repository::relative(rule);
+        let position = repository::relative(rule);
         let stem = rule.file_stem().unwrap().to_string_lossy();
         let scenario = scenario(rule);
-        assert_eq!(scenario.rule, stem, "{place}: its scenario is about another rule");
+        assert_eq!(scenario.rule, stem, "{position}: its scenario is about another rule");
         let words: Vec<String> = repository::read(rule).split_whitespace().map(str::to_owned).collect();
         let named = words.windows(2).any(|pair| pair[0].eq_ignore_ascii_case("rule") && pair[1] == stem);
-        assert!(named, "{place}: the rule is not named `{stem}`");
+        assert!(named, "{position}: the rule is not named `{stem}`");
         let matching =
             scenario.cases.iter().filter(|case| case.expect.triggered == [stem.to_string()]).count();
         let passing = scenario.cases.iter().filter(|case| case.expect.triggered.is_empty()).count();
-        assert!(matching > 0 && passing > 0, "{place}: {matching} cases match and {passing} do not");
+        assert!(matching > 0 && passing > 0, "{position}: {matching} cases match and {passing} do not");
     }
 }
 
@@ -253,8 +253,8 @@ fn home_of(rules: &[PathBuf]) -> Home {
     let home = Home::new();
     let top = repository::root().join("rules");
     for path in repository::files("rules/lists", "").iter().chain(rules) {
-        let place = path.strip_prefix(&top).unwrap().to_str().unwrap();
-        home.write_rule(place, fs::read_to_string(path).unwrap());
+        let position = path.strip_prefix(&top).unwrap().to_str().unwrap();
+        home.write_rule(position, fs::read_to_string(path).unwrap());
     }
     home
 }

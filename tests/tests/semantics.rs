@@ -45,7 +45,7 @@ fn matching(service: &Service, id: &str, fields: &Value, of: &[&str]) -> Vec<Str
     let client = service.client();
     let answer = client.inject(&transaction);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let mut names = RuleNames::of(&client).in_member(&answer, "triggered");
+    let mut names = RuleNames::fetch(&client).in_member(&answer, "triggered");
     names.retain(|name| of.contains(&name.as_str()));
     names.sort();
     names

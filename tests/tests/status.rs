@@ -52,9 +52,9 @@ fn report(client: &Client, chain: &str, word: &str) {
 fn orders(n: usize) -> Vec<Vec<usize>> {
     let Some(last) = n.checked_sub(1) else { return vec![Vec::new()] };
     let longer = orders(last).into_iter().flat_map(|order| {
-        (0..n).map(move |place| {
+        (0..n).map(move |index| {
             let mut order = order.clone();
-            order.insert(place, last);
+            order.insert(index, last);
             order
         })
     });
@@ -152,9 +152,9 @@ fn a_life_cycle_delivered_twice_and_all_at_once_ends_alike() {
     for round in 0..rounds {
         let chain = format!("round-{round}");
         thread::scope(|scope| {
-            for (place, client) in clients.iter().enumerate() {
+            for (index, client) in clients.iter().enumerate() {
                 let chain = &chain;
-                scope.spawn(move || report(client, chain, EVENTS[(place + round) % EVENTS.len()]));
+                scope.spawn(move || report(client, chain, EVENTS[(index + round) % EVENTS.len()]));
             }
         });
         check_end(&service, &chain, "after");
@@ -190,7 +190,7 @@ fn an_inject_after_its_own_event_is_the_same_payment_whatever_status_it_states()
     let mut service = Service::start(&home);
     let mut with_status = transaction("status");
     with_status["status"] = json!("queued");
-    for (chain, data, stands) in
+    for (chain, data, current) in
         [("none", transaction("none"), "applied"), ("status", with_status, "applied")]
     {
         let applied = json!({"event": "transaction.applied", "data": data});
@@ -206,7 +206,7 @@ fn an_inject_after_its_own_event_is_the_same_payment_whatever_status_it_states()
             service = Service::start(&home);
         }
         // The ledger alone moves the status.
-        assert_eq!(service.transaction(chain).expect(200)["status"], stands);
+        assert_eq!(service.transaction(chain).expect(200)["status"], current);
         assert_eq!(asked(&service, chain, "one"), ["applied", "one"]);
         for (field, fields) in [
             ("amount", json!({"amount": 11})),
@@ -288,10 +288,10 @@ fn after_kill_9_under_load_every_answered_event_stands_and_is_counted() {
         let service = Service::start(&home);
         let answered = load(service, cycle);
         let service = Service::start(&home);
-        for (chain, place) in &answered {
+        for (chain, index) in &answered {
             let status = service.transaction(chain).expect(200)["status"].as_str().unwrap().to_owned();
-            let stands = STATUSES.iter().position(|known| *known == status).unwrap();
-            assert!(stands >= *place, "{chain} was answered at {} and is {status}", STATUSES[*place]);
+            let current = STATUSES.iter().position(|known| *known == status).unwrap();
+            assert!(current >= *index, "{chain} was answered at {} and is {status}", STATUSES[*index]);
             let mut expected = vec!["one".to_owned(), status];
             expected.sort();
             assert_eq!(asked(&service, chain, &format!("cycle-{cycle}")), expected, "{chain}");
@@ -305,17 +305,17 @@ fn after_kill_9_under_load_every_answered_event_stands_and_is_counted() {
 /// Sends life cycles until the service is killed under load. Returns the progress of each chain that was acknowledged.
 fn load(service: Service, cycle: usize) -> BTreeMap<String, usize> {
     const N_BEFORE_THE_CRASH: usize = 150;
-    let (tell, told) = channel();
+    let (tell, reported) = channel();
     thread::scope(|scope| {
         for number in 0..N_CLIENTS {
             let (client, tell) = (service.client(), tell.clone());
             scope.spawn(move || {
                 for round in 0.. {
                     let chain = format!("c{cycle}-{number}-{round}");
-                    for (place, word) in EVENTS.iter().enumerate() {
+                    for (index, word) in EVENTS.iter().enumerate() {
                         let body = event(&chain, word).to_string();
                         match client.try_post("/ledgerwebhook", body.as_bytes()) {
-                            Ok(Answer { status: 200, .. }) => tell.send((chain.clone(), place)).unwrap(),
+                            Ok(Answer { status: 200, .. }) => tell.send((chain.clone(), index)).unwrap(),
                             _ => return,
                         }
                     }
@@ -323,9 +323,9 @@ fn load(service: Service, cycle: usize) -> BTreeMap<String, usize> {
             });
         }
         drop(tell);
-        let mut answered: BTreeMap<String, usize> = told.iter().take(N_BEFORE_THE_CRASH).collect();
+        let mut answered: BTreeMap<String, usize> = reported.iter().take(N_BEFORE_THE_CRASH).collect();
         service.kill();
-        answered.extend(told);
+        answered.extend(reported);
         answered
     })
 }

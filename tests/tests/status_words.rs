@@ -65,8 +65,8 @@ fn listed_words_end_alike_in_any_order_and_told_twice() {
     let words = ["authorized", "captured", "settled", "chargeback"];
     for (n, order) in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]].into_iter().enumerate() {
         let id = format!("order-{n}");
-        for place in order.into_iter().chain(order) {
-            report(&service, &id, words[place]);
+        for index in order.into_iter().chain(order) {
+            report(&service, &id, words[index]);
         }
         assert_eq!(status(&service, &id), json!("chargeback"), "{order:?}");
     }
@@ -112,8 +112,8 @@ fn a_file_of_words_that_is_broken_ends_the_start() {
         let path = home.at(file).to_str().unwrap().to_owned();
         home.set("SERVICE_STATUS_WORDS", &path);
         let output = home.command(&[]).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && told.contains(said), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && reported.contains(said), "{reported}");
     }
 }
 

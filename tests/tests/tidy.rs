@@ -77,8 +77,8 @@ fn no_function_is_longer_than_70_lines() {
     for path in sources() {
         for function in functions::functions(&repository::read(&path)) {
             if function.n_lines > FUNCTION_LINES_MAX {
-                let place = format!("{}:{}", repository::relative(&path), function.line);
-                too_long.push(format!("{place}: `{}` has {} lines", function.name, function.n_lines));
+                let location = format!("{}:{}", repository::relative(&path), function.line);
+                too_long.push(format!("{location}: `{}` has {} lines", function.name, function.n_lines));
             }
         }
     }
@@ -199,7 +199,7 @@ fn foreign_crates_are_used_in_one_module() {
     for (pattern, modules) in BOUNDARIES {
         let pattern = Regex::new(pattern).unwrap();
         for path in repository::files("host", ".rs") {
-            let place = repository::relative(&path);
+            let location = repository::relative(&path);
             let inside = layers::inside(&path);
             if modules.iter().any(|module| {
                 inside.starts_with(&format!("{module}/"))
@@ -211,7 +211,7 @@ fn foreign_crates_are_used_in_one_module() {
             let text = repository::read(&path);
             for (n, line) in text.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
                 if pattern.is_match(line) {
-                    found.push(format!("{place}:{}: {}", n + 1, line.trim()));
+                    found.push(format!("{location}:{}: {}", n + 1, line.trim()));
                 }
             }
         }

@@ -97,9 +97,9 @@ fn a_collector_that_refuses_or_does_not_answer_delays_no_request_and_is_told_of(
             service.until("the failure is counted", || n_failed() >= 1);
         }
         let (status, log) = service.stop();
-        let is_told = log.iter().any(|line| line.contains("traces cannot be exported"));
+        let is_reported = log.iter().any(|line| line.contains("traces cannot be exported"));
         // At the end of the service an export without an answer may be given up, which is told too.
-        assert!(is_told || !is_refused, "{log:?}");
+        assert!(is_reported || !is_refused, "{log:?}");
         assert!(status.success());
     }
 }

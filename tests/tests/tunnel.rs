@@ -6,7 +6,7 @@ mod trust;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_tests::links::{BLOCK_ALL, Dashboard, Manner, metric, standing};
+use tollgate_tests::links::{BLOCK_ALL, Dashboard, Manner, link_status, metric};
 use tollgate_tests::{Home, Service, log, sample};
 
 const TOKEN: &str = "canary-tunnel-token";
@@ -42,13 +42,13 @@ fn block_unheard(service: &Service, id: &str) {
 }
 
 fn until_up(service: &Service) {
-    service.until("the tunnel is up", || standing(service, "tunnel") == "ok");
+    service.until("the tunnel is up", || link_status(service, "tunnel") == "ok");
 }
 
 fn until_down(service: &Service, why: &str) {
     service.until("the tunnel is down", || {
-        let standing = standing(service, "tunnel");
-        standing.starts_with("down") && standing.contains(why)
+        let link_status = link_status(service, "tunnel");
+        link_status.starts_with("down") && link_status.contains(why)
     });
 }
 
@@ -72,9 +72,9 @@ fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     assert_eq!(service.inject(&seven).expect(200)["verdict"], "approve");
     // A repeated transaction already has its verdict.
     assert_eq!(service.inject(&seven).status, 200);
-    let heard = dashboard.wait_for("t3").unwrap();
-    assert_eq!((&heard["verdict"], &heard["risk_level"]), (&json!("approve"), &json!("high")));
-    assert_eq!(dashboard.told(), ["t1", "t3"]);
+    let received = dashboard.wait_for("t3").unwrap();
+    assert_eq!((&received["verdict"], &received["risk_level"]), (&json!("approve"), &json!("high")));
+    assert_eq!(dashboard.received_ids(), ["t1", "t3"]);
 
     let answer = answer.expect(200);
     let expected = json!({
@@ -110,7 +110,7 @@ fn through_200_flaps_exactly_the_notifications_of_the_connected_times_arrive() {
         block_unheard(&service, &format!("down-{flap}"));
     }
     let expected: Vec<String> = (0..N_FLAPS).map(|flap| format!("up-{flap}")).collect();
-    assert_eq!(dashboard.told(), expected, "those of the connected times, in order, and no other");
+    assert_eq!(dashboard.received_ids(), expected, "those of the connected times, in order, and no other");
     let counted = ["sent", "down", "lost", "full"].map(|result| notifications(&service, result));
     assert_eq!(counted, [N_FLAPS as u64, N_FLAPS as u64, 0, 0]);
 
@@ -159,7 +159,7 @@ fn check_waits(service: &Service, min: u64, max: u64) {
 fn a_service_without_a_dashboard_says_nothing_of_one() {
     let service = Service::start(&Home::with_rules(&[("all.ws", BLOCK_ALL)]));
     block(&service, "t");
-    assert_eq!(standing(&service, "tunnel"), "");
+    assert_eq!(link_status(&service, "tunnel"), "");
     assert_eq!(notifications(&service, "down"), 0);
 }
 
@@ -172,12 +172,12 @@ fn a_dashboard_that_appears_late_is_found_within_the_longest_wait() {
     until_down(&service, "");
     block_unheard(&service, "before");
     dashboard.set_manner(Manner::Fine);
-    let waited = service.until("it is up", || standing(&service, "tunnel") == "ok");
+    let waited = service.until("it is up", || link_status(&service, "tunnel") == "ok");
     println!("up {waited:?} after the dashboard was there");
     assert!(waited < ON_A_BUSY_MACHINE, "{waited:?}");
     block(&service, "after");
     assert!(dashboard.wait_for("after").is_some());
-    assert_eq!(dashboard.told(), ["after"]);
+    assert_eq!(dashboard.received_ids(), ["after"]);
     let attempts = dashboard.attempts();
     for pair in attempts.windows(2) {
         let gap = pair[1] - pair[0];

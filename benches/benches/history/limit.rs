@@ -46,7 +46,7 @@ pub(super) fn measure_as_child() -> anyhow::Result<()> {
     }
     let questions = two_questions(&history)?;
     let lists: HashMap<String, NamedList> = HashMap::new();
-    let traffic = Traffic::of(n_rows);
+    let traffic = Traffic::new(n_rows);
     history.watch_process(|| Some(resident_bytes()));
     let before = resident_bytes();
     let (started, mut answers, mut grown_bytes) = (Instant::now(), 0.0, 0);

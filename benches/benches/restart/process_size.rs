@@ -72,9 +72,9 @@ fn resident_mib(service: &Service) -> u64 {
 fn estimated_mib(home: &Home) -> anyhow::Result<u64> {
     let (data, rules) = (home.data().display().to_string(), home.rules().display().to_string());
     let checked = home.command(&["check", "--stored", &data, &rules]).output()?;
-    let told = String::from_utf8(checked.stderr)?;
-    let total = told.lines().find(|line| line.starts_with("all ")).context("the check tells no total")?;
+    let output = String::from_utf8(checked.stderr)?;
+    let total = output.lines().find(|line| line.starts_with("all ")).context("the check tells no total")?;
     let words: Vec<&str> = total.split(' ').collect();
-    let place = words.iter().position(|word| *word == "MiB").context("the total has no unit")?;
-    Ok(words.get(place.saturating_sub(1)).context("the total has no number")?.parse()?)
+    let index = words.iter().position(|word| *word == "MiB").context("the total has no unit")?;
+    Ok(words.get(index.saturating_sub(1)).context("the total has no number")?.parse()?)
 }

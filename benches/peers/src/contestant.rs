@@ -50,10 +50,10 @@ pub(crate) struct Prepared<P> {
 }
 
 impl<P: Peer> Prepared<P> {
-    pub(crate) fn of(rules: &[Shape], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
+    pub(crate) fn new(rules: &[Shape], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
         Ok(Self {
             peer: P::prepare(rules)?,
-            questions: Questions::of(rules, history)?,
+            questions: Questions::new(rules, history)?,
             as_of,
             matched: Matched::none_of(rules.len()),
         })

@@ -16,7 +16,7 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    pub(crate) fn of(words: &[String]) -> anyhow::Result<Self> {
+    pub(crate) fn from_words(words: &[String]) -> anyhow::Result<Self> {
         let mut course = Self { sizes: Vec::new(), only: None, n_batches: N_BATCHES, json: None, svg: None };
         for word in words {
             match word.split_once('=') {

@@ -31,7 +31,7 @@ pub(crate) struct Facts<'t> {
 impl<'t> Facts<'t> {
     /// Reads the fields and performs each lookup once.
     pub(crate) fn gather(transaction: &'t Transaction, as_of: Sequence, questions: &Questions) -> Self {
-        let context = Context::of(transaction, as_of);
+        let context = Context::new(transaction, as_of);
         let mut counts = [0.0; WINDOWS.len()];
         for ((window, question), count) in questions.0.iter().enumerate().zip(&mut counts) {
             if let Some(question) = question {
@@ -60,7 +60,7 @@ impl<'t> Facts<'t> {
 pub(crate) struct Questions([Option<Arc<AggregateQuery>>; WINDOWS.len()]);
 
 impl Questions {
-    pub(crate) fn of(rules: &[Shape], history: &History) -> anyhow::Result<Self> {
+    pub(crate) fn new(rules: &[Shape], history: &History) -> anyhow::Result<Self> {
         let mut questions = [const { None }; WINDOWS.len()];
         for (window, count) in counts_by_source(history)?.into_iter().enumerate() {
             let is_asked =
@@ -78,7 +78,7 @@ impl Questions {
 pub(crate) struct Patterns([Option<Regex>; WORDS.len()]);
 
 impl Patterns {
-    pub(crate) fn of(rules: &[Shape]) -> anyhow::Result<Self> {
+    pub(crate) fn new(rules: &[Shape]) -> anyhow::Result<Self> {
         let mut patterns = [const { None }; WORDS.len()];
         for (word, compiled) in patterns.iter_mut().enumerate() {
             let is_sought = |rule: &Shape| matches!(rule, Shape::Pattern { word: sought } if *sought == word);

@@ -42,7 +42,7 @@ const N_JUDGED: usize = 1_024;
 
 fn main() -> anyhow::Result<()> {
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let course = Course::of(&command)?;
+    let course = Course::from_words(&command)?;
     let history = History::new();
     let transactions = corpus::transactions(N_HISTORY, Traffic::Suspicious)?;
     for transaction in &transactions {
@@ -79,11 +79,11 @@ fn measure(
     let rules: Vec<Shape> = twins.iter().map(|twin| twin.shape).collect();
     let as_of = history.last_sequence().next();
     let mut entries = peers(&rules, history, as_of)?;
-    let fused = Box::new(Fused::of(&twins, history, as_of)?);
+    let fused = Box::new(Fused::new(&twins, history, as_of)?);
     entries.insert(0, Entry { name: Fused::NAME, remark: Fused::REMARK, contestant: fused });
-    let closures = Box::new(Closures::of(&twins, as_of));
+    let closures = Box::new(Closures::new(&twins, as_of));
     entries.push(Entry { name: Closures::NAME, remark: Closures::REMARK, contestant: closures });
-    agree(&mut entries, judged, |place| twins.get(place).map_or("", |twin| twin.script.as_str()))?;
+    agree(&mut entries, judged, |rule_index| twins.get(rule_index).map_or("", |twin| twin.script.as_str()))?;
     entries.retain(|entry| course.only.as_ref().is_none_or(|only| entry.name.starts_with(only)));
     let remarks: Vec<&'static str> = entries.iter().map(|entry| entry.remark).collect();
     let variants = entries.iter_mut().map(|Entry { name, contestant, .. }| -> Variant<'_> {
@@ -106,7 +106,7 @@ fn peers<'a>(rules: &[Shape], history: &History, as_of: Sequence) -> anyhow::Res
         history: &History,
         as_of: Sequence,
     ) -> anyhow::Result<Entry<'a>> {
-        let contestant = Box::new(Prepared::<P>::of(rules, history, as_of)?);
+        let contestant = Box::new(Prepared::<P>::new(rules, history, as_of)?);
         Ok(Entry { name: P::NAME, remark: P::REMARK, contestant })
     }
     let mut entries = vec![
@@ -136,13 +136,13 @@ fn agree<'r>(
         for Entry { name, contestant, .. } in &mut *entries {
             let matched = contestant.matched(transaction)?;
             let (first_name, first) = first.get_or_insert_with(|| (*name, matched.clone()));
-            if let Some(place) = first.first_difference(&matched) {
+            if let Some(rule_index) = first.first_difference(&matched) {
                 anyhow::bail!(
                     "{}: {first_name} says {}, {name} says {}, of `{}`",
                     transaction.transaction_id,
-                    first.contains(place),
-                    matched.contains(place),
-                    script(place)
+                    first.contains(rule_index),
+                    matched.contains(rule_index),
+                    script(rule_index)
                 );
             }
         }

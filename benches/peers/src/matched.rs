@@ -17,9 +17,9 @@ impl Matched {
     }
 
     /// Adds the rule at this index if it matched.
-    pub(crate) fn note(&mut self, place: usize, is_match: bool) {
-        if let Some(word) = self.words.get_mut(place / 64) {
-            *word |= u64::from(is_match) << (place % 64);
+    pub(crate) fn note(&mut self, rule_index: usize, is_match: bool) {
+        if let Some(word) = self.words.get_mut(rule_index / 64) {
+            *word |= u64::from(is_match) << (rule_index % 64);
         }
     }
 
@@ -28,12 +28,12 @@ impl Matched {
         &mut self.words
     }
 
-    pub(crate) fn contains(&self, place: usize) -> bool {
-        self.words.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    pub(crate) fn contains(&self, rule_index: usize) -> bool {
+        self.words.get(rule_index / 64).is_some_and(|word| word >> (rule_index % 64) & 1 == 1)
     }
 
     /// Returns the first rule that only one of the two sets contains.
     pub(crate) fn first_difference(&self, other: &Self) -> Option<usize> {
-        (0..64 * self.words.len()).find(|&place| self.contains(place) != other.contains(place))
+        (0..64 * self.words.len()).find(|&rule_index| self.contains(rule_index) != other.contains(rule_index))
     }
 }

@@ -24,7 +24,7 @@ impl<'r> Closures<'r> {
     pub(crate) const REMARK: &'static str = "compiled with the program: cannot be changed while it runs, stopped, or kept \
         from anything. Each pattern rule searches its pattern again";
 
-    pub(crate) fn of(rules: &'r [TwinRule], as_of: Sequence) -> Self {
+    pub(crate) fn new(rules: &'r [TwinRule], as_of: Sequence) -> Self {
         Self { rules, as_of, matched: Matched::none_of(rules.len()) }
     }
 }
@@ -32,9 +32,9 @@ impl<'r> Closures<'r> {
 impl Contestant for Closures<'_> {
     fn judge(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<()> {
         self.matched.clear();
-        let context = Context::of(transaction, self.as_of);
-        for (place, rule) in self.rules.iter().enumerate() {
-            self.matched.note(place, (rule.native)(black_box(&context)));
+        let context = Context::new(transaction, self.as_of);
+        for (rule_index, rule) in self.rules.iter().enumerate() {
+            self.matched.note(rule_index, (rule.native)(black_box(&context)));
         }
         black_box(&self.matched);
         Ok(())
@@ -65,7 +65,7 @@ impl Peer for Inlined {
         let Some((_, function)) = function else {
             anyhow::bail!("no function holds {} rules: see build.rs", rules.len());
         };
-        Ok(Self { function: *function, patterns: Patterns::of(rules)? })
+        Ok(Self { function: *function, patterns: Patterns::new(rules)? })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {

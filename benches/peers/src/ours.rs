@@ -5,7 +5,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate_rules::intake::{Draft, Identity, KnownNames};
 use tollgate_benches::corpus::TwinRule;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
@@ -18,6 +17,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
+use tollgate_rules::intake::{Draft, Identity, KnownNames};
 
 use crate::contestant::Contestant;
 use crate::matched::Matched;
@@ -34,7 +34,7 @@ impl Fused {
     pub(crate) const REMARK: &'static str = "in the sandbox, with fuel and epochs, by the service's own evaluator, which \
         reads the fields and asks the history itself";
 
-    pub(crate) fn of(rules: &[TwinRule], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
+    pub(crate) fn new(rules: &[TwinRule], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
         let (sandbox, lists) = (Sandbox::new()?, Lists::default());
         let artifacts = Artifacts::without_cache(&sandbox, Compiler::in_this_process());
         let bound = (1..).zip(rules).map(|(number, rule)| {
@@ -47,7 +47,7 @@ impl Fused {
         let bound: Vec<_> = bound.collect::<anyhow::Result<_>>()?;
         let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &bound);
         let rule_set = Arc::new(RuleSet::fused(1, bound, &bodies, lists));
-        rule_set.hasten();
+        rule_set.compile_searches();
         Ok(Self { evaluator: Evaluator::new(sandbox), rule_set, as_of })
     }
 }
@@ -61,9 +61,9 @@ impl Contestant for Fused {
     fn matched(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<Matched> {
         let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, self.as_of);
         let mut matched = Matched::none_of(self.rule_set.rules.len());
-        for (place, outcome) in outcomes.noted() {
-            anyhow::ensure!(*outcome == RuleOutcome::Matched, "rule {place}: {outcome:?}");
-            matched.note(place, true);
+        for (rule_index, outcome) in outcomes.noted() {
+            anyhow::ensure!(*outcome == RuleOutcome::Matched, "rule {rule_index}: {outcome:?}");
+            matched.note(rule_index, true);
         }
         Ok(matched)
     }

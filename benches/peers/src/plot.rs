@@ -37,8 +37,8 @@ pub(crate) fn svg(machine: &str, rows: &[Row]) -> String {
         let y = TOP + LINE * (number as f64 + 0.5);
         text(&mut svg, LEFT - 10.0, y + 4.0, "end", name);
         for row in rows.iter().filter(|row| row.name == *name) {
-            let place = sizes.iter().position(|size| *size == row.n_rules).unwrap_or_default();
-            mark(&mut svg, row, y, COLOURS.get(place).copied().unwrap_or("black"));
+            let rule_index = sizes.iter().position(|size| *size == row.n_rules).unwrap_or_default();
+            mark(&mut svg, row, y, COLOURS.get(rule_index).copied().unwrap_or("black"));
         }
     }
     text(&mut svg, WIDTH - 20.0, height - 8.0, "end", machine);

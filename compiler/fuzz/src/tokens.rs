@@ -32,10 +32,10 @@ const PHRASES: [&str; 62] = [
 const NAMES: [&str; 8] = ["amount", "colour", "count", "score", "metadata", "rule", "then", "x"];
 
 fn write(script: &mut String, token: &Token) {
-    let chosen = |words: &[&str], place: u8| words[usize::from(place) % words.len()].to_owned();
+    let chosen = |words: &[&str], index: u8| words[usize::from(index) % words.len()].to_owned();
     let text = match token {
-        Token::Phrase(place) => chosen(&PHRASES, *place),
-        Token::Name(place) => chosen(&NAMES, *place),
+        Token::Phrase(index) => chosen(&PHRASES, *index),
+        Token::Name(index) => chosen(&NAMES, *index),
         Token::Number(whole, 0) => whole.to_string(),
         Token::Number(whole, fraction) => format!("{whole}.{fraction}"),
         Token::Text(text) => format!("{text:?}"),

@@ -20,8 +20,8 @@ fn draw(rule: &Rule, id: NodeId, role: &str, depth: usize, lines: &mut String) {
     let (name, parts) = describe(&node.kind);
     let grouped = if node.grouped { " grouped" } else { "" };
     let filter = if node.in_filter { " in filter" } else { "" };
-    let place = format!("{}..{}", node.span.start, node.span.end);
-    lines.push_str(&format!("{}{role}{name}{grouped}{filter} @{place}\n", "  ".repeat(depth)));
+    let range = format!("{}..{}", node.span.start, node.span.end);
+    lines.push_str(&format!("{}{role}{name}{grouped}{filter} @{range}\n", "  ".repeat(depth)));
     for (role, part) in parts {
         draw(rule, part, role, depth + 1, lines);
     }

@@ -90,7 +90,9 @@ fn settle_text(beside: &Operand, operator: Comparison, literal: &mut Operand) {
     };
     let is_equality = matches!(operator, Comparison::Equal | Comparison::NotEqual);
     let day = if is_equality { day_number(beside, text) } else { None };
-    let number = || if value_kind::of(beside) == ValueKind::Number { Number::from_plain(text) } else { None };
+    let number = || {
+        if value_kind::kind_of_operand(beside) == ValueKind::Number { Number::from_plain(text) } else { None }
+    };
     if let Some(number) = day.or_else(number) {
         *literal = Operand::Number(number);
     }

@@ -28,7 +28,8 @@ impl Checker<'_, '_> {
     /// Warns about a comparison that always has the same result.
     pub(super) fn warn_of_foregone(&mut self, comparing: &ComparisonDraft) {
         let ComparisonDraft { left, operator, right, span, .. } = comparing;
-        let natures = (value_kind::of(&left.operand), value_kind::of(&right.operand));
+        let natures =
+            (value_kind::kind_of_operand(&left.operand), value_kind::kind_of_operand(&right.operand));
         if natures.0 == ValueKind::Unknown || natures.1 == ValueKind::Unknown {
             return;
         }
@@ -82,7 +83,7 @@ fn why_never(script: &str, comparing: &ComparisonDraft, possible: PossibleRelati
     let is_order = !matches!(operator, Comparison::Equal | Comparison::NotEqual);
     if is_day_beside_text(left, right) || is_day_beside_text(right, left) {
         DAYS.to_owned()
-    } else if is_order && possible.equal && value_kind::of(&left.operand) == ValueKind::Boolean {
+    } else if is_order && possible.equal && value_kind::kind_of_operand(&left.operand) == ValueKind::Boolean {
         "booleans have no order".to_owned()
     } else if is_order && possible.equal {
         format!("{}; texts can be ordered only when both are numbers", describe(script, left, right))
@@ -93,7 +94,11 @@ fn why_never(script: &str, comparing: &ComparisonDraft, possible: PossibleRelati
 
 fn describe(script: &str, left: &CheckedValue, right: &CheckedValue) -> String {
     let one = |value: &CheckedValue| {
-        format!("{} is {}", quote(value.span.text(script)), value_kind::of(&value.operand).as_str())
+        format!(
+            "{} is {}",
+            quote(value.span.text(script)),
+            value_kind::kind_of_operand(&value.operand).as_str()
+        )
     };
     let both = format!("{}, {}", one(left), one(right));
     let is_time_beside_text = is_time_beside_text(left, right) || is_time_beside_text(right, left);
@@ -104,7 +109,7 @@ fn describe(script: &str, left: &CheckedValue, right: &CheckedValue) -> String {
 const TIMES: &str = "a time is written as `\"2026-01-31T10:15:00Z\"`, a whole day as `\"2026-01-31\"`";
 
 fn is_time_beside_text(time: &CheckedValue, text: &CheckedValue) -> bool {
-    value_kind::of(&time.operand) == ValueKind::Time && matches!(text.operand, Operand::Text(_))
+    value_kind::kind_of_operand(&time.operand) == ValueKind::Time && matches!(text.operand, Operand::Text(_))
 }
 
 fn is_day_beside_text(day: &CheckedValue, text: &CheckedValue) -> bool {

@@ -24,7 +24,7 @@ pub(super) fn check(
     let mut known: HashMap<String, KnownFacts> = HashMap::new();
     for part in parts {
         // Nested junctions are skipped: comparing them would cost unbounded work.
-        let Some(test) = ComparisonTest::of(&part.condition) else {
+        let Some(test) = ComparisonTest::of_condition(&part.condition) else {
             continue;
         };
         if part.written {
@@ -33,8 +33,8 @@ pub(super) fn check(
                     report_repetition(script, *first.get(), part.span, findings);
                     continue;
                 }
-                Entry::Vacant(place) => {
-                    place.insert(part.span);
+                Entry::Vacant(entry) => {
+                    entry.insert(part.span);
                 }
             }
         }
@@ -69,7 +69,7 @@ struct Fact<'c> {
 }
 
 impl<'c> ComparisonTest<'c> {
-    fn of(condition: &'c Condition) -> Option<Self> {
+    fn of_condition(condition: &'c Condition) -> Option<Self> {
         if matches!(condition, Condition::All(_) | Condition::Any(_) | Condition::Not(_)) {
             return None;
         }
@@ -82,7 +82,7 @@ impl<'c> ComparisonTest<'c> {
             }
             _ => return Some(Self { whole, fact: None }),
         };
-        let is_number = value_kind::of(value) == ValueKind::Number;
+        let is_number = value_kind::kind_of_operand(value) == ValueKind::Number;
         let value = serde_json::to_string(value).ok()?;
         Some(Self { whole, fact: Some(Fact { value, is_number, operator, literal }) })
     }
@@ -187,10 +187,10 @@ fn differ(left: &Operand, right: &Operand) -> bool {
 }
 
 fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Diagnostics<'_>) {
-    let place = findings.position(first.start);
+    let position = findings.position(first.start);
     findings
         .report(Code::RepeatedCondition, again, || format!("{} is repeated", quote(again.text(script))))
-        .help(|| format!("the first occurrence is at line {}, column {}", place.line, place.column));
+        .help(|| format!("the first occurrence is at line {}, column {}", position.line, position.column));
 }
 
 fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Diagnostics<'_>) {

@@ -81,7 +81,7 @@ impl Checker<'_, '_> {
                 .help(|| "one of them should be a field of the transaction".to_owned());
             return None;
         }
-        let nature = value_kind::of(value);
+        let nature = value_kind::kind_of_operand(value);
         let natures: Vec<ValueKind<'_>> = items.iter().map(value_kind::of_item).collect();
         let is_unknown = nature == ValueKind::Unknown || natures.contains(&ValueKind::Unknown);
         if !is_unknown && !natures.iter().any(|&item| value_kind::possible(nature, item).equal) {

@@ -30,7 +30,7 @@ impl Checker<'_, '_> {
                 .help(|| "search a field of the transaction".to_owned());
             return None;
         }
-        let nature = value_kind::of(&value.operand);
+        let nature = value_kind::kind_of_operand(&value.operand);
         if nature == ValueKind::Nothing || (nature == ValueKind::Object && !negated) {
             self.report_foregone(false, span, || "there is no text to search in".to_owned());
         } else if matches!(pattern.as_str(), "" | ".*") && nature != ValueKind::Unknown {

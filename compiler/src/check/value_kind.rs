@@ -38,7 +38,7 @@ const EQUALITY: PossibleRelations = PossibleRelations { equal: true, unequal: tr
 const UNEQUAL: PossibleRelations = PossibleRelations { equal: false, unequal: true, ordered: false };
 const NONE: PossibleRelations = PossibleRelations { equal: false, unequal: false, ordered: false };
 
-pub(super) fn of(operand: &Operand) -> ValueKind<'_> {
+pub(super) fn kind_of_operand(operand: &Operand) -> ValueKind<'_> {
     match operand {
         Operand::Number(_) | Operand::Aggregate(_) | Operand::Time(_) => ValueKind::Number,
         Operand::Text(text) => ValueKind::Literal(text),
@@ -47,9 +47,13 @@ pub(super) fn of(operand: &Operand) -> ValueKind<'_> {
         Operand::Arithmetic { left, operator, right } => {
             let by_zero = *operator == ArithmeticOperator::Divide
                 && matches!(&**right, Operand::Number(number) if number.to_f64() == 0.0);
-            if by_zero { ValueKind::Nothing } else { computed(&[of(left), of(right)]) }
+            if by_zero {
+                ValueKind::Nothing
+            } else {
+                computed(&[kind_of_operand(left), kind_of_operand(right)])
+            }
         }
-        Operand::Negate(inner) => computed(&[of(inner)]),
+        Operand::Negate(inner) => computed(&[kind_of_operand(inner)]),
     }
 }
 
@@ -153,7 +157,7 @@ impl ValueKind<'_> {
 
 /// Returns an example of an operator and a right side that would complete a test of the value.
 pub(super) fn example_test(operand: &Operand) -> &'static str {
-    match of(operand) {
+    match kind_of_operand(operand) {
         ValueKind::Number | ValueKind::Nothing => "> 5",
         ValueKind::Boolean => "== true",
         ValueKind::Time => ">= \"2026-01-01T00:00:00Z\"",

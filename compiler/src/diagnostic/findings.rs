@@ -63,7 +63,7 @@ impl<'s> Diagnostics<'s> {
     }
 
     pub(crate) fn position(&self, byte: usize) -> Position {
-        self.lines.get_or_init(|| LineIndex::of(self.script)).position(byte)
+        self.lines.get_or_init(|| LineIndex::new(self.script)).position(byte)
     }
 
     pub(crate) fn has_error(&self) -> bool {
@@ -86,9 +86,9 @@ impl<'s> Diagnostics<'s> {
             };
             *count += 1;
             if *count <= DIAGNOSTICS_MAX {
-                diagnostics.push(finding.place(&self));
+                diagnostics.push(finding.into_diagnostic(&self));
             } else if finding.is_error() {
-                diagnostics.push(CollectedDiagnostic::one_too_many(finding.span).place(&self));
+                diagnostics.push(CollectedDiagnostic::one_too_many(finding.span).into_diagnostic(&self));
                 break;
             }
         }
@@ -110,7 +110,7 @@ impl CollectedDiagnostic {
         }
     }
 
-    fn place(self, findings: &Diagnostics<'_>) -> Diagnostic {
+    fn into_diagnostic(self, findings: &Diagnostics<'_>) -> Diagnostic {
         let Position { line, column } = findings.position(self.span.start);
         Diagnostic {
             code: self.code,

@@ -23,7 +23,7 @@ enum ComparisonSide<'a> {
 }
 
 impl<'a> ComparisonSide<'a> {
-    fn of(operand: &'a Operand) -> Self {
+    fn of_operand(operand: &'a Operand) -> Self {
         match operand {
             Operand::Field(path) if path.field_type() != FieldType::Number => ComparisonSide::Field(path),
             Operand::Text(text) => ComparisonSide::Text(text),
@@ -42,7 +42,7 @@ impl BodyBuilder {
         operator: Comparison,
         right: &Operand,
     ) -> Result<(), Unsupported> {
-        match (ComparisonSide::of(left), ComparisonSide::of(right)) {
+        match (ComparisonSide::of_operand(left), ComparisonSide::of_operand(right)) {
             (ComparisonSide::Number(left), ComparisonSide::Number(right)) => {
                 self.numbers(left, operator, right)
             }
@@ -74,7 +74,7 @@ impl BodyBuilder {
     }
 
     fn numbers(&mut self, left: &Operand, operator: Comparison, right: &Operand) -> Result<(), Unsupported> {
-        match (Precision::of(left), Precision::of(right)) {
+        match (Precision::of_operand(left), Precision::of_operand(right)) {
             (Precision::Double, _) | (_, Precision::Double) => {
                 self.number(left)?;
                 self.number(right)?;
@@ -161,7 +161,7 @@ impl BodyBuilder {
         operator: Comparison,
         field: &FieldPath,
     ) -> Result<(), Unsupported> {
-        let read = match Precision::of(number) {
+        let read = match Precision::of_operand(number) {
             Precision::Exact => {
                 let other = Operand::Field(field.clone());
                 return self.exact(number, operator, &other, Some(field));

@@ -63,11 +63,12 @@ pub(super) fn code(rules: &[CheckedRule]) -> Result<FunctionCode, EmitError> {
     let trees: Vec<ConditionTree> = rules
         .iter()
         .map(|rule| {
-            ConditionTree::of(&rule.when, &mut body).map_err(|form| EmitError::unsupported(rule, &form))
+            ConditionTree::from_condition(&rule.when, &mut body)
+                .map_err(|form| EmitError::unsupported(rule, &form))
         })
         .collect::<Result<_, _>>()?;
-    let plan = SlicePlan::of(&trees);
-    let mut sequence = FunctionBuilder::of(&plan);
+    let plan = SlicePlan::new(&trees);
+    let mut sequence = FunctionBuilder::new(&plan);
     for (bit, tree) in trees.iter().enumerate() {
         sequence.rule(bit, tree);
     }

@@ -37,7 +37,7 @@ impl BodyBuilder {
 
     fn number_in(&mut self, number: &Operand, list: &ListSource, negated: bool) -> Result<(), Unsupported> {
         let list = self.slots.list(list);
-        match self.reference(number).filter(|_| Precision::of(number) != Precision::Double) {
+        match self.reference(number).filter(|_| Precision::of_operand(number) != Precision::Double) {
             Some(operand) => self.ask_both(Call::MemberOperand, operand, list),
             None => self.ask_of_number(Call::MemberNumber, number, list)?,
         }
@@ -56,7 +56,7 @@ impl BodyBuilder {
         self.comparable(value)?;
         self.push(Instruction::LocalSet(LEFT));
         self.integer(0);
-        let precision = Precision::of(value);
+        let precision = Precision::of_operand(value);
         for number in numbers {
             let double = if precision == Precision::Double { number.to_f64() } else { number.comparable() };
             self.push(Instruction::LocalGet(LEFT));

@@ -22,7 +22,7 @@ pub(super) fn encode(code: &FunctionCode, manifest: &Manifest) -> Vec<u8> {
     let mut n_imports = 0;
     for call in &code.calls {
         let import = call.import();
-        let signature_type = EVALUATE_TYPE + 1 + place(&mut signatures, import);
+        let signature_type = EVALUATE_TYPE + 1 + intern_signature(&mut signatures, import);
         imports.import(MODULE, import.name, EntityType::Function(signature_type));
         n_imports += 1;
     }
@@ -55,14 +55,14 @@ pub(super) fn encode(code: &FunctionCode, manifest: &Manifest) -> Vec<u8> {
 }
 
 /// Returns the index of an import's signature among the distinct ones.
-fn place(signatures: &mut Vec<Signature>, import: &Import) -> u32 {
+fn intern_signature(signatures: &mut Vec<Signature>, import: &Import) -> u32 {
     let signature = (import.params, import.result);
-    let place = signatures.iter().take_while(|known| **known != signature).count();
-    if place == signatures.len() {
+    let index = signatures.iter().take_while(|known| **known != signature).count();
+    if index == signatures.len() {
         signatures.push(signature);
     }
     // There is at most one signature per row of the import table.
-    u32::try_from(place).unwrap_or(u32::MAX)
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 const fn value_type(value_type: ValueType) -> ValType {

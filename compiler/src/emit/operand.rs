@@ -56,7 +56,7 @@ impl BodyBuilder {
         match operand {
             Operand::Number(value) => self.float(value.comparable()),
             Operand::Field(path) => self.read(Call::Comparable, path),
-            Operand::Aggregate(spec) if Precision::of(operand) == Precision::Exact => {
+            Operand::Aggregate(spec) if Precision::of_operand(operand) == Precision::Exact => {
                 let slot = self.slots.aggregate(spec);
                 self.ask(Call::ComparableAggregate, slot);
             }
@@ -113,7 +113,7 @@ pub(super) enum Precision {
 }
 
 impl Precision {
-    pub(super) fn of(operand: &Operand) -> Self {
+    pub(super) fn of_operand(operand: &Operand) -> Self {
         match operand {
             Operand::Number(number) if number.is_short() => Self::Short,
             Operand::Number(_) | Operand::Field(_) => Self::Exact,

@@ -48,11 +48,11 @@ impl NumberRange {
 impl Selection {
     /// Returns the selection of a condition.
     #[must_use]
-    pub fn of(condition: &Condition) -> Self {
+    pub fn of_condition(condition: &Condition) -> Self {
         match condition {
             Condition::All(parts) => Self::of_all(parts),
             Condition::Any(parts) => {
-                parts.iter().map(Self::of).reduce(|left, right| left.or(&right)).unwrap_or_default()
+                parts.iter().map(Self::of_condition).reduce(|left, right| left.or(&right)).unwrap_or_default()
             }
             Condition::Compare { left, operator, right } => Self::of_comparison(left, *operator, right),
             Condition::In { value: Operand::Field(path), list, negated: false } => Self::of_list(path, list),
@@ -67,7 +67,7 @@ impl Selection {
     fn of_all(parts: &[Condition]) -> Self {
         let mut all = Self::default();
         for part in parts {
-            all = all.and(Self::of(part));
+            all = all.and(Self::of_condition(part));
             if asks_history(part) {
                 break;
             }
@@ -198,7 +198,7 @@ mod tests {
     fn check(condition: &str, expected: &str) {
         let script = format!("rule r {{ when {condition} then review score 0.5 reason \"r\" }}");
         let rule = compile(&script, &CompileOptions::default()).rule.unwrap();
-        let Selection { texts, ranges } = Selection::of(&rule.when);
+        let Selection { texts, ranges } = Selection::of_condition(&rule.when);
         let texts = texts.iter().map(|(path, texts)| format!("{path}: {}", texts.join(" ")));
         let ranges = ranges.iter().map(|(path, NumberRange { low, high })| format!("{path}: {low}..{high}"));
         assert_eq!(texts.chain(ranges).collect::<Vec<_>>().join(", "), expected, "{condition}");

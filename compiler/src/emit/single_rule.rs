@@ -23,7 +23,7 @@ pub(super) fn code(when: &Condition) -> Result<FunctionCode, Unsupported> {
     let mut body = BodyBuilder::default();
     body.condition(when)?;
     body.push(Instruction::I64ExtendI32U);
-    let kept = CachedReads::of(&body.steps);
+    let kept = CachedReads::new(&body.steps);
     let mut used = BTreeSet::new();
     each_ask(&body.steps, &mut |ask| {
         used.insert(ask.question.call);
@@ -50,13 +50,13 @@ pub(super) fn code(when: &Condition) -> Result<FunctionCode, Unsupported> {
 pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
     let mut body = BodyBuilder::default();
     body.condition(when)?;
-    let mut n_places: BTreeMap<(bool, i32), u32> = BTreeMap::new();
+    let mut n_uses: BTreeMap<(bool, i32), u32> = BTreeMap::new();
     let mut count = |question: HostCall| {
-        question.lookups().for_each(|lookup| *n_places.entry(lookup).or_default() += 1);
+        question.lookups().for_each(|lookup| *n_uses.entry(lookup).or_default() += 1);
     };
     each_ask(&body.steps, &mut |ask| count(ask.question));
     each_call(&body.steps, &mut count);
-    Ok(n_places.into_values().max().unwrap_or_default())
+    Ok(n_uses.into_values().max().unwrap_or_default())
 }
 
 /// Reads with several uses: they are made once, at the start, and cached in locals.
@@ -70,7 +70,7 @@ struct CachedReads {
 }
 
 impl CachedReads {
-    fn of(steps: &[BodyStep]) -> Self {
+    fn new(steps: &[BodyStep]) -> Self {
         let mut n_reads: BTreeMap<HostCall, usize> = BTreeMap::new();
         each_ask(steps, &mut |ask| {
             if ask.question.is_read() {

@@ -83,7 +83,7 @@ impl<'a> AggregateTest<'a> {
         aggregate: &'a AggregateExpr,
         work: &mut DifferenceCollector,
     ) -> Option<AggregateSite<'a>> {
-        let question = FilterAndWindow::of(self.tree, aggregate)?;
+        let question = FilterAndWindow::new(self.tree, aggregate)?;
         if is_unknown(aggregate.function) {
             let name = aggregate.function.as_str();
             work.note(
@@ -248,7 +248,7 @@ struct FilterAndWindow<'a> {
 }
 
 impl<'a> FilterAndWindow<'a> {
-    fn of(tree: ParsedScript<'a>, aggregate: &AggregateExpr) -> Option<Self> {
+    fn new(tree: ParsedScript<'a>, aggregate: &AggregateExpr) -> Option<Self> {
         let window = aggregate.window.as_ref()?.span.text(tree.script);
         Some(Self { filter: tree.text(aggregate.filter), window })
     }

@@ -10,17 +10,17 @@ fn rule(condition: &str) -> String {
 #[track_caller]
 fn check(condition: &str, expected: &str) -> Vec<WatchDifference> {
     let script = rule(condition);
-    let carried = carry_over(&script, &CompileOptions::default()).expect("the rule compiles");
+    let rewritten_script = rewrite_script(&script, &CompileOptions::default()).expect("the rule compiles");
     let expected = (!expected.is_empty()).then(|| rule(expected));
-    assert_eq!(carried.script, expected, "{:#?}", carried.remarks);
-    carried.remarks
+    assert_eq!(rewritten_script.script, expected, "{:#?}", rewritten_script.remarks);
+    rewritten_script.remarks
 }
 
 /// Asserts that a remark contains `words`.
 #[track_caller]
 fn check_remark(condition: &str, words: &str, needs_a_person: bool) {
     let remarks =
-        carry_over(&rule(condition), &CompileOptions::default()).expect("the rule compiles").remarks;
+        rewrite_script(&rule(condition), &CompileOptions::default()).expect("the rule compiles").remarks;
     let is_said = remarks
         .iter()
         .any(|remark| remark.message.contains(words) && remark.needs_a_person == needs_a_person);
@@ -31,8 +31,8 @@ fn check_remark(condition: &str, words: &str, needs_a_person: bool) {
 fn a_key_that_is_no_name_stays_in_quotation_marks() {
     let by_device = r#"metadata."device-id" == $current.metadata."device-id""#;
     let script = rule(&format!(r#"count(when source == $current.source or {by_device}, "PT1H") >= 3"#));
-    let carried = carry_over(&script, &CompileOptions::default()).expect("the rule compiles");
-    let rewritten = carried.script.expect("the rule is rewritten");
+    let rewritten_script = rewrite_script(&script, &CompileOptions::default()).expect("the rule compiles");
+    let rewritten = rewritten_script.script.expect("the rule is rewritten");
     assert!(rewritten.contains(r#"(metadata."device-id" in ("") or"#), "{rewritten}");
 }
 
@@ -189,10 +189,10 @@ fn a_rule_that_means_the_same_has_no_remark() {
 #[test]
 fn comments_blanks_and_marks_stay_where_they_are() {
     let script = "\u{feff}# ours\nrule R {\n  when count( when currency == $current.currency , # why\n \"PT1H\" )  >=  3 // three\n  then block\n}\n";
-    let carried = carry_over(script, &CompileOptions::default()).expect("the rule compiles");
-    assert_eq!(carried.script, Some(script.replace(">=  3", ">=  2")));
+    let rewritten_script = rewrite_script(script, &CompileOptions::default()).expect("the rule compiles");
+    assert_eq!(rewritten_script.script, Some(script.replace(">=  3", ">=  2")));
     assert_eq!(
-        carried.remarks.first().map(|remark| (remark.position.line, remark.position.column)),
+        rewritten_script.remarks.first().map(|remark| (remark.position.line, remark.position.column)),
         Some((3, 8))
     );
 }
@@ -208,5 +208,5 @@ fn a_rewritten_rule_over_a_limit_is_left_to_its_author() {
 
 #[test]
 fn a_script_with_errors_is_not_looked_at() {
-    assert_eq!(carry_over("rule R { when nonsense then review }", &CompileOptions::default()), None);
+    assert_eq!(rewrite_script("rule R { when nonsense then review }", &CompileOptions::default()), None);
 }

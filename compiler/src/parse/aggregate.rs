@@ -59,8 +59,8 @@ impl Parser<'_, '_> {
             ahead += 2;
         }
         let is_word = |ahead: usize| matches!(self.peek(ahead).kind, TokenKind::When | TokenKind::Name);
-        let stands_alone = self.peek(ahead).kind == TokenKind::Comma;
-        let is_value = stands_alone || (is_word(ahead) && self.infix(ahead).is_none() && !self.at_where());
+        let is_alone = self.peek(ahead).kind == TokenKind::Comma;
+        let is_value = is_alone || (is_word(ahead) && self.infix(ahead).is_none() && !self.at_where());
         if is_value { self.path() } else { None }
     }
 

@@ -61,7 +61,7 @@ impl Parser<'_, '_> {
         let mut items = Vec::new();
         let mut broken = false;
         while self.kind() != TokenKind::RightParenthesis {
-            let place = self.span();
+            let opening = self.span();
             match self.item() {
                 Some(item) => items.push(item),
                 None => {
@@ -69,9 +69,9 @@ impl Parser<'_, '_> {
                     self.skip_to_comma();
                 }
             }
-            self.count_node(place);
+            self.count_node(opening);
             if items.len() > LIST_ITEMS_MAX {
-                self.complain_at(Code::ListTooLong, place, || {
+                self.complain_at(Code::ListTooLong, opening, || {
                     format!("a list has at most {LIST_ITEMS_MAX} items")
                 })
                 .help(|| "move long lists into named lists, which are kept beside the rules".to_owned());

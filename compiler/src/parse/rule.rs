@@ -107,12 +107,12 @@ impl Parser<'_, '_> {
     }
 
     fn unclosed(&mut self, opening: Option<Span>) {
-        let place = opening.map(|opening| self.findings.position(opening.start));
+        let position = opening.map(|opening| self.findings.position(opening.start));
         self.complain(Code::MissingClosingBrace, |parser| {
             format!("missing closing `}}`, found {}", parser.found())
         })
         .help_if(|| {
-            place.map(|Position { line, column }| {
+            position.map(|Position { line, column }| {
                 format!("the `{{` at line {line}, column {column} is not closed")
             })
         });

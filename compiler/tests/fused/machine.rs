@@ -51,15 +51,15 @@ impl<'m> Machine<'m> {
             }
         }
         let mut open = Vec::new();
-        for (place, operator) in machine.operators.iter().enumerate() {
+        for (pc, operator) in machine.operators.iter().enumerate() {
             match operator {
-                Operator::Block { .. } | Operator::If { .. } => open.push(place),
+                Operator::Block { .. } | Operator::If { .. } => open.push(pc),
                 Operator::Else => {
-                    machine.elses.insert(*open.last().unwrap(), place);
+                    machine.elses.insert(*open.last().unwrap(), pc);
                 }
                 Operator::End => {
                     if let Some(begin) = open.pop() {
-                        machine.ends.insert(begin, place);
+                        machine.ends.insert(begin, pc);
                     }
                 }
                 _ => {}
@@ -71,29 +71,29 @@ impl<'m> Machine<'m> {
     /// Runs `evaluate`; `host` implements the imports, by name.
     pub(crate) fn run(&self, mut host: impl FnMut(&str, &[u64]) -> u64) -> Ran {
         let mut run = Run { stack: Vec::new(), locals: vec![0; self.n_locals], frames: Vec::new() };
-        let (mut place, mut n_instructions) = (0, 0);
-        while let Some(operator) = self.operators.get(place) {
+        let (mut pc, mut n_instructions) = (0, 0);
+        while let Some(operator) = self.operators.get(pc) {
             n_instructions += 1;
-            place += 1;
+            pc += 1;
             match operator {
-                Operator::Block { blockty } => run.enter(self.ends[&(place - 1)], *blockty),
+                Operator::Block { blockty } => run.enter(self.ends[&(pc - 1)], *blockty),
                 Operator::If { blockty } => {
-                    let (end, holds) = (self.ends[&(place - 1)], run.pop() != 0);
-                    let otherwise = self.elses.get(&(place - 1));
+                    let (end, holds) = (self.ends[&(pc - 1)], run.pop() != 0);
+                    let otherwise = self.elses.get(&(pc - 1));
                     if holds || otherwise.is_some() {
                         run.enter(end, *blockty);
                     }
                     if !holds {
-                        place = otherwise.unwrap_or(&end) + 1;
+                        pc = otherwise.unwrap_or(&end) + 1;
                     }
                 }
-                Operator::Else => place = run.leave(),
+                Operator::Else => pc = run.leave(),
                 Operator::End => {
                     run.frames.pop();
                 }
                 Operator::BrIf { relative_depth: 0 } => {
                     if run.pop() != 0 {
-                        place = run.leave();
+                        pc = run.leave();
                     }
                 }
                 Operator::Call { function_index } => {

@@ -140,8 +140,8 @@ impl World {
             "number" | "comparable" => self.value(&needs.fields[slot(0)]).number().to_bits(),
             "symbol" => {
                 let word = self.value(&needs.fields[slot(0)]).word();
-                let place = needs.texts.iter().position(|text| Some(text.as_str()) == word);
-                small(place.map_or(-1, |place| place as i32))
+                let index = needs.texts.iter().position(|text| Some(text.as_str()) == word);
+                small(index.map_or(-1, |index| index as i32))
             }
             "kind" => small(match self.value(&needs.fields[slot(0)]) {
                 Value::Missing => kind::MISSING,

@@ -93,13 +93,13 @@ fn recorded() -> (String, String) {
 fn blnk() -> (String, mpsc::Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let (told, requests) = mpsc::channel();
+    let (reported, requests) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let sent = request(&stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}").unwrap();
-            if told.send(sent).is_err() {
+            if reported.send(sent).is_err() {
                 return;
             }
         }
@@ -143,15 +143,15 @@ fn in_the_closed_form_only_an_approved_hold_is_committed() {
     let program = Program::start(&home, &blnk, "approve");
     let service = service(&mut home, &program, "0");
     let (body, id) = recorded();
-    let told = |id: &str, field: &str, value: Value| {
+    let reported = |id: &str, field: &str, value: Value| {
         let mut event: Value = serde_json::from_str(&body).unwrap();
         event["data"]["transaction_id"] = id.into();
         event["data"][field] = value;
         tell(&service, &event.to_string());
     };
     // One cannot be read at all, and a part of the other was left out: nobody approved either.
-    told("txn_1", "precision", json!(-100));
-    told("txn_2", "description", "x".repeat(4_097).into());
+    reported("txn_1", "precision", json!(-100));
+    reported("txn_2", "description", "x".repeat(4_097).into());
     let left_out = service.transaction("txn_2").expect(200);
     assert_eq!((&left_out["verdict"], &left_out["left_out"]), (&json!("review"), &json!(["description"])));
     tell(&service, &body);

@@ -20,10 +20,10 @@ struct MediaRange {
 }
 
 impl AcceptedTypes {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let ranges = values.flat_map(|value| value.split(',')).filter(|range| !range.trim().is_empty());
-        Self(ranges.map(MediaRange::of).collect())
+        Self(ranges.map(MediaRange::parse).collect())
     }
 
     /// Returns whether this type is asked for rather than the other. The most specific range that covers a type decides.
@@ -54,7 +54,7 @@ impl AcceptedTypes {
 }
 
 impl MediaRange {
-    fn of(range: &str) -> Self {
+    fn parse(range: &str) -> Self {
         let mut parts = range.split(';').map(str::trim);
         let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
         let parameters: Vec<(String, String)> = parts
@@ -76,7 +76,8 @@ impl<S: Sync> FromRequestParts<S> for AcceptedAmounts {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let is_text = AcceptedTypes::of(&parts.headers).has("application/json", "decimals", "string");
+        let is_text =
+            AcceptedTypes::from_headers(&parts.headers).has("application/json", "decimals", "string");
         Ok(Self(if is_text { AmountForm::Text } else { AmountForm::Number }))
     }
 }
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     fn accepted(value: &str) -> AcceptedTypes {
-        AcceptedTypes::of(&HeaderMap::from_iter([(header::ACCEPT, value.parse().unwrap())]))
+        AcceptedTypes::from_headers(&HeaderMap::from_iter([(header::ACCEPT, value.parse().unwrap())]))
     }
 
     #[track_caller]

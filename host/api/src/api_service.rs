@@ -32,7 +32,7 @@ pub(super) struct ApiService {
 }
 
 impl ApiService {
-    pub(super) fn of(state: ApiState) -> Self {
+    pub(super) fn new(state: ApiState) -> Self {
         Self::around(routes::router(), state)
     }
 
@@ -82,7 +82,7 @@ impl ApiService {
 
 fn ids_of(request: &Request) -> RequestIds {
     let header = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    RequestIds::of(header(X_REQUEST_ID), header(TRACEPARENT))
+    RequestIds::new(header(X_REQUEST_ID), header(TRACEPARENT))
 }
 
 fn kind_of(request: &Request) -> RequestKind {

@@ -36,7 +36,7 @@ struct BodyMembers(Vec<(Box<str>, Json)>);
 
 impl BodyMembers {
     /// Parses a body. An empty body and `null` are objects without members.
-    fn of(body: &[u8]) -> Result<Self, ApiError> {
+    fn parse(body: &[u8]) -> Result<Self, ApiError> {
         if body.is_empty() {
             return Ok(Self(Vec::new()));
         }
@@ -48,8 +48,8 @@ impl BodyMembers {
     }
 
     fn take(&mut self, name: &str) -> Option<Json> {
-        let place = self.0.iter().position(|(known, _)| &**known == name)?;
-        Some(self.0.swap_remove(place).1).filter(|value| !matches!(value, Json::Null))
+        let index = self.0.iter().position(|(known, _)| &**known == name)?;
+        Some(self.0.swap_remove(index).1).filter(|value| !matches!(value, Json::Null))
     }
 
     /// Takes a text member. An empty text counts as absent.

@@ -93,7 +93,8 @@ pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
 )]
 pub(super) async fn metrics(State(api): State<ApiState>, headers: HeaderMap) -> Result<Response, ApiError> {
     let page = api.metrics.encode().map_err(|error| ApiError::internal(&error.to_string()))?;
-    let is_plain = AcceptedTypes::of(&headers).prefers("text/plain", "application/openmetrics-text");
+    let is_plain =
+        AcceptedTypes::from_headers(&headers).prefers("text/plain", "application/openmetrics-text");
     let (media_type, page) = match is_plain {
         true => (metrics::PLAIN_TEXT, metrics::plain_text(&page)),
         false => (metrics::CONTENT_TYPE, page),

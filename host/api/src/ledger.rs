@@ -136,7 +136,7 @@ pub(super) async fn replay(
     let none =
         || ApiError::new(ErrorCode::DeadLetterNotFound, "there is no dead letter of an event with this id");
     let Path(id) = id.map_err(|_| none())?;
-    let sent = api.payments.buried(id).await?.ok_or_else(none)?;
+    let sent = api.payments.dead_letter(id).await?.ok_or_else(none)?;
     Ok(Json(webhook::replay(&api, id, &sent).await?))
 }
 

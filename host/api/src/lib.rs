@@ -112,13 +112,13 @@ pub async fn serve(
     stopped: impl Future<Output = ()>,
 ) {
     let metrics = Arc::clone(&state.metrics);
-    http_listener.serve(listener, ApiService::of(state), metrics, stopped).await;
+    http_listener.serve(listener, ApiService::new(state), metrics, stopped).await;
 }
 
 impl ApiState {
     /// Creates a state from its dependencies.
     #[must_use]
-    pub fn of(deps: ApiDeps) -> Self {
+    pub fn new(deps: ApiDeps) -> Self {
         Self { deps: Arc::new(deps) }
     }
 

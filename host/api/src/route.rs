@@ -28,7 +28,7 @@ pub(super) struct Route {
 impl Route {
     /// Creates the route of one handler, as `routes!` reads it from its attribute. A route without a method, which the
     /// attribute does not allow, is a `GET` without a description.
-    pub(super) fn of(
+    pub(super) fn new(
         (schemas, paths, handler): UtoipaMethodRouter<ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {

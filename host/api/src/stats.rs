@@ -119,7 +119,7 @@ pub(super) async fn get_stats(
     let now = api.activity.statistics.now();
     let to = time("to")?.unwrap_or(now).min(now);
     let from = time("from")?.unwrap_or_else(|| to - TimeDelta::days(1));
-    let range = StepRange::of(length, from, to);
+    let range = StepRange::new(length, from, to);
     let figures = api.activity.statistics.between(length, range.time(0), range.time(range.n_steps));
     let names: BTreeMap<i64, String> = match grouping {
         Grouping::Rule => api.intake.names().into_iter().map(|(id, name)| (id.0, name)).collect(),
@@ -138,7 +138,7 @@ struct StepRange {
 
 impl StepRange {
     /// Returns the steps that are kept; none if `from` is later than `to`.
-    fn of(length: StepLength, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
+    fn new(length: StepLength, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         let seconds = length.seconds();
         let (first, end) = (from.timestamp().div_euclid(seconds), to.timestamp().div_euclid(seconds) + 1);
         let n_kept = i64::try_from(length.n_kept()).unwrap_or(i64::MAX);

@@ -111,7 +111,7 @@ impl Fixture {
 
 /// Returns the whole API, for a server that takes a router.
 fn router(state: ApiState) -> Router {
-    as_router(ApiService::of(state))
+    as_router(ApiService::new(state))
 }
 
 fn as_router(api_service: ApiService) -> Router {
@@ -168,7 +168,7 @@ async fn state(directory: &Path) -> ApiState {
         hashes: None,
     })
     .unwrap();
-    ApiState::of(ApiDeps {
+    ApiState::new(ApiDeps {
         alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
         payments: payments(&monitor, &store, clock).await,
         monitor: Arc::new(monitor),
@@ -232,7 +232,7 @@ fn hosts() -> AllowedHosts {
 }
 
 fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
-    Replays::of(Audit::new(AuditDeps {
+    Replays::new(Audit::new(AuditDeps {
         store: store.clone(),
         executor: tokio::runtime::Handle::current(),
         artifacts: Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process())),

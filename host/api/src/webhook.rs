@@ -93,7 +93,7 @@ pub(super) async fn ledger_webhook(
     let now = Utc::now();
     match receive(&api, request, now).await {
         Ok((answer, result)) => {
-            api.payments.news().took(now);
+            api.payments.ledger_events().record_accepted(now);
             api.metrics.ledger_event(result);
             Ok(Json(answer))
         }
@@ -106,7 +106,7 @@ pub(super) async fn ledger_webhook(
 
 /// Counts and logs an event that was refused, and shows it in `/readyz`.
 pub(super) fn note_refusal(api: &ApiState, error: &ApiError) {
-    api.payments.news().refused(Utc::now(), &error.summary());
+    api.payments.ledger_events().record_refused(Utc::now(), &error.summary());
     api.metrics.ledger_event(REFUSED);
 }
 
@@ -143,7 +143,7 @@ pub(super) async fn blnk_webhook(state: State<ApiState>, request: Request) -> Re
 pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<String, ApiError> {
     let (answer, result) = take(api, &HeaderMap::new(), sent.as_bytes(), Utc::now()).await?;
     if result != DEAD {
-        api.payments.forget(number).await?;
+        api.payments.delete_dead_letter(number).await?;
     }
     Ok(answer)
 }
@@ -183,21 +183,21 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
             return Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data"));
         }
     };
-    let telling = if is_hook { ReportChannel::Hook } else { ReportChannel::Event(&word) };
+    let channel = if is_hook { ReportChannel::Hook } else { ReportChannel::Event(&word) };
     let message = only(headers, "webhook-id").filter(|id| !id.is_empty());
     if api.payments.kind() == LedgerKind::Generic && looks_like_blnk(&data) {
-        api.payments.news().looks_like_blnk();
+        api.payments.ledger_events().looks_like_blnk();
     }
     // An entry of a generic ledger never waits, and is sent again if it cannot be read.
-    let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
-    let entry = match api.payments.read(ledger_kind::EntryReport { telling, data, message, arrival }) {
+    let kept_data = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
+    let entry = match api.payments.read(ledger_kind::EntryReport { channel, data, message, arrival }) {
         Ok(entry) => entry,
         Err(error) if api.payments.kind() == LedgerKind::Generic => return Err(error.into()),
         Err(error) => {
             let member = if is_hook { "hook_type" } else { "event" };
-            let sent = envelope(member, &event, &told.to_string());
-            let dead = dead_letter(&told, sent, error.code(), error.to_string(), arrival);
-            return bury(api, &event, dead).await;
+            let sent = envelope(member, &event, &kept_data.to_string());
+            let dead = dead_letter(&kept_data, sent, error.code(), error.to_string(), arrival);
+            return store_dead_letter(api, &event, dead).await;
         }
     };
     if entry.report.transaction().has_unclear_identifier() {
@@ -205,7 +205,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
     }
     let id = Arc::clone(&entry.id);
     let status = entry.report.transaction().status.clone();
-    Ok(match api.payments.take(entry, telling, &told, Arc::from(&*event)).await? {
+    Ok(match api.payments.take(entry, channel, &kept_data, Arc::from(&*event)).await? {
         EntryOutcome::Payment(payment) => {
             let stays = unmoved(api, &payment, status.as_deref()).await;
             (format!("transaction {payment} from event {event} processed{stays}"), TAKEN)
@@ -213,7 +213,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         EntryOutcome::Waits(parent) => {
             (format!("transaction {id} from event {event} is held until {parent} is reported"), WAITING)
         }
-        EntryOutcome::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
+        EntryOutcome::Nothing => (acknowledgement(&event, Some(&kept_data)), IGNORED),
         EntryOutcome::Dead(reason) => dead(&event, reason),
     })
 }
@@ -223,11 +223,11 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
 async fn unmoved(api: &ApiState, payment: &str, reported: Option<&str>) -> String {
     let (Some(reported), LedgerKind::Generic) = (reported, api.payments.kind()) else { return String::new() };
     // The report is durable, so an error here does not fail it.
-    let stands = match api.payments.monitor().find(payment).await {
+    let current_status = match api.payments.monitor().find(payment).await {
         Ok(Some(judged)) => judged.transaction.status,
         Ok(None) | Err(_) => None,
     };
-    match stands {
+    match current_status {
         Some(status) if *status != *reported => format!("; its status stays {status}"),
         _ => String::new(),
     }
@@ -263,7 +263,7 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
                 (letter.transaction_id, letter.created_at) =
                     (shown(named.transaction_id), shown(named.created_at));
             }
-            bury(api, &event, letter).await
+            store_dead_letter(api, &event, letter).await
         }
         None => Err(error.into()),
     }
@@ -293,9 +293,9 @@ fn dead_letter(
     }
 }
 
-async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> EventAnswer {
+async fn store_dead_letter(api: &ApiState, event: &str, letter: DeadLetter) -> EventAnswer {
     let reason = letter.reason;
-    api.payments.bury(letter).await?;
+    api.payments.store_dead_letter(letter).await?;
     Ok(dead(event, reason))
 }
 

@@ -83,7 +83,7 @@ impl Artifacts {
     }
 
     /// Checks, compiles and loads an untrusted module with these grants. Blocks while another module is compiled, and
-    /// up to ten seconds more. A refused module is not compiled again until [`Self::forget_refusal`].
+    /// up to ten seconds more. A refused module is not compiled again until [`Self::remove_refusal`].
     ///
     /// # Errors
     /// The failed checks, or that no module can be compiled at present.
@@ -135,8 +135,8 @@ impl Artifacts {
     }
 
     /// Allows this module to be compiled again after a refusal.
-    pub fn forget_refusal(&self, bytes: &[u8]) {
-        self.refused.lock().remove(&ContentDigest::of(bytes));
+    pub fn remove_refusal(&self, bytes: &[u8]) {
+        self.refused.lock().remove(&ContentDigest::of_bytes(bytes));
     }
 
     /// Removes the cached artifacts of all other modules.

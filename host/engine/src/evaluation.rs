@@ -168,8 +168,8 @@ impl Evaluator {
                 costs.push((number, run.cost));
             }
         }
-        for &place in &rule_set.lacking {
-            outcomes.note(place, RuleOutcome::Failed(RuleFailure::List));
+        for &rule_index in &rule_set.lacking {
+            outcomes.note(rule_index, RuleOutcome::Failed(RuleFailure::List));
         }
         let facts = runner.host()?;
         let suspects = facts.take_suspects();
@@ -191,14 +191,14 @@ impl Evaluator {
             (loaded, _) => {
                 // Free the resources of the last set before the next one allocates.
                 *loaded = None;
-                Ok(&mut loaded.insert(WarmInstances::of(&self.sandbox, rule_set)?).runner)
+                Ok(&mut loaded.insert(WarmInstances::new(&self.sandbox, rule_set)?).runner)
             }
         }
     }
 }
 
 impl WarmInstances {
-    fn of(sandbox: &Sandbox, rule_set: &Arc<RuleSet>) -> Result<Self, SandboxError> {
+    fn new(sandbox: &Sandbox, rule_set: &Arc<RuleSet>) -> Result<Self, SandboxError> {
         let n_modules = rule_set.rules.len() + rule_set.bodies.len();
         let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), n_modules)?;
         Ok(Self { rule_set: Arc::clone(rule_set), runner })

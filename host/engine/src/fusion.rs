@@ -92,7 +92,7 @@ fn in_order(
     let seated: HashSet<InstructionId> =
         before.iter().flat_map(|body| body.members.iter().map(|member| member.id)).collect();
     let kinship =
-        |id: &InstructionId, rule: &BoundRule| (!seated.contains(id)).then(|| SimilarityKey::of(rule));
+        |id: &InstructionId, rule: &BoundRule| (!seated.contains(id)).then(|| SimilarityKey::of_rule(rule));
     let mut members: Vec<(Option<SimilarityKey>, FusedMember)> =
         rules.iter().map(|(id, rule)| (kinship(id, rule), member(rule))).collect();
     members.sort_by(|(left, _), (right, _)| left.cmp(right));

@@ -72,7 +72,7 @@ enum SourceKind {
 }
 
 impl SourceKind {
-    const fn of(source: &InstructionSource) -> Self {
+    const fn of_source(source: &InstructionSource) -> Self {
         match source {
             InstructionSource::Api => Self::Api,
             InstructionSource::Upload => Self::Upload,
@@ -163,7 +163,7 @@ impl Policy {
     /// not trusted.
     #[must_use]
     pub fn owner_of(&self, source: &InstructionSource) -> RuleOwner {
-        let kind = SourceKind::of(source).as_str();
+        let kind = SourceKind::of_source(source).as_str();
         match self.grants.iter().flatten().find(|granted| granted.covers(source)) {
             Some(SourceGrant { profile: OwnerProfile::Untrusted, path, .. }) => RuleOwner {
                 name: if path.is_empty() { kind.into() } else { format!("{kind}:{path}").into() },
@@ -178,7 +178,7 @@ impl Policy {
     ///
     /// # Errors
     /// When there is none.
-    pub fn of(&self, source: &InstructionSource) -> Result<RuleGrant, Denial> {
+    pub fn grant_for(&self, source: &InstructionSource) -> Result<RuleGrant, Denial> {
         let Some(grants) = &self.grants else { return Ok(RuleGrant::default()) };
         let granted =
             grants.iter().find(|granted| granted.covers(source)).map(|granted| granted.grant.clone());
@@ -196,13 +196,13 @@ impl Policy {
         source: &InstructionSource,
         others: impl Iterator<Item = &'a InstructionSource>,
     ) -> Result<(), Denial> {
-        let place_of = |source: &InstructionSource| {
+        let grant_index_of = |source: &InstructionSource| {
             self.grants.iter().flatten().position(|granted| granted.covers(source))
         };
-        let place = place_of(source);
-        let granted = place.and_then(|place| self.grants.as_ref()?.get(place)?.rules_max);
+        let grant_index = grant_index_of(source);
+        let granted = grant_index.and_then(|grant_index| self.grants.as_ref()?.get(grant_index)?.rules_max);
         let Some(rules_max) = granted else { return Ok(()) };
-        let n_rules = others.filter(|other| place_of(other) == place).count();
+        let n_rules = others.filter(|other| grant_index_of(other) == grant_index).count();
         if n_rules < rules_max as usize {
             return Ok(());
         }
@@ -212,7 +212,8 @@ impl Policy {
 
 impl SourceGrant {
     fn covers(&self, source: &InstructionSource) -> bool {
-        self.kind == SourceKind::of(source) && source.path().unwrap_or_default().starts_with(&self.path)
+        self.kind == SourceKind::of_source(source)
+            && source.path().unwrap_or_default().starts_with(&self.path)
     }
 }
 

@@ -149,7 +149,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the engine cannot compile even an empty module.
-    pub fn stand_in(
+    pub fn placeholder(
         &self,
         manifest: Manifest,
         digest: ContentDigest,
@@ -175,7 +175,7 @@ impl Sandbox {
 impl AdmittedModule {
     /// Whether this is a stand-in, which cannot run.
     #[must_use]
-    pub fn is_stand_in(&self) -> bool {
+    pub fn is_placeholder(&self) -> bool {
         self.origin == Origin::Nobody
     }
 
@@ -247,7 +247,7 @@ impl CheckedModule {
     /// # Errors
     /// When it does not compile, or the bytes differ from the checked ones.
     pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
-        if self.digest != ContentDigest::of(bytes) {
+        if self.digest != ContentDigest::of_bytes(bytes) {
             return Err(AdmissionRefusal::of_compilation("these are not the bytes that were checked"));
         }
         Ok(self.compiled(sandbox.module_of(bytes)?))
@@ -263,7 +263,7 @@ impl CheckedModule {
 
     /// Combines the checked module with its compiled code.
     fn compiled(self, module: Module) -> AdmittedModule {
-        self.admitted(ModuleCode::of(module))
+        self.admitted(ModuleCode::new(module))
     }
 
     fn admitted(self, code: ModuleCode) -> AdmittedModule {

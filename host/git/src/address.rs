@@ -92,7 +92,7 @@ impl Scheme {
         }
     }
 
-    fn of(text: &str) -> Option<Self> {
+    fn of_address(text: &str) -> Option<Self> {
         let schemes = [Self::Https, Self::Http, Self::Ssh, Self::File];
         schemes.into_iter().find(|scheme| text.eq_ignore_ascii_case(scheme.as_str()))
     }
@@ -112,7 +112,7 @@ impl RepositoryAddress {
             return Ok((Self::of_path(text)?, Credentials::default()));
         }
         let Some((scheme, rest)) = text.split_once("://") else { return Self::of_short_form(text) };
-        let scheme = Scheme::of(scheme).ok_or(RepositoryAddressError::Form)?;
+        let scheme = Scheme::of_address(scheme).ok_or(RepositoryAddressError::Form)?;
         let start = rest.find('/').ok_or(RepositoryAddressError::Path)?;
         let (authority, path) = rest.split_at(start);
         if scheme == Scheme::File {
@@ -123,11 +123,11 @@ impl RepositoryAddress {
                 Err(RepositoryAddressError::Host)
             };
         }
-        let (credentials, place) = match authority.split_once('@') {
-            Some((user_info, place)) => (credentials_of(user_info)?, place),
+        let (credentials, server) = match authority.split_once('@') {
+            Some((user_info, server)) => (credentials_of(user_info)?, server),
             None => (Credentials::default(), authority),
         };
-        let (host, port) = host_and_port(place)?;
+        let (host, port) = host_and_port(server)?;
         let address = Self { scheme, host, port: port.unwrap_or(scheme.port()), path: checked_path(path)? };
         Ok((address, credentials))
     }
@@ -211,8 +211,8 @@ fn decoded(text: &str) -> Result<String, RepositoryAddressError> {
     if text.contains(char::is_control) { Err(RepositoryAddressError::Credentials) } else { Ok(text) }
 }
 
-fn host_and_port(place: &str) -> Result<(String, Option<u16>), RepositoryAddressError> {
-    let (host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
+fn host_and_port(server: &str) -> Result<(String, Option<u16>), RepositoryAddressError> {
+    let (host, port) = match server.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(Some((address, port))) => {
             let address: Ipv6Addr = address.parse().map_err(|_| RepositoryAddressError::Host)?;
             let port = if port.is_empty() {
@@ -223,9 +223,9 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), RepositoryAddress
             (address.to_string(), port)
         }
         Some(None) => return Err(RepositoryAddressError::Host),
-        None => match place.split_once(':') {
+        None => match server.split_once(':') {
             Some((host, port)) => (host_of(host)?, Some(port)),
-            None => (host_of(place)?, None),
+            None => (host_of(server)?, None),
         },
     };
     let number = |port: &str| {

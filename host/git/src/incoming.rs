@@ -24,7 +24,7 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Creates the repository within a clone, with the references of the clone.
-    pub(super) fn of(clone: &LocalClone) -> Result<Self, GitError> {
+    pub(super) fn new(clone: &LocalClone) -> Result<Self, GitError> {
         // An absolute path, because the worker has a different working directory.
         let git = clone.git_directory();
         let git = fs::canonicalize(git).map_err(GitError::disk(git))?;
@@ -69,8 +69,8 @@ impl Incoming {
         // The index comes last, because a pack becomes visible with its index.
         names.sort_by_key(|name| name.ends_with(".idx"));
         for name in names {
-            let place = Path::new("pack").join(&name);
-            fs::rename(self.path.join("objects").join(&place), self.objects.join(&place))?;
+            let path = Path::new("pack").join(&name);
+            fs::rename(self.path.join("objects").join(&path), self.objects.join(&path))?;
         }
         Ok(())
     }

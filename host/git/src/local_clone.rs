@@ -139,7 +139,7 @@ impl CloneDirectory {
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn put_begun_in_place(&self) -> Result<LocalClone, GitError> {
+    pub fn install_begun(&self) -> Result<LocalClone, GitError> {
         let rules = self.rules();
         let ready = self.fresh().join(READY);
         fs::write(&ready, "").map_err(GitError::disk(&ready))?;
@@ -236,11 +236,11 @@ impl LocalClone {
     /// Returns whether the commits that the clone refers to can be read.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let stands_on = [self.head(), self.in_force(), self.remote_head()];
+        let heads = [self.head(), self.in_force(), self.remote_head()];
         // A commit over a limit is readable; it is refused later, for its size.
         let is_readable =
             |commit: CommitId| !matches!(tree::leaves(&self.repository, commit.0), Err(GitError::Damaged(_)));
-        self.branch().is_some() && stands_on.into_iter().flatten().all(is_readable)
+        self.branch().is_some() && heads.into_iter().flatten().all(is_readable)
     }
 
     /// Records the commit whose rules are in force.

@@ -30,7 +30,7 @@ pub(super) struct OwnFiles {
 
 impl OwnFiles {
     /// Reads the record of a clone; empty if there is none.
-    pub(super) fn of(git: &Path) -> Result<Self, GitError> {
+    pub(super) fn read(git: &Path) -> Result<Self, GitError> {
         let file = git.join(FILE);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
@@ -97,7 +97,7 @@ impl OwnFiles {
     }
 
     /// Forgets a path at which nothing is the service's any more.
-    pub(super) fn forget(&mut self, path: &str) -> Result<(), GitError> {
+    pub(super) fn remove(&mut self, path: &str) -> Result<(), GitError> {
         let is_known = self.written.remove(path).is_some() | self.removed.remove(path).is_some();
         if is_known { self.store() } else { Ok(()) }
     }

@@ -203,22 +203,22 @@ impl Drop for Relay {
 
 impl RelayShared {
     fn serve(self: &Arc<Self>, listener: &TcpListener) {
-        let mut carrying: Vec<JoinHandle<()>> = Vec::new();
+        let mut connections: Vec<JoinHandle<()>> = Vec::new();
         for stream in listener.incoming() {
             if self.is_closing.load(Ordering::Relaxed) {
                 break;
             }
-            carrying.retain(|carried| !carried.is_finished());
+            connections.retain(|connection| !connection.is_finished());
             let Ok(stream) = stream else {
                 // The system has no resources for another connection right now.
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
             let way = Arc::clone(self);
-            carrying.extend(spawn(move || way.carry(stream)).ok());
+            connections.extend(spawn(move || way.relay(stream)).ok());
         }
-        for carried in carrying {
-            carried.join().ok();
+        for connection in connections {
+            connection.join().ok();
         }
     }
 
@@ -229,7 +229,7 @@ impl RelayShared {
         }
     }
 
-    fn carry(&self, client: TcpStream) {
+    fn relay(&self, client: TcpStream) {
         // Only local processes may connect.
         let is_local = client.peer_addr().is_ok_and(|peer| peer.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST));
         if !is_local {
@@ -238,12 +238,12 @@ impl RelayShared {
         let Ok(id) = self.connections.enter(&client) else { return };
         if self.route.manner == RelayTransport::Raw {
             if self.is_guest(&client) && self.connections.admit(id).is_ok() {
-                self.carry_bytes(id, &client);
+                self.relay_bytes(id, &client);
             }
         } else if let Ok(request) = head::take(&client, self)
             && self.connections.admit(id).is_ok()
         {
-            self.carry_request(id, &client, request);
+            self.relay_request(id, &client, request);
         }
         client.shutdown(Shutdown::Both).ok();
         self.connections.leave(id);
@@ -258,13 +258,13 @@ impl RelayShared {
         true
     }
 
-    fn carry_bytes(&self, id: ConnectionId, client: &TcpStream) {
+    fn relay_bytes(&self, id: ConnectionId, client: &TcpStream) {
         let Some(remote) = self.connect(id) else { return self.refuse(client, RelayCut::Unreachable) };
         pump::both_ways(self, client, &remote);
         remote.shutdown(Shutdown::Both).ok();
     }
 
-    fn carry_request(&self, id: ConnectionId, client: &TcpStream, request: head::RequestHead) {
+    fn relay_request(&self, id: ConnectionId, client: &TcpStream, request: head::RequestHead) {
         let Some(remote) = self.connect(id) else { return self.refuse(client, RelayCut::Unreachable) };
         match &self.route.manner {
             RelayTransport::Raw => {}

@@ -66,7 +66,7 @@ pub(super) enum RemoteKind {
 
 impl RemoteFailure {
     /// Returns the failure behind a message of libgit2. The response that the relay saw takes precedence.
-    pub(super) fn of(error: git2::Error, remote: RemoteKind) -> Self {
+    pub(super) fn from_git(error: git2::Error, remote: RemoteKind) -> Self {
         match remote {
             RemoteKind::Local => Self::NoLocalRepository,
             RemoteKind::Http(HttpAnswer { status: None, .. }) => Self::Closed,

@@ -52,8 +52,8 @@ impl Remote {
     /// references of the clone are then unchanged.
     pub fn fetch(&self, clone: &LocalClone, branch: Option<&str>) -> Result<Fetched, GitError> {
         let reference = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
-        let incoming = Incoming::of(clone)?;
-        let done = self.carry_out(clone.worker(), incoming.path(), Task::Fetch { reference });
+        let incoming = Incoming::new(clone)?;
+        let done = self.run_task(clone.worker(), incoming.path(), Task::Fetch { reference });
         let done = done.map_err(|error| match error {
             GitError::NoBranch if branch.is_none() => GitError::NoOwnChoice,
             other => other,
@@ -77,14 +77,14 @@ impl Remote {
     pub fn push(&self, clone: &LocalClone, commit: CommitId, branch: &str) -> Result<(), GitError> {
         clone.set_reference(OUTGOING, commit)?;
         let task = Task::Push { reference: OUTGOING.to_owned(), branch: branch.to_owned() };
-        let incoming = Incoming::of(clone)?;
-        match self.carry_out(clone.worker(), incoming.path(), task)? {
+        let incoming = Incoming::new(clone)?;
+        match self.run_task(clone.worker(), incoming.path(), task)? {
             TaskOutcome::Pushed => Ok(()),
             _ => Err(GitError::Worker("its reply does not match the request".to_owned())),
         }
     }
 
-    fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<TaskOutcome, GitError> {
+    fn run_task(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<TaskOutcome, GitError> {
         let service = match task {
             Task::Fetch { .. } => GitService::Fetch,
             Task::Push { .. } => GitService::Push,
@@ -208,7 +208,7 @@ fn explained(
         TaskFailure::TooSlow => GitError::TooSlow,
         TaskFailure::Damaged(words) => GitError::Damaged(in_words(&words)),
         TaskFailure::Reported => GitError::Failed(RemoteFailure::Reported),
-        TaskFailure::Other(words) => GitError::Failed(RemoteFailure::of(in_words(&words), remote)),
+        TaskFailure::Other(words) => GitError::Failed(RemoteFailure::from_git(in_words(&words), remote)),
     })
 }
 

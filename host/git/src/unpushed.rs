@@ -25,7 +25,7 @@ impl CloneDirectory {
             return Ok(UnpushedWork::default());
         }
         let clone = self.open_at(&rules)?;
-        let own = OwnFiles::of(clone.git_directory())?;
+        let own = OwnFiles::read(clone.git_directory())?;
         let changes = clone.changes()?;
         let by_hand = |path: &&String| !own.has_touched(path);
         let n_files = changes.modified.iter().chain(&changes.untracked).filter(by_hand).count();

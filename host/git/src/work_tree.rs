@@ -152,7 +152,7 @@ impl WorkTree {
     /// Returns whether a file can be created there: only folders lead to it, and the path itself is not a folder.
     pub(super) fn has_room(&self, path: &str) -> bool {
         let full = self.path.join(path);
-        let is_folder = |place: &Path| fs::symlink_metadata(place).map(|metadata| metadata.is_dir());
+        let is_folder = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.is_dir());
         let mut folders = full.ancestors().skip(1).take_while(|folder| *folder != self.path);
         folders.all(|folder| is_folder(folder).unwrap_or(true)) && !is_folder(&full).unwrap_or(false)
     }

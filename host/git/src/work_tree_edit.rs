@@ -85,7 +85,7 @@ impl LocalClone {
         let (head, in_force) = (self.head(), self.in_force());
         let committed = self.leaves_of(head)?;
         let in_force = if in_force == head { BTreeMap::new() } else { self.leaves_of(in_force)? };
-        let mut own = OwnFiles::of(self.repository().path())?;
+        let mut own = OwnFiles::read(self.repository().path())?;
         own.settle(&committed)?;
         Ok(WorkTreeEdit { clone: self, committed, in_force, own })
     }
@@ -107,7 +107,7 @@ impl LocalClone {
             if let Some(leaf) = saving.committed.get(path) {
                 self.put(path, leaf)?;
             }
-            saving.own.forget(path)?;
+            saving.own.remove(path)?;
         }
         Ok(true)
     }
@@ -119,7 +119,7 @@ impl WorkTreeEdit<'_> {
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
     pub fn write_file(&mut self, subject: &OwnFileContent, bytes: &[u8]) -> Result<EditOutcome, GitError> {
-        self.save(&subject.places(), bytes, subject.kind())
+        self.save(&subject.paths(), bytes, subject.kind())
     }
 
     /// Removes a list that the service wrote, or the file of a rule if it still contains these bytes. `path` is its
@@ -140,7 +140,7 @@ impl WorkTreeEdit<'_> {
         if let Some(path) = path {
             return self.remove(path, subject.kind(), said);
         }
-        subject.places().iter().try_fold(EditOutcome::Done, |placed, path| {
+        subject.paths().iter().try_fold(EditOutcome::Done, |placed, path| {
             let own = self.own.has_touched(path);
             Ok(if own { placed.and(self.remove(path, subject.kind(), said)?) } else { placed })
         })
@@ -152,11 +152,11 @@ impl WorkTreeEdit<'_> {
         self.own.written_paths().iter().filter_map(|path| subject_of(path)).collect()
     }
 
-    fn save(&mut self, places: &[String], bytes: &[u8], kind: PathKind) -> Result<EditOutcome, GitError> {
+    fn save(&mut self, paths: &[String], bytes: &[u8], kind: PathKind) -> Result<EditOutcome, GitError> {
         let id = id_of(bytes)?;
         let mut free = None;
         let mut taken = None;
-        for path in places {
+        for path in paths {
             let found = self.clone.work_tree().look(path, kind)?;
             match found {
                 WorkTreeEntry::Bytes(found) => {
@@ -219,7 +219,7 @@ impl WorkTreeEdit<'_> {
             WorkTreeEntry::Bytes(bytes) => id_of(&bytes)?,
             WorkTreeEntry::Nothing => {
                 if committed.is_none() {
-                    self.own.forget(path)?;
+                    self.own.remove(path)?;
                 }
                 return Ok(EditOutcome::Done);
             }
@@ -230,7 +230,7 @@ impl WorkTreeEdit<'_> {
                 return Ok(EditOutcome::Not(path.to_owned(), EditConflict::Changed));
             }
             // The repository has a new file there, not the one that was removed.
-            self.own.forget(path)?;
+            self.own.remove(path)?;
             return Ok(EditOutcome::Done);
         }
         if let Some(committed) = committed {
@@ -238,7 +238,7 @@ impl WorkTreeEdit<'_> {
         }
         self.clone.work_tree().remove(path)?;
         if committed.is_none() {
-            self.own.forget(path)?;
+            self.own.remove(path)?;
         }
         Ok(EditOutcome::Done)
     }
@@ -269,7 +269,7 @@ impl EditOutcome {
 
 impl OwnFileContent {
     /// Returns the possible paths, in order of preference.
-    fn places(&self) -> Vec<String> {
+    fn paths(&self) -> Vec<String> {
         match self {
             Self::Script(name) => vec![format!("{name}.ws"), format!("{BESIDE}/{name}.ws")],
             Self::Module(name) => vec![format!("{name}.wasm"), format!("{BESIDE}/{name}.wasm")],
@@ -286,7 +286,7 @@ impl OwnFileContent {
     }
 }
 
-/// Returns the subject of a path; the inverse of `places`.
+/// Returns the subject of a path; the inverse of `paths`.
 fn subject_of(path: &str) -> Option<OwnFileContent> {
     let list = path.strip_prefix("lists/").and_then(|file| file.strip_suffix(".txt"));
     if let Some(name) = list {

@@ -72,7 +72,7 @@ impl Worker {
     ) -> Result<TaskOutcome, WorkerEnd> {
         let Some(program) = &self.program else {
             begun(std::process::id());
-            return Ok(task::carry_out(request).unwrap_or_else(TaskOutcome::Failed));
+            return Ok(task::run_task(request).unwrap_or_else(TaskOutcome::Failed));
         };
         let deadline = Instant::now() + Duration::from_millis(request.time_max_ms) + GRACE;
         let mut line =
@@ -80,9 +80,9 @@ impl Worker {
         line.push(b'\n');
         let mut process = program.start().map_err(|error| cannot("be started", &error))?;
         begun(process.id());
-        let heard = process.ask(&line, REPLY_BYTES_MAX, deadline);
+        let reply = process.ask(&line, REPLY_BYTES_MAX, deadline);
         let ending = process.end().map_err(|error| cannot("be waited for", &error))?;
-        let said = match heard.map_err(|error| cannot("be read from", &error))? {
+        let said = match reply.map_err(|error| cannot("be read from", &error))? {
             ProcessOutput::Whole(said) => said,
             ProcessOutput::TooLate => return Err(WorkerEnd::TooSlow),
             ProcessOutput::TooMuch => return Err(WorkerEnd::Other("its reply is too long".to_owned())),

@@ -142,7 +142,7 @@ impl Key {
         }
         self.n_numbers += 1;
         self.bytes.push(0);
-        self.bytes.extend(&HashedDouble::of(number).bits().to_le_bytes());
+        self.bytes.extend(&HashedDouble::new(number).bits().to_le_bytes());
         Some(())
     }
 
@@ -374,7 +374,7 @@ impl<'b> KeyPart<'b> {
 fn push_number(bytes: &mut KeyClass, number: Decimal, semantics: Semantics) {
     bytes.push(0);
     if !semantics.is_exact() || number.is_short() {
-        return bytes.extend_from_slice(&HashedDouble::of(number.to_f64()).bits().to_le_bytes());
+        return bytes.extend_from_slice(&HashedDouble::new(number.to_f64()).bits().to_le_bytes());
     }
     let text = number.to_string();
     bytes.extend_from_slice(&(LONG | text.len() as u64).to_le_bytes());

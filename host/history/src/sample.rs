@@ -71,7 +71,7 @@ impl Sample {
 
 pub(super) fn time_at(seconds: i64) -> EventTime {
     let start = EventTime::micros_of("2026-01-05T10:00:00Z").unwrap();
-    EventTime::of(chrono::DateTime::from_timestamp_micros(start + seconds * 1_000_000).unwrap())
+    EventTime::from_clock(chrono::DateTime::from_timestamp_micros(start + seconds * 1_000_000).unwrap())
 }
 
 pub(super) fn number(text: &str) -> JsonNumber {

@@ -54,7 +54,7 @@ enum ExchangeError {
 }
 
 impl Client {
-    pub(super) const fn of(target: HttpTarget) -> Self {
+    pub(super) const fn new(target: HttpTarget) -> Self {
         Self { target, stream: None }
     }
 

@@ -199,17 +199,17 @@ impl LoadResult {
 
     /// Latencies of requests that got a verdict, and waiting times of those that got no answer.
     pub(super) fn latencies(&self) -> Samples {
-        Samples::of(self.ok().map(|answered| answered.latency_us).chain(self.in_vain_us.iter().copied()))
+        Samples::new(self.ok().map(|answered| answered.latency_us).chain(self.in_vain_us.iter().copied()))
     }
 
     /// Times from sent to answered: latencies without the correction for coordinated omission.
     pub(super) fn service_times(&self) -> Samples {
-        Samples::of(self.ok().map(|answered| answered.service_us))
+        Samples::new(self.ok().map(|answered| answered.service_us))
     }
 
     /// Time of each refusal, from sent to answered.
     pub(super) fn refusals(&self) -> Samples {
-        Samples::of(self.refused().map(|answered| answered.service_us))
+        Samples::new(self.refused().map(|answered| answered.service_us))
     }
 
     pub(super) fn refused(&self) -> impl Iterator<Item = &RequestSample> {

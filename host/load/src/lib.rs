@@ -77,7 +77,7 @@ pub struct BenchOptions {
     /// *overload*: duration of the load before the first peak, which builds up a history.
     pub overload_warm_up: Duration,
     /// *overload*: whether refused connections wait as `Retry-After` says.
-    pub heeds_retry_after: bool,
+    pub obeys_retry_after: bool,
     /// Base URL of another installation, `http://host:port`: only *service* runs, with the rules in force there.
     pub url: Option<String>,
     /// The data directory of temporary services; its disk affects the results.

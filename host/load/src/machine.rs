@@ -107,8 +107,8 @@ fn file_system(directory: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let kinds = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
-        let (place, kind) = (words.next()?, words.next()?);
-        directory.starts_with(place).then(|| (place.len(), kind.to_owned()))
+        let (mount_point, kind) = (words.next()?, words.next()?);
+        directory.starts_with(mount_point).then(|| (mount_point.len(), kind.to_owned()))
     });
     kinds.max().map(|(_, kind)| kind)
 }
@@ -125,5 +125,5 @@ fn fdatasync(directory: &Path) -> std::io::Result<Samples> {
         (0..N_CONFIRMED).map(write).collect::<std::io::Result<Vec<u32>>>()
     });
     fs::remove_file(&path).ok();
-    taken.map(Samples::of)
+    taken.map(Samples::new)
 }

@@ -51,7 +51,7 @@ pub(super) struct OverloadRun {
     pub(super) n_rules: usize,
     pub(super) factor: f64,
     /// Whether refused connections wait as `Retry-After` says.
-    pub(super) heeds_retry_after: bool,
+    pub(super) obeys_retry_after: bool,
     /// Throughput in a closed loop, per second, before the flood and at the end.
     pub(super) peaks: [f64; 2],
     /// Requests refused during the peak measurements; their cost reduces the peaks.
@@ -109,7 +109,7 @@ pub(super) fn measure(
 }
 
 const fn refused(options: &BenchOptions) -> RefusalPolicy {
-    if options.heeds_retry_after { RefusalPolicy::ComesBack } else { RefusalPolicy::GoesOn }
+    if options.obeys_retry_after { RefusalPolicy::ComesBack } else { RefusalPolicy::GoesOn }
 }
 
 fn history_kib(throwaway: &TemporaryService) -> Result<u64, BenchError> {
@@ -160,7 +160,7 @@ fn flood(
     Ok(OverloadRun {
         n_rules: 0,
         factor: options.overload_factor,
-        heeds_retry_after: options.heeds_retry_after,
+        obeys_retry_after: options.obeys_retry_after,
         peaks: [peak; 2],
         n_refused_at_peaks: 0,
         steady,
@@ -190,7 +190,7 @@ impl OverloadRun {
     /// Latencies of the steady load before the flood.
     pub(super) fn unloaded(&self) -> Samples {
         let (from, _) = self.flooded_us();
-        Samples::of(self.steady.ok().filter(|one| end_us(one) < from).map(|one| one.latency_us))
+        Samples::new(self.steady.ok().filter(|one| end_us(one) < from).map(|one| one.latency_us))
     }
 
     /// Upper bound of a normal p99: twice the unloaded p99, at least 50 ms.
@@ -218,21 +218,21 @@ impl OverloadRun {
         let window_us = u32::try_from(WINDOW.as_micros()).unwrap_or(u32::MAX);
         let mut windows: Vec<Vec<&RequestSample>> = Vec::new();
         for answered in &self.steady.answered {
-            let place = usize::try_from(answered.due_us / window_us).unwrap_or_default();
-            if windows.len() <= place {
-                windows.resize(place + 1, Vec::new());
+            let window = usize::try_from(answered.due_us / window_us).unwrap_or_default();
+            if windows.len() <= window {
+                windows.resize(window + 1, Vec::new());
             }
-            if let Some(window) = windows.get_mut(place) {
+            if let Some(window) = windows.get_mut(window) {
                 window.push(answered);
             }
         }
-        let shown = windows.iter().enumerate().map(|(place, answered)| {
+        let shown = windows.iter().enumerate().map(|(window, answered)| {
             let ok = answered.iter().filter(|one| one.status == 200);
             #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-            let end = (place + 1) as f64;
+            let end = (window + 1) as f64;
             LoadWindow {
                 at: end * WINDOW.as_secs_f64(),
-                p99_ms: Samples::of(ok.map(|one| one.latency_us)).permille_ms(990),
+                p99_ms: Samples::new(ok.map(|one| one.latency_us)).permille_ms(990),
                 n_failed: answered.iter().filter(|one| one.status != 200).count(),
             }
         });
@@ -266,7 +266,7 @@ impl OverloadRun {
         json!({
             "rules": self.n_rules,
             "factor": self.factor,
-            "heeds_retry_after": self.heeds_retry_after,
+            "heeds_retry_after": self.obeys_retry_after,
             "peaks_per_second": self.peaks,
             "refused_at_peaks": self.n_refused_at_peaks,
             "goodput_per_second": self.verdicts_per_second(),

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 pub(super) struct Samples(Vec<u32>);
 
 impl Samples {
-    pub(super) fn of(latencies_us: impl IntoIterator<Item = u32>) -> Self {
+    pub(super) fn new(latencies_us: impl IntoIterator<Item = u32>) -> Self {
         let mut sorted: Vec<u32> = latencies_us.into_iter().collect();
         sorted.sort_unstable();
         Self(sorted)
@@ -19,8 +19,8 @@ impl Samples {
 
     /// The smallest latency that at least `share` in a thousand samples do not exceed; `None` without samples.
     pub(super) fn permille(&self, share: usize) -> Option<u32> {
-        let place = (self.0.len() * share).div_ceil(1_000);
-        self.0.get(place.saturating_sub(1)).copied()
+        let rank = (self.0.len() * share).div_ceil(1_000);
+        self.0.get(rank.saturating_sub(1)).copied()
     }
 
     /// As [`Self::permille`], in milliseconds; NaN without samples.
@@ -54,11 +54,11 @@ mod tests {
 
     #[test]
     fn a_share_is_kept_by_at_least_so_many() {
-        let samples = Samples::of((1..=200).rev());
+        let samples = Samples::new((1..=200).rev());
         let at = |share| samples.permille(share).unwrap();
         assert_eq!([at(0), at(500), at(990), at(999), at(1_000)], [1, 100, 198, 200, 200]);
         assert_eq!((samples.n_over(198), samples.n_over(0), samples.n_over(200)), (2, 200, 0));
-        assert_eq!(Samples::of([]).permille(990), None);
-        assert_eq!(Samples::of([7]).permille(500), Some(7));
+        assert_eq!(Samples::new([]).permille(990), None);
+        assert_eq!(Samples::new([7]).permille(500), Some(7));
     }
 }

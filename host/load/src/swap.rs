@@ -115,7 +115,7 @@ fn under_load(
         let injects = scope.spawn(|| {
             generator::run(&throwaway.target, &requests, load(pace, Duration::from_secs(3_600)), &stop)
         });
-        let mut stage = SwapFixture::of(throwaway);
+        let mut stage = SwapFixture::new(throwaway);
         let swapped = stage.swap_all(options.n_swaps);
         stop.store(true, Ordering::Relaxed);
         let outcome =
@@ -134,7 +134,7 @@ struct SwapFixture<'a> {
 }
 
 impl<'a> SwapFixture<'a> {
-    fn of(throwaway: &'a TemporaryService) -> Self {
+    fn new(throwaway: &'a TemporaryService) -> Self {
         Self { throwaway, prober: throwaway.client(), n_probes: 0, windows: Vec::new() }
     }
 
@@ -189,13 +189,13 @@ impl<'a> SwapFixture<'a> {
 
     fn as_a_file(&mut self, name: &str) -> Result<Swap, BenchError> {
         let file = |directory: PathBuf| directory.join(format!("{name}.ws"));
-        let (beside, place) = (file(self.throwaway.beside()), file(self.throwaway.rules()));
+        let (beside, path) = (file(self.throwaway.beside()), file(self.throwaway.rules()));
         fs::write(&beside, script(name)).map_err(BenchError::io("write a script"))?;
         let began = Instant::now();
-        fs::rename(&beside, &place).map_err(BenchError::io("put a script into the rules directory"))?;
+        fs::rename(&beside, &path).map_err(BenchError::io("put a script into the rules directory"))?;
         let judged = self.until(name, true, began)?;
         self.windows.push((began, Instant::now()));
-        self.remove(name, |_| fs::remove_file(&place).map_err(BenchError::io("remove a script")))?;
+        self.remove(name, |_| fs::remove_file(&path).map_err(BenchError::io("remove a script")))?;
         Ok(Swap { way: SwapMethod::File, saved: None, judged })
     }
 
@@ -244,11 +244,11 @@ fn script(name: &str) -> String {
 impl SwapRun {
     pub(super) fn judged(&self, way: SwapMethod) -> Samples {
         let of_way = self.swaps.iter().filter(|swap| swap.way == way);
-        Samples::of(of_way.map(|swap| micros(swap.judged)))
+        Samples::new(of_way.map(|swap| micros(swap.judged)))
     }
 
     pub(super) fn saved(&self) -> Samples {
-        Samples::of(self.swaps.iter().filter_map(|swap| swap.saved).map(micros))
+        Samples::new(self.swaps.iter().filter_map(|swap| swap.saved).map(micros))
     }
 
     pub(super) fn felt(&self) -> SwapImpact {
@@ -263,7 +263,7 @@ impl SwapRun {
             self.outcome.answered.iter().partition(is_meanwhile);
         let latencies = |answered: &[&RequestSample]| {
             let ok = answered.iter().filter(|answered| answered.status == 200);
-            Samples::of(ok.map(|answered| answered.latency_us))
+            Samples::new(ok.map(|answered| answered.latency_us))
         };
         let n_refused = meanwhile.iter().filter(|answered| answered.status != 200).count();
         let (meanwhile, otherwise) = (latencies(&meanwhile), latencies(&otherwise));

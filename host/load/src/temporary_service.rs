@@ -31,7 +31,7 @@ const LINES_SHOWN: usize = 20;
 pub(super) struct TemporaryService {
     process: Child,
     pub(super) target: HttpTarget,
-    place: TemporaryDirectory,
+    directory: TemporaryDirectory,
 }
 
 #[derive(Debug)]
@@ -65,12 +65,12 @@ impl TemporaryService {
     }
 
     fn started(
-        place: TemporaryDirectory,
+        directory: TemporaryDirectory,
         rules: &[Script],
         settings: &[(String, String)],
     ) -> Result<Self, BenchError> {
-        place.fill(rules).map_err(BenchError::io("write the rules"))?;
-        let mut process = command(&place, settings).spawn().map_err(BenchError::io("start a service"))?;
+        directory.fill(rules).map_err(BenchError::io("write the rules"))?;
+        let mut process = command(&directory, settings).spawn().map_err(BenchError::io("start a service"))?;
         let address = process.stderr.take().map(listening);
         let failed = |process: &mut Child, why: String| {
             stop(process);
@@ -82,18 +82,18 @@ impl TemporaryService {
             None => return Err(failed(&mut process, "its log cannot be read".to_owned())),
         };
         let target = HttpTarget { address, host: address.to_string(), pid: Some(process.id()) };
-        let service = Self { process, target, place };
+        let service = Self { process, target, directory };
         service.wait_until_ready(rules.len())?;
         Ok(service)
     }
 
     pub(super) fn rules(&self) -> PathBuf {
-        self.place.rules()
+        self.directory.rules()
     }
 
     /// A directory next to the rules directory, on the same file system.
     pub(super) fn beside(&self) -> PathBuf {
-        self.place.path.join("beside")
+        self.directory.path.join("beside")
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -101,7 +101,7 @@ impl TemporaryService {
     }
 
     pub(super) fn client(&self) -> Client {
-        Client::of(self.target.clone())
+        Client::new(self.target.clone())
     }
 
     fn wait_until_ready(&self, n_rules: usize) -> Result<(), BenchError> {
@@ -159,7 +159,7 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command {
+fn command(directory: &TemporaryDirectory, settings: &[(String, String)]) -> Command {
     // This path refers to the running program even if its file has been replaced.
     let by_number = PathBuf::from("/proc/self/exe");
     let path = if by_number.exists() { Some(by_number) } else { std::env::current_exe().ok() };
@@ -169,11 +169,11 @@ fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command
         .arg("serve")
         .env_clear()
         .env("SERVICE_PORT", "0")
-        .env("SERVICE_DATA_DIR", place.path.join("data"))
-        .env("SERVICE_SPILL_DIR", place.path.join("spill"))
-        .env("WATCH_SCRIPT_DIR", place.rules())
+        .env("SERVICE_DATA_DIR", directory.path.join("data"))
+        .env("SERVICE_SPILL_DIR", directory.path.join("spill"))
+        .env("WATCH_SCRIPT_DIR", directory.rules())
         .envs(settings.iter().map(|(name, value)| (name, value)))
-        .current_dir(&place.path)
+        .current_dir(&directory.path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -189,7 +189,7 @@ fn stop(process: &mut Child) {
 
 /// Waits until the log reports the listening address. A thread keeps reading the log afterwards.
 fn listening(log: ChildStderr) -> Result<SocketAddr, String> {
-    let (tell, told) = mpsc::channel();
+    let (tell, lines) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(log).lines().map_while(Result::ok) {
             // Keep reading after the receiver is gone: a full pipe would block the service.
@@ -198,7 +198,7 @@ fn listening(log: ChildStderr) -> Result<SocketAddr, String> {
     });
     let deadline = Instant::now() + PATIENCE;
     let mut last = Vec::new();
-    while let Ok(line) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+    while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         if let Some(address) = address(&line) {
             return Ok(address);
         }

@@ -78,7 +78,7 @@ impl Alert {
     ///
     /// # Errors
     /// If it cannot be serialized as JSON, which would be a bug.
-    pub fn of(
+    pub fn from_assessment(
         transaction: &Transaction,
         assessment: &Assessment,
         threshold: RiskThreshold,
@@ -91,7 +91,7 @@ impl Alert {
             transaction_id: &assessment.transaction_id,
             verdict: assessment.verdict,
             score: assessment.score,
-            risk_level: RiskLevel::of(assessment.score),
+            risk_level: RiskLevel::of_score(assessment.score),
             reason: &assessment.reason,
             triggered_rules: &assessment.triggered,
             // Keeps the digits as received.
@@ -139,7 +139,7 @@ impl Alert {
             transaction_id,
             verdict,
             score: 0.0,
-            risk_level: RiskLevel::of(0.0),
+            risk_level: RiskLevel::of_score(0.0),
             reason,
             triggered_rules: &[],
             amount: RawValue::from_string("null".to_owned())?,
@@ -206,7 +206,7 @@ impl Default for RiskThreshold {
 impl RiskLevel {
     /// Returns the level of a score.
     #[must_use]
-    pub fn of(score: f64) -> Self {
+    pub fn of_score(score: f64) -> Self {
         match score {
             score if score >= 0.8 => Self::Critical,
             score if score >= 0.6 => Self::High,
@@ -234,7 +234,7 @@ mod tests {
         let outcomes = [(InstructionId(7), &entry, RuleOutcome::Matched)].into_iter();
         let assessment =
             Assessment::consolidate("t", (3, Semantics::CURRENT), DateTime::UNIX_EPOCH, outcomes);
-        Alert::of(&transaction, &assessment, RiskThreshold::new(threshold).unwrap()).unwrap()
+        Alert::from_assessment(&transaction, &assessment, RiskThreshold::new(threshold).unwrap()).unwrap()
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_level_begins_where_it_says() {
-        let levels = [0.0, 0.29, 0.3, 0.59, 0.6, 0.79, 0.8, 1.0].map(RiskLevel::of);
+        let levels = [0.0, 0.29, 0.3, 0.59, 0.6, 0.79, 0.8, 1.0].map(RiskLevel::of_score);
         use RiskLevel::{Critical, High, Low, Medium};
         assert_eq!(levels, [Low, Low, Medium, Medium, High, High, Critical, Critical]);
     }

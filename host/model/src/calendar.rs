@@ -42,7 +42,7 @@ impl TimePart {
     /// Returns the part of a field value. The result is NaN unless the value is a date-time, or a metadata text that
     /// states a time. A text that states a day counts as its start.
     #[must_use]
-    pub fn of(&self, value: Value<'_>) -> f64 {
+    pub fn number_of(&self, value: Value<'_>) -> f64 {
         let micros = match value {
             Value::Text(_) | Value::Caseless(_) if !self.takes_text => None,
             value => value.as_time(self.semantics).map(StatedTime::start),
@@ -136,10 +136,10 @@ mod tests {
             zone: None,
         };
         let part = |field| TimePart::bind(&spec(field), &ZoneData::built_in(), Semantics::CURRENT).unwrap();
-        assert_eq!(part("metadata.at").of(text), 3.0);
-        assert!(part("reference").of(text).is_nan());
-        assert!(part("metadata.at").of(Value::Text("yesterday")).is_nan());
-        assert!(part("metadata.at").of(Value::Missing).is_nan());
+        assert_eq!(part("metadata.at").number_of(text), 3.0);
+        assert!(part("reference").number_of(text).is_nan());
+        assert!(part("metadata.at").number_of(Value::Text("yesterday")).is_nan());
+        assert!(part("metadata.at").number_of(Value::Missing).is_nan());
     }
 
     #[test]

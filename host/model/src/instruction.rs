@@ -94,7 +94,7 @@ pub enum InstructionStatus {
 impl InstructionStatus {
     /// Returns the status of an instruction in force.
     #[must_use]
-    pub const fn of(record: &InstructionRecord) -> Self {
+    pub const fn of_record(record: &InstructionRecord) -> Self {
         match &record.quarantine {
             None => Self::Active,
             Some(Quarantine { cause: QuarantineCause::Memory, .. }) => Self::Suspended,
@@ -121,7 +121,7 @@ pub struct ContentDigest(pub [u8; 32]);
 impl ContentDigest {
     /// Returns the digest of these bytes.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
@@ -281,7 +281,7 @@ pub enum QuarantineCause {
 impl QuarantineCause {
     /// Returns whether the cause is checked again at every start and for every new version.
     #[must_use]
-    pub const fn is_found_anew(self) -> bool {
+    pub const fn is_found_again(self) -> bool {
         matches!(self, Self::Policy | Self::Module)
     }
 }

@@ -90,7 +90,7 @@ pub enum ReportChannel<'a> {
 #[derive(Debug)]
 pub struct EntryReport<'a> {
     /// Channel of the report.
-    pub telling: ReportChannel<'a>,
+    pub channel: ReportChannel<'a>,
     /// Entry as an object.
     pub data: Json,
     /// Id of the message that contained it.
@@ -198,21 +198,21 @@ impl LedgerKind {
     /// If the entry is invalid; the error names the field.
     pub fn read(
         self,
-        told: EntryReport<'_>,
+        entry_report: EntryReport<'_>,
         identity: LedgerIdentity,
         words: &StatusWords,
     ) -> Result<ReportedEntry, InvalidTransaction> {
         match self {
-            LedgerKind::Generic => generic(told, words),
-            LedgerKind::Blnk => blnk::read(told, identity, words),
+            LedgerKind::Generic => generic(entry_report, words),
+            LedgerKind::Blnk => blnk::read(entry_report, identity, words),
         }
     }
 }
 
 /// Treats every entry as a separate payment.
-fn generic(told: EntryReport<'_>, words: &StatusWords) -> Result<ReportedEntry, InvalidTransaction> {
-    let EntryReport { telling, data, message, arrival } = told;
-    let report = TransactionReport::read(telling.word(), data, message, arrival, words)?;
+fn generic(entry_report: EntryReport<'_>, words: &StatusWords) -> Result<ReportedEntry, InvalidTransaction> {
+    let EntryReport { channel, data, message, arrival } = entry_report;
+    let report = TransactionReport::read(channel.word(), data, message, arrival, words)?;
     let id = Arc::clone(&report.transaction().transaction_id);
     Ok(ReportedEntry {
         id,

@@ -75,7 +75,7 @@ impl CompiledPattern {
         let mut refused = None;
         for (size, weight) in WEIGHTS {
             match within(size) {
-                Ok(regex) => return Ok(Self { regex, weight, price: SearchPrice::of(pattern) }),
+                Ok(regex) => return Ok(Self { regex, weight, price: SearchPrice::of_pattern(pattern) }),
                 Err(error @ regex::Error::CompiledTooBig(_)) => refused = Some(error),
                 Err(error) => return Err(PatternError::refused(pattern, error)),
             }

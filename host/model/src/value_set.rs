@@ -56,7 +56,7 @@ struct NumberSet {
 
 impl NumberSet {
     fn insert(&mut self, number: Decimal) {
-        let double = HashedDouble::of(number.to_f64());
+        let double = HashedDouble::new(number.to_f64());
         if number.is_short() {
             self.short.insert(double);
         } else {
@@ -69,14 +69,14 @@ impl NumberSet {
         if !semantics.is_exact() {
             self.contains_double(number.to_f64())
         } else if number.is_short() {
-            self.short.contains(&HashedDouble::of(number.to_f64()))
+            self.short.contains(&HashedDouble::new(number.to_f64()))
         } else {
             self.long.contains(&number)
         }
     }
 
     fn contains_double(&self, number: f64) -> bool {
-        let double = HashedDouble::of(number);
+        let double = HashedDouble::new(number);
         self.short.contains(&double) || self.doubles_of_long.contains(&double)
     }
 
@@ -91,7 +91,7 @@ pub struct HashedDouble(u64);
 
 impl HashedDouble {
     /// Returns the key of a number.
-    pub fn of(number: f64) -> Self {
+    pub fn new(number: f64) -> Self {
         // Adding zero normalizes negative zero.
         Self((number + 0.0).to_bits())
     }
@@ -109,7 +109,7 @@ impl HashedDouble {
     /// Returns whether the bits are a normalized number.
     pub fn is_sound(self) -> bool {
         let number = f64::from_bits(self.0);
-        !number.is_nan() && Self::of(number) == self
+        !number.is_nan() && Self::new(number) == self
     }
 }
 
@@ -159,7 +159,7 @@ impl ValueSet {
         match Decimal::from_plain(number.as_str()) {
             Some(decimal) => self.numbers.insert(decimal),
             // Only a manifest of the first semantics can contain such a double.
-            None => _ = self.numbers.short.insert(HashedDouble::of(number.to_f64())),
+            None => _ = self.numbers.short.insert(HashedDouble::new(number.to_f64())),
         }
     }
 

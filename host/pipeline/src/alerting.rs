@@ -152,7 +152,7 @@ impl Alerting {
         if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
             return None;
         }
-        match Alert::of(transaction, assessment, self.inner.threshold) {
+        match Alert::from_assessment(transaction, assessment, self.inner.threshold) {
             Ok(alert) => alert.map(Arc::new),
             Err(error) => {
                 tracing::error!(error = %error, "an alert cannot be serialized");

@@ -114,7 +114,7 @@ impl LedgerSync {
     pub fn begin(deps: LedgerSyncDeps) -> Self {
         let (stop, stopped) = watch::channel(false);
         let shown = Arc::new(SyncProgress::new(&deps.metrics, deps.first_reading.clone()));
-        let status = LedgerStatus::of(&shown);
+        let status = LedgerStatus::new(&shown);
         let following = tokio::spawn(follow(deps, shown, stopped));
         Self { stop, following, status }
     }

@@ -101,7 +101,7 @@ type Locks = Vec<Mutex<()>>;
 #[derive(Debug)]
 struct PaymentsInner {
     deps: PaymentsDeps,
-    news: LedgerEvents,
+    ledger_events: LedgerEvents,
     /// Locks of entries and of payments. A task that needs both locks the entry first.
     entries: Locks,
     payments: Locks,
@@ -178,10 +178,10 @@ impl Payments {
         check_kind(&deps).await?;
         let n_waiting = deps.store.n_waiting_entries().await?;
         deps.metrics.ledger_waiting(n_waiting);
-        let events = LedgerEvents::of(deps.kind);
+        let events = LedgerEvents::new(deps.kind);
         dead_letters::count(&events, &deps.store).await?;
         let inner = PaymentsInner {
-            news: events,
+            ledger_events: events,
             deps,
             entries: locks(),
             payments: locks(),
@@ -213,8 +213,8 @@ impl Payments {
 
     /// Returns the state of the ledger's events.
     #[must_use]
-    pub fn news(&self) -> &LedgerEvents {
-        &self.inner.news
+    pub fn ledger_events(&self) -> &LedgerEvents {
+        &self.inner.ledger_events
     }
 
     /// Stores the kind of the ledger. Must be called before its first payment is taken.
@@ -229,11 +229,11 @@ impl Payments {
     ///
     /// # Errors
     /// When it is not a valid entry; the error names the field.
-    pub fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
-        self.inner.read(told)
+    pub fn read(&self, report: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+        self.inner.read(report)
     }
 
-    /// Takes an entry, and returns when that is durable. Repeating an entry has no effect. `told` is the original
+    /// Takes an entry, and returns when that is durable. Repeating an entry has no effect. `data` is the original
     /// report, stored if the entry has to wait.
     ///
     /// # Errors
@@ -242,8 +242,8 @@ impl Payments {
     pub async fn take(
         &self,
         entry: ReportedEntry,
-        telling: ReportChannel<'_>,
-        told: &Json,
+        channel: ReportChannel<'_>,
+        data: &Json,
         event: Arc<str>,
     ) -> Result<EntryOutcome, PaymentError> {
         let inner = &self.inner;
@@ -254,7 +254,7 @@ impl Payments {
             return Ok(EntryOutcome::Payment(payment));
         }
         // Boxed, so that the future for an event of a generic ledger stays small.
-        Box::pin(inner.take_entry(entry, telling, told, event)).await
+        Box::pin(inner.take_entry(entry, channel, data, event)).await
     }
 
     /// Returns the stored payment with this id, or the one that contains the entry with this id.
@@ -301,15 +301,15 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be written, or the limit of dead letters is reached. The event must then be sent again.
-    pub async fn bury(&self, letter: DeadLetter) -> Result<(), PaymentError> {
-        self.inner.bury(letter, EVENTS).await
+    pub async fn store_dead_letter(&self, letter: DeadLetter) -> Result<(), PaymentError> {
+        self.inner.store_dead_letter(letter, EVENTS).await
     }
 
     /// Returns the event of a dead letter as it was sent, or `None` if there is none or a row left it.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn buried(&self, number: i64) -> Result<Option<String>, StoreError> {
+    pub async fn dead_letter(&self, number: i64) -> Result<Option<String>, StoreError> {
         let letter = self.inner.deps.store.dead_letter(number).await?;
         Ok(letter.filter(|letter| letter.feed == EVENTS).map(|letter| letter.row))
     }
@@ -318,22 +318,22 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub async fn forget(&self, number: i64) -> Result<(), StoreError> {
+    pub async fn delete_dead_letter(&self, number: i64) -> Result<(), StoreError> {
         self.inner.deps.store.remove_dead_letter(number).await?;
-        dead_letters::count(&self.inner.news, &self.inner.deps.store).await
+        dead_letters::count(&self.inner.ledger_events, &self.inner.deps.store).await
     }
 
     /// Runs until dropped: joins entries whose parent has arrived, takes overdue ones, and logs refused events.
-    pub async fn look_after(self) {
+    pub async fn run_maintenance(self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            self.inner.news.say();
+            self.inner.ledger_events.log_pending();
             // No entry of a generic ledger waits, and nothing can be taken before the history is restored.
             if self.kind() == LedgerKind::Generic || self.inner.deps.monitor.readiness().is_err() {
                 continue;
             }
-            let looked = match self.inner.join_what_can_be().await {
-                Ok(()) => self.inner.take_what_waited().await,
+            let looked = match self.inner.join_ready_entries().await {
+                Ok(()) => self.inner.expire_waiting().await,
                 Err(error) => Err(error),
             };
             if let Err(error) = looked {
@@ -344,9 +344,9 @@ impl Payments {
 }
 
 impl PaymentsInner {
-    fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+    fn read(&self, report: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
         let PaymentsDeps { kind, identity, left_out, .. } = &self.deps;
-        let entry = kind.read(told, *identity, self.deps.monitor.status_words())?;
+        let entry = kind.read(report, *identity, self.deps.monitor.status_words())?;
         Ok(match left_out {
             LeftOutTreatment::Review => entry,
             LeftOutTreatment::Judge => {
@@ -357,10 +357,10 @@ impl PaymentsInner {
 
     async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
-        locks[self.place_of(id)].lock().await
+        locks[self.lock_index_of(id)].lock().await
     }
 
-    fn place_of(&self, id: &str) -> usize {
+    fn lock_index_of(&self, id: &str) -> usize {
         usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default()
     }
 
@@ -368,21 +368,21 @@ impl PaymentsInner {
     async fn take_entry(
         &self,
         entry: ReportedEntry,
-        telling: ReportChannel<'_>,
-        told: &Json,
+        channel: ReportChannel<'_>,
+        data: &Json,
         event: Arc<str>,
     ) -> Result<EntryOutcome, PaymentError> {
         let _turn = self.turn.read().await;
-        let told = match &entry.happened {
+        let sent = match &entry.happened {
             PaymentEvent::Payment(_)
                 if self.deps.identity == LedgerIdentity::Id && entry.queued_refund.is_none() =>
             {
                 String::new()
             }
-            _ => text_of(telling, told),
+            _ => text_of(channel, data),
         };
-        let (event, told) = (&event, &told);
-        self.apply(&ChildEntry { entry: &entry, telling, event, told, waiting: None, further: &[] }).await
+        let (event, sent) = (&event, &sent);
+        self.apply(&ChildEntry { entry: &entry, channel, event, sent, waiting: None, further: &[] }).await
     }
 
     /// Applies an entry that does not wait.

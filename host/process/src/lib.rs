@@ -14,7 +14,7 @@
 mod limits;
 mod memory;
 #[cfg(target_os = "linux")]
-mod places;
+mod paths;
 mod process;
 #[cfg(target_os = "linux")]
 mod syscalls;
@@ -44,9 +44,9 @@ pub enum ProcessNeeds<'a> {
     /// Its memory and its existing pipes: it only computes.
     Nothing,
     /// Threads, these files and folders, and connections to this TCP port.
-    Places {
+    Paths {
         /// Paths to open, each with its access. Paths that do not exist are skipped.
-        places: &'a [(&'a Path, PathAccess)],
+        paths: &'a [(&'a Path, PathAccess)],
         /// The only TCP port to connect to.
         port: Option<u16>,
     },
@@ -134,7 +134,7 @@ pub fn note(doing: &str) {
 #[must_use]
 pub fn raise(reach: &ProcessNeeds<'_>) -> Confinement {
     #[cfg(target_os = "linux")]
-    return Confinement { landlock: places::confine(reach), seccomp: syscalls::confine(reach) };
+    return Confinement { landlock: paths::confine(reach), seccomp: syscalls::confine(reach) };
     #[cfg(not(target_os = "linux"))]
     {
         let _ = reach;

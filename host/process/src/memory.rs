@@ -50,7 +50,7 @@ pub struct HistoryMemory {
 impl HistoryMemory {
     /// Returns the configured limit, or a share of the available memory.
     #[must_use]
-    pub fn of(set: Option<usize>) -> Self {
+    pub fn new(set: Option<usize>) -> Self {
         Self::within(set, memory_bound())
     }
 

@@ -171,7 +171,7 @@ impl Process {
         self.0.kill().ok();
         let status = self.0.wait();
         CHILDREN.lock().remove(&self.0.id());
-        Ok(ProcessExit::of(status?))
+        Ok(ProcessExit::from_status(status?))
     }
 
     /// Returns the notes from standard error, once the process has ended. Untrusted data may have influenced them, so
@@ -218,7 +218,7 @@ impl Drop for Process {
 }
 
 impl ProcessExit {
-    fn of(status: ExitStatus) -> Self {
+    fn from_status(status: ExitStatus) -> Self {
         let is_signal = |signal: Signal| status.signal() == Some(signal.as_raw());
         if is_signal(Signal::XCPU) {
             Self::ProcessorTime
@@ -299,7 +299,7 @@ fn wait(
             Ok(_) => break,
         }
     }
-    let is_ready = |place: usize| ends.get(place).is_some_and(|end| !end.revents().is_empty());
+    let is_ready = |path: usize| ends.get(path).is_some_and(|end| !end.revents().is_empty());
     Ok(Some(Ready { says: is_ready(0), hears: is_ready(1) }))
 }
 

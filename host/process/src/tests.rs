@@ -140,7 +140,7 @@ fn a_process_that_only_computes_reaches_nothing() {
 
 #[test]
 fn a_process_limited_to_places_reaches_no_others() {
-    let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Places { places: &[], port: None }));
+    let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Paths { paths: &[], port: None }));
     if walls.as_ref().is_none_or(|walls| !walls.are_whole()) {
         println!("this system has not all walls: {walls:?}");
         return;

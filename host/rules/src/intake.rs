@@ -349,8 +349,8 @@ impl Intake {
     ) -> Result<ListedInstruction, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
         // A separate task: a change completes even if its caller is cancelled.
-        carry_through(async move {
-            let turns = pipeline.turns.of(&pipeline.deps.policy.owner_of(&content.source()).name);
+        run_detached(async move {
+            let turns = pipeline.turns.turn_of(&pipeline.deps.policy.owner_of(&content.source()).name);
             turns.check_rate()?;
             let turn = turns.save.lock().await;
             let reserved = match content {
@@ -398,21 +398,21 @@ impl Intake {
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move { pipeline.take_tree(tree, hold_back, None).await }).await
+        run_detached(async move { pipeline.take_tree(tree, hold_back, None).await }).await
     }
 }
 
-async fn carry_through<T: Send + 'static>(
+async fn run_detached<T: Send + 'static>(
     change: impl Future<Output = Result<T, IntakeError>> + Send + 'static,
 ) -> Result<T, IntakeError> {
-    tokio::spawn(RequestIds::carried(change)).await.unwrap_or(Err(IntakeError::Unavailable))
+    tokio::spawn(RequestIds::propagate(change)).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
 /// Runs long work outside the executor.
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IntakeError> + Send + 'static,
 ) -> Result<T, IntakeError> {
-    in_background(RequestIds::carried_along(work)).await.unwrap_or(Err(IntakeError::Unavailable))
+    in_background(RequestIds::propagate_blocking(work)).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
 impl RulePipeline {
@@ -448,7 +448,7 @@ impl RulePipeline {
         let pipeline = Arc::clone(self);
         let draft = off_the_executor(move || {
             let (deps, current) = (&pipeline.deps, pipeline.deps.registry.current());
-            Draft::compile(&deps.artifacts, KnownNames::of(deps, &current.lists), script)
+            Draft::compile(&deps.artifacts, KnownNames::new(deps, &current.lists), script)
         })
         .await?;
         let is_held = self.deps.confirms_broad_rules && confirmation == Confirmation::Missing;
@@ -477,7 +477,7 @@ impl RulePipeline {
                 let module = admitting::complete(module, manifest.as_ref())?;
                 pipeline.precheck(&module, &change)?;
                 admitting::check_zones(&module, pipeline.deps.history.zones())?;
-                pipeline.deps.artifacts.forget_refusal(&module);
+                pipeline.deps.artifacts.remove_refusal(&module);
                 Draft::upload(&pipeline.deps.artifacts, module, grant)
             })
             .await?

@@ -84,7 +84,7 @@ pub struct VerdictPosition {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditFinding {
     /// The verdict.
-    pub place: VerdictPosition,
+    pub position: VerdictPosition,
     /// The remark.
     pub what: AuditRemark,
 }
@@ -128,7 +128,7 @@ pub struct AuditSummary {
 /// Receives the findings and the progress of an audit.
 pub trait AuditObserver {
     /// Called for each finding.
-    fn hears(&mut self, finding: AuditFinding);
+    fn on_finding(&mut self, finding: AuditFinding);
 
     /// Called after each batch of the log, with the last number read. Returns whether to continue.
     fn reached(&mut self, through: Sequence) -> bool;

@@ -165,13 +165,13 @@ impl Service {
     /// Returns the error of the first step that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         let (socket, listener) = (listen(settings)?, Listener::open(&settings.connections)?);
-        let ledger = ledger::of(settings)?;
+        let ledger = ledger::configured_ledger(settings)?;
         let (ground, failing) = SharedParts::open(settings).await?;
         let rules = Rules::start(settings, ground.intake(settings)?).await?;
         let Rules { directory, intake, git, polling } = rules;
         let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
         let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
-        let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
+        let snapshots = Snapshots::new(&history, store.last_sequence().await?, settings, &metrics);
         retention::begin(&history, &ground.arrivals, settings);
         let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &ground.arrivals)).await?;
         let Links { alerting, delivery, keys, traces } = Links::open(settings, &store, &clock, &metrics)?;
@@ -195,21 +195,29 @@ impl Service {
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics, &alerting).await?;
         let background = BackgroundTasks {
             retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
-            rules: [intake.heed(failing), intake.guard_memory(), intake.keep_holds()],
+            rules: [intake.quarantine_failing(failing), intake.guard_memory(), intake.keep_holds()],
             _polling: polling,
             following: intake.follow(&directory).await,
-            payments: tokio::spawn(payments.clone().look_after()),
+            payments: tokio::spawn(payments.clone().run_maintenance()),
             surroundings: surroundings.follow(&checks, &monitor),
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
-        let (ledgers, is_stopping) = (LedgerSources::of(&ledger, payments.news()), Arc::default());
-        let state = ApiState::of(tollgate_api::ApiDeps {
+        let (ledgers, is_stopping) = (LedgerSources::new(&ledger, payments.ledger_events()), Arc::default());
+        let state = ApiState::new(tollgate_api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
-            replays: replays::of(settings, &store, &sandbox),
+            replays: replays::create_replays(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
+            readiness: readiness::create_readiness(
+                &store,
+                checks,
+                &alerting,
+                &snapshots,
+                ledgers,
+                &is_stopping,
+                &registry,
+            ),
             payments,
             alerting,
             ledger_keys: keys,

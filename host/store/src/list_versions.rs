@@ -205,10 +205,10 @@ pub(super) async fn altered(connection: &mut SqliteConnection) -> Result<Vec<Str
         .fetch_one(&mut *connection)
         .await?;
         match entries_of(&row, 0) {
-            Ok(text) if ContentDigest::of(text.as_bytes()).0[..] == named[..] => {}
+            Ok(text) if ContentDigest::of_bytes(text.as_bytes()).0[..] == named[..] => {}
             Ok(text) => faults.push(format!(
                 "one does not match its digest; its content now has {}",
-                ContentDigest::of(text.as_bytes())
+                ContentDigest::of_bytes(text.as_bytes())
             )),
             Err(StoreError::Corrupt { what, .. }) => faults.push(what),
             Err(error) => return Err(error),

@@ -165,8 +165,8 @@ where
 /// Logs a panic as an event with its message and location.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let words = panic.payload_as_str().unwrap_or("no message");
-    let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    tracing::error!(panic.words = words, panic.place = place, "the code panicked");
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(panic.words = words, panic.place = location, "the code panicked");
     flush_within(PANIC_FLUSH_MAX);
 }
 

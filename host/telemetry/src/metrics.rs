@@ -311,8 +311,8 @@ impl Metrics {
     }
 
     /// Records a commit of transactions and status updates.
-    pub fn committed(&self, n_kept: usize, commit_time: Duration) {
-        self.commits.committed(n_kept, commit_time);
+    pub fn committed(&self, n_committed: usize, commit_time: Duration) {
+        self.commits.committed(n_committed, commit_time);
     }
 
     /// Counts a commit that the store refused.

@@ -32,7 +32,7 @@ pub struct ReadinessCheck {
     shared: Arc<SharedChecks>,
     name: &'static str,
     /// Index into the list of checks.
-    place: usize,
+    index: usize,
 }
 
 /// The severity of a check; the worst one counts.
@@ -92,10 +92,10 @@ impl ReadinessChecks {
             name,
             CheckState { level: CheckLevel::Ok, words: String::new(), since, last_success: None },
         ));
-        let place = all.len() - 1;
+        let index = all.len() - 1;
         self.shared.measure(&all, name);
         drop(all);
-        ReadinessCheck { shared: Arc::clone(&self.shared), name, place }
+        ReadinessCheck { shared: Arc::clone(&self.shared), name, index }
     }
 
     /// Returns the failing checks because of which transactions are held, now and at every change.
@@ -112,7 +112,7 @@ impl ReadinessChecks {
         for (name, state) in &*all {
             by_name.entry(*name).or_default().push(state);
         }
-        by_name.into_iter().map(|(name, states)| (name, CheckSummary::of(states, now))).collect()
+        by_name.into_iter().map(|(name, states)| (name, CheckSummary::new(states, now))).collect()
     }
 }
 
@@ -147,13 +147,13 @@ impl ReadinessCheck {
     /// Returns the current level.
     #[must_use]
     pub fn level(&self) -> CheckLevel {
-        self.shared.all.lock().get(self.place).map_or(CheckLevel::Ok, |(_, state)| state.level)
+        self.shared.all.lock().get(self.index).map_or(CheckLevel::Ok, |(_, state)| state.level)
     }
 
     fn set(&self, level: CheckLevel, words: String, success: Option<DateTime<Utc>>) {
         let now = self.shared.clock.now();
         let mut all = self.shared.all.lock();
-        let Some((_, state)) = all.get_mut(self.place) else { return };
+        let Some((_, state)) = all.get_mut(self.index) else { return };
         let since = if state.level == level { state.since } else { now };
         let last_success = success.or(state.last_success);
         let before = std::mem::replace(state, CheckState { level, words, since, last_success });
@@ -201,7 +201,7 @@ impl SharedChecks {
 }
 
 impl CheckSummary {
-    fn of(mut states: Vec<&CheckState>, now: DateTime<Utc>) -> Self {
+    fn new(mut states: Vec<&CheckState>, now: DateTime<Utc>) -> Self {
         states.sort_by_key(|state| std::cmp::Reverse(state.level));
         let level = states.first().map_or(CheckLevel::Ok, |worst| worst.level);
         if level != CheckLevel::Ok {

@@ -25,7 +25,7 @@ pub struct RequestIds {
 impl RequestIds {
     /// Returns the ids of a request that sent this id and this `traceparent` (W3C Trace Context). A request without a
     /// usable id gets a new one.
-    pub fn of(sent: Option<&str>, parent: Option<&str>) -> Self {
+    pub fn new(sent: Option<&str>, parent: Option<&str>) -> Self {
         let request = sent.filter(|id| is_usable(id)).map_or_else(new_id, Into::into);
         Self { request, trace: parent.and_then(trace_of).map(Into::into), span: None }
     }
@@ -52,7 +52,7 @@ impl RequestIds {
     }
 
     /// Returns work for another task, whose log lines carry the ids of this one.
-    pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    pub fn propagate<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
         let ids = CURRENT.try_with(Clone::clone).ok();
         async move {
             match ids {
@@ -62,8 +62,8 @@ impl RequestIds {
         }
     }
 
-    /// Same as [`RequestIds::carried`], for work on another thread.
-    pub fn carried_along<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    /// Same as [`RequestIds::propagate`], for work on another thread.
+    pub fn propagate_blocking<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let ids = CURRENT.try_with(Clone::clone).ok();
         move || match ids {
             Some(ids) => CURRENT.sync_scope(ids, work),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_usable_id_is_kept_and_any_other_is_replaced() {
-        let id = |sent| RequestIds::of(sent, None).request();
+        let id = |sent| RequestIds::new(sent, None).request();
         for usable in ["a", "req_01J9Z.4:7/+=@~-", "0af7651916cd43dd8448eb211c80319c"] {
             assert_eq!(&*id(Some(usable)), usable);
         }
@@ -165,7 +165,7 @@ mod tests {
         };
         assert_eq!(added(r#"{"a":1}"#), r#"{"a":1}"#);
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let ids = RequestIds::of(Some("r1"), Some(parent));
+        let ids = RequestIds::new(Some("r1"), Some(parent));
         let (json, text) = ids.within(async { (added(r#"{"a":1}"#), added("a=1")) }).await;
         let trace = "0af7651916cd43dd8448eb211c80319c";
         assert_eq!(json, format!(r#"{{"a":1,"request_id":"r1","trace_id":"{trace}"}}"#));

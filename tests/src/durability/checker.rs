@@ -52,9 +52,9 @@ enum Entry {
 
 impl Checker {
     /// Creates a checker of a journal.
-    pub(super) fn of(journal: PathBuf) -> Self {
+    pub(super) fn new(journal: PathBuf) -> Self {
         Self {
-            reader: Reader::of(journal),
+            reader: Reader::new(journal),
             exchanges: BTreeMap::new(),
             by_id: HashMap::new(),
             n_known: 0,
@@ -89,7 +89,7 @@ impl Checker {
             Err(complaint) => return vec![complaint],
         };
         let mut faults = self.whole(&stored);
-        let rules = RulesInForce::of(&stored);
+        let rules = RulesInForce::from_stored(&stored);
         let n_stored_before = self.last_sequence;
         faults.extend(self.take_rows(&stored, &rules));
         faults.extend(self.sent_away(n_stored_before));
@@ -133,13 +133,13 @@ impl Checker {
         entries.sort_by_key(Entry::sequence);
         let mut faults = Vec::new();
         let is_refused =
-            |exchange: &Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
-        let has_heard_of_failure = self.exchanges.values().any(is_refused);
+            |exchange: &Exchange| exchange.answer.as_ref().is_some_and(|answer| answer.status == 503);
+        let has_seen_failure = self.exchanges.values().any(is_refused);
         for entry in entries {
             // Sequence numbers are unique. A gap is valid only if a commit failed and a response reported that.
             let is_in_order = entry.sequence() > self.last_sequence;
             let is_next = entry.sequence() == self.last_sequence + 1;
-            if !is_in_order || !(is_next || has_heard_of_failure) {
+            if !is_in_order || !(is_next || has_seen_failure) {
                 faults.push(format!("{} follows {}", entry.sequence(), self.last_sequence));
             }
             self.last_sequence = entry.sequence();

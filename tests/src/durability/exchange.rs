@@ -17,12 +17,12 @@ pub(super) struct Exchange {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) body: String,
-    pub(super) heard: Option<HeardAnswer>,
+    pub(super) answer: Option<ReceivedAnswer>,
 }
 
 /// A response.
 #[derive(Debug, Clone)]
-pub(super) struct HeardAnswer {
+pub(super) struct ReceivedAnswer {
     /// Journal line of the response.
     pub(super) line: usize,
     pub(super) status: u16,
@@ -39,8 +39,8 @@ pub(super) struct Reader {
 
 impl Exchange {
     /// Returns the response if it was a success.
-    pub(super) fn granted(&self) -> Option<&HeardAnswer> {
-        self.heard.as_ref().filter(|heard| (200..300).contains(&heard.status))
+    pub(super) fn granted(&self) -> Option<&ReceivedAnswer> {
+        self.answer.as_ref().filter(|answer| (200..300).contains(&answer.status))
     }
 
     /// Parses the body as JSON.
@@ -50,7 +50,7 @@ impl Exchange {
 }
 
 impl Reader {
-    pub(super) const fn of(path: PathBuf) -> Self {
+    pub(super) const fn new(path: PathBuf) -> Self {
         Self { path, offset: 0, n_lines: 0 }
     }
 
@@ -74,12 +74,12 @@ fn take(text: &str, line: usize, exchanges: &mut BTreeMap<u64, Exchange>) -> Opt
     match parts.next()? {
         "ask" => {
             let [method, path, body] = [parts.next()?, parts.next()?, parts.next()?].map(str::to_owned);
-            exchanges.insert(number, Exchange { asked: line, method, path, body, heard: None });
+            exchanges.insert(number, Exchange { asked: line, method, path, body, answer: None });
         }
         "got" => {
             let status = parts.next()?.parse().ok()?;
             let text = serde_json::from_str(parts.next()?).ok()?;
-            exchanges.get_mut(&number)?.heard = Some(HeardAnswer { line, status, text });
+            exchanges.get_mut(&number)?.answer = Some(ReceivedAnswer { line, status, text });
         }
         _ => return None,
     }

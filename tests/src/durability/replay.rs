@@ -19,7 +19,7 @@ pub(super) struct Past {
 pub(super) struct Replay {
     sources: HashMap<String, Vec<Past>>,
     /// Maps a sequence number to its source and the index among that source's transactions.
-    places: HashMap<u64, (String, usize)>,
+    positions: HashMap<u64, (String, usize)>,
 }
 
 impl Replay {
@@ -37,7 +37,7 @@ impl Replay {
         };
         let matching = THRESHOLDS.iter().filter(|rule| answer(rule.question) >= rule.at_least);
         let names = matching.map(|rule| rule.name()).collect();
-        self.places.insert(sequence, (source.to_owned(), past.len()));
+        self.positions.insert(sequence, (source.to_owned(), past.len()));
         past.push(transaction);
         names
     }
@@ -47,8 +47,8 @@ impl Replay {
     /// # Errors
     /// Returns an error if the target is unknown or its status is not the one the update states.
     pub(super) fn update(&mut self, update: &Update) -> Result<(), String> {
-        let place = self.places.get(&update.target);
-        let past = place.and_then(|(source, place)| self.sources.get_mut(source)?.get_mut(*place));
+        let position = self.positions.get(&update.target);
+        let past = position.and_then(|(source, position)| self.sources.get_mut(source)?.get_mut(*position));
         let Some(past) = past else {
             return Err(format!(
                 "update {} is of {}, which is no transaction",
@@ -67,8 +67,8 @@ impl Replay {
 
     /// Returns the current status.
     pub(super) fn status(&self, sequence: u64) -> Option<&str> {
-        let (source, place) = self.places.get(&sequence)?;
-        self.sources.get(source)?.get(*place)?.status.as_deref()
+        let (source, position) = self.positions.get(&sequence)?;
+        self.sources.get(source)?.get(*position)?.status.as_deref()
     }
 }
 

@@ -222,7 +222,7 @@ impl Traffic {
         let sent = hold(&self.sent);
         // Prefers the latest ones, including those still in flight.
         let back = if dice.chance(50) { dice.below(24) } else { dice.below(sent.len()) };
-        sent.len().checked_sub(1 + back).and_then(|place| sent.get(place).cloned())
+        sent.len().checked_sub(1 + back).and_then(|index| sent.get(index).cloned())
     }
 }
 

@@ -59,7 +59,7 @@ impl Disk {
     /// # Panics
     /// Panics if it cannot be read.
     #[must_use]
-    pub fn of(directory: &Path) -> Self {
+    pub fn new(directory: &Path) -> Self {
         let mut disk = Self {
             directory: directory.to_owned(),
             files: Vec::new(),
@@ -169,15 +169,15 @@ impl File {
     fn after(&self, fate: Fate, dice: &mut Dice) -> Vec<u8> {
         let mut content = self.safe.clone();
         let n_kept = dice.below(self.pending.len() + 1);
-        for (place, change) in self.pending.iter().enumerate() {
+        for (index, change) in self.pending.iter().enumerate() {
             match (fate, change) {
                 (Fate::Gone, _) => {}
-                (Fate::Prefix, Change::Write { offset, data }) if place == n_kept => {
+                (Fate::Prefix, Change::Write { offset, data }) if index == n_kept => {
                     let cut = dice.below(data.len() / SECTOR_BYTES + 1) * SECTOR_BYTES;
                     let data = data.get(..cut).unwrap_or_default().to_vec();
                     write(&mut content, &Change::Write { offset: *offset, data });
                 }
-                (Fate::Prefix, _) if place >= n_kept => {}
+                (Fate::Prefix, _) if index >= n_kept => {}
                 (Fate::Sectors, Change::Write { offset, data }) => {
                     for (n, sector) in data.chunks(SECTOR_BYTES).enumerate().filter(|_| dice.chance(50)) {
                         let offset = offset + n * SECTOR_BYTES;
@@ -206,8 +206,8 @@ fn write(content: &mut Vec<u8>, change: &Change) {
             if content.len() < end {
                 content.resize(end, 0);
             }
-            if let Some(place) = content.get_mut(*offset..end) {
-                place.copy_from_slice(data);
+            if let Some(target) = content.get_mut(*offset..end) {
+                target.copy_from_slice(data);
             }
         }
         Change::Truncate { length } => content.resize(*length, 0),

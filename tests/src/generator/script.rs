@@ -47,8 +47,8 @@ impl<'d> Author<'d> {
         }
         if self.dice.chance(70) {
             let reason = "reason \"by chance\"".to_owned();
-            let place = 1 + self.dice.below(clauses.len());
-            clauses.insert(place, reason);
+            let index = 1 + self.dice.below(clauses.len());
+            clauses.insert(index, reason);
         }
         clauses.join(" ")
     }

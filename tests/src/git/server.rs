@@ -76,7 +76,7 @@ struct Shared {
     acceptor: Option<SslAcceptor>,
     mood: Mutex<Mood>,
     /// Signalled on every change of mood and at the end.
-    news: Condvar,
+    changed: Condvar,
     asked: Mutex<Vec<Asked>>,
     is_over: AtomicBool,
 }
@@ -117,7 +117,7 @@ impl GitServer {
             root: root.to_owned(),
             acceptor,
             mood: Mutex::new(mood),
-            news: Condvar::new(),
+            changed: Condvar::new(),
             asked: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
@@ -147,7 +147,7 @@ impl GitServer {
     /// Changes the behaviour from now on.
     pub fn set_mood(&self, mood: Mood) {
         *self.shared.lock_mood() = mood;
-        self.shared.news.notify_all();
+        self.shared.changed.notify_all();
     }
 
     /// Returns all requests so far.
@@ -170,7 +170,7 @@ impl Drop for GitServer {
             let _mood = self.shared.lock_mood();
             self.shared.is_over.store(true, Ordering::Relaxed);
         }
-        self.shared.news.notify_all();
+        self.shared.changed.notify_all();
         // Wakes the accept loop.
         let _ = TcpStream::connect(&self.address);
         if let Some(serving) = self.serving.take() {
@@ -234,8 +234,8 @@ impl Shared {
         match mood {
             Mood::Asking(expected) if known.as_deref() != Some(&expected) => stream.write_all(asking),
             Mood::Refusing => stream.write_all(asking),
-            Mood::Redirecting(place) => {
-                let target = format!("{place}{}?{}", request.path, request.query);
+            Mood::Redirecting(target) => {
+                let target = format!("{target}{}?{}", request.path, request.query);
                 let head = format!(
                     "HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 );
@@ -271,7 +271,7 @@ impl Shared {
         let is_waiting = |mood: &mut Mood| {
             matches!(mood, Mood::Silent | Mood::Stuck) && !self.is_over.load(Ordering::Relaxed)
         };
-        drop(self.news.wait_while(self.lock_mood(), is_waiting).unwrap_or_else(PoisonError::into_inner));
+        drop(self.changed.wait_while(self.lock_mood(), is_waiting).unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 

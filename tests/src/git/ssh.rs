@@ -122,7 +122,7 @@ fn listen(directory: &Path) -> Option<(u16, Child, Log)> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("sshd can be started");
-    let log = Log::of(child.stderr.take().expect("the log is piped"));
+    let log = Log::new(child.stderr.take().expect("the log is piped"));
     let is_listening = log.wait_for(PATIENCE, |line| line.contains("Server listening").then_some(()));
     if is_listening.is_some() {
         return Some((port, child, log));

@@ -141,7 +141,7 @@ impl Dashboard {
 
     /// Returns the transaction ids of all notifications, in order.
     #[must_use]
-    pub fn told(&self) -> Vec<String> {
+    pub fn received_ids(&self) -> Vec<String> {
         let id = |message: &String| {
             let message: Value = serde_json::from_str(message).unwrap_or_default();
             message.get("transaction_id").and_then(Value::as_str).unwrap_or_default().to_owned()

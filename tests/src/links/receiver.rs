@@ -154,8 +154,8 @@ fn take(seen: &Watched<Seen>, reader: &mut BufReader<&TcpStream>, mut tcp: &TcpS
             let head = format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\n\r\nok");
             tcp.write_all(head.as_bytes()).ok()
         }
-        Reception::Redirect(place) => {
-            let head = format!("HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n");
+        Reception::Redirect(target) => {
+            let head = format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n");
             tcp.write_all(head.as_bytes()).ok()
         }
         Reception::Hanging => {

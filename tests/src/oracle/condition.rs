@@ -24,12 +24,12 @@ impl<'a> Scene<'a> {
             Condition::Any(parts) => parts.iter().any(|part| self.holds(part)),
             Condition::Not(inner) => !self.holds(inner),
             Condition::Compare { left, operator, right } => {
-                relation::stands(&self.value(left), *operator, &self.value(right))
+                relation::holds(&self.value(left), *operator, &self.value(right))
             }
             Condition::In { value, list, negated } => {
                 let value = self.value(value);
                 let Some(items) = self.items(list) else { return false };
-                let found = items.iter().any(|item| relation::stands(&value, Comparison::Equal, item));
+                let found = items.iter().any(|item| relation::holds(&value, Comparison::Equal, item));
                 !value.is_nil() && found != *negated
             }
             Condition::Matches { value, pattern, negated } => {

@@ -52,7 +52,7 @@ pub fn run(
             for (transaction, rule) in differences(&expected, &given) {
                 report.n_differences += 1;
                 if report.described.len() < DESCRIBED_MAX {
-                    let case = Case::of(&batch, &rules, transaction, rule).context("no such case")?;
+                    let case = Case::new(&batch, &rules, transaction, rule).context("no such case")?;
                     report
                         .described
                         .push(format!("{name}, batch {seed}\n{}", case.shrunk(oracle, *subject)?));
@@ -73,15 +73,15 @@ fn compile(script: &str) -> anyhow::Result<CheckedRule> {
 
 /// Returns the positions (transaction, rule) at which two results differ.
 fn differences(expected: &[Vec<bool>], given: &[Vec<bool>]) -> Vec<(usize, usize)> {
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for (transaction, (expected, given)) in expected.iter().zip(given).enumerate() {
         for (rule, matched) in expected.iter().enumerate() {
             if given.get(rule) != Some(matched) {
-                places.push((transaction, rule));
+                positions.push((transaction, rule));
             }
         }
     }
-    places
+    positions
 }
 
 /// One rule, and a stream whose last transaction differs.
@@ -92,7 +92,7 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn of(batch: &'a Batch, rules: &'a [CheckedRule], transaction: usize, rule: usize) -> Option<Self> {
+    fn new(batch: &'a Batch, rules: &'a [CheckedRule], transaction: usize, rule: usize) -> Option<Self> {
         Some(Self {
             script: batch.scripts.get(rule)?,
             rule: rules.get(rule..=rule)?,
@@ -102,10 +102,10 @@ impl<'a> Case<'a> {
 
     /// Removes every transaction that the difference does not need, and describes the rest.
     fn shrunk(mut self, oracle: &mut dyn Subject, subject: &mut dyn Subject) -> anyhow::Result<String> {
-        for place in (0..self.stream.len().saturating_sub(1)).rev() {
-            let left_out = self.stream.remove(place);
+        for index in (0..self.stream.len().saturating_sub(1)).rev() {
+            let left_out = self.stream.remove(index);
             if !self.differs(oracle, subject)? {
-                self.stream.insert(place, left_out);
+                self.stream.insert(index, left_out);
             }
         }
         let alone = self.differs(oracle, subject)?;

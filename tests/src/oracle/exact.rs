@@ -61,8 +61,8 @@ pub(super) fn is_plain(text: &str) -> bool {
 pub(super) fn parse(text: &str) -> Option<BigRational> {
     let digits = Digits::read(text)?;
     let all: BigInt = format!("0{}{}", digits.whole, digits.fraction).parse().ok()?;
-    let places = u32::try_from(digits.fraction.len()).ok()?;
-    let magnitude = BigRational::new(all, BigInt::from(10).pow(places));
+    let n_digits = u32::try_from(digits.fraction.len()).ok()?;
+    let magnitude = BigRational::new(all, BigInt::from(10).pow(n_digits));
     Some(if digits.negative { -magnitude } else { magnitude })
 }
 

@@ -51,7 +51,7 @@ impl Past {
         self.window(spec.window, asked.current).any(|row| {
             spec.pairs.iter().all(|pair| {
                 let found = Value::read(row, &pair.field);
-                relation::stands(&found, Comparison::Equal, &asked.item(&pair.value))
+                relation::holds(&found, Comparison::Equal, &asked.item(&pair.value))
             })
         })
     }

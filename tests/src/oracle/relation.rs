@@ -8,7 +8,7 @@ use super::calendar;
 use super::value::{Value, word};
 
 /// Whether two values satisfy a comparison. Comparisons with nil are false.
-pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>) -> bool {
+pub(super) fn holds(left: &Value<'_>, comparison: Comparison, right: &Value<'_>) -> bool {
     if left.is_nil() || right.is_nil() {
         return false;
     }

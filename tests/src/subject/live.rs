@@ -102,7 +102,7 @@ impl Subject for Fused {
         ensure!(rules.len() < 2 || bench.rule_set.alone.is_empty(), "every rule is in a body");
         let answers = bench.judge_all(&history, stream)?;
         self.fared.n_bodies += bench.rule_set.bodies.len();
-        self.fared.n_rules += bench.rule_set.bodies.iter().map(|body| body.places.len()).sum::<usize>();
+        self.fared.n_rules += bench.rule_set.bodies.iter().map(|body| body.rule_indices.len()).sum::<usize>();
         let searches = bench.rule_set.bodies.iter().flat_map(|body| &body.asker.bound.searches);
         self.fared.n_joint_searches += searches.filter(|search| search.search("").is_some()).count();
         self.fared.n_failed += bench.n_bodies_failed;
@@ -167,7 +167,7 @@ impl Bench {
         let rules: Vec<_> = self.rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
         let bodies = fusion::bodies(&|bytes| sandbox.admit(bytes), &[], &rules);
         let rule_set = RuleSet::fused(self.rule_set.version, rules, &bodies, self.rule_set.lists.clone());
-        rule_set.hasten();
+        rule_set.compile_searches();
         Self { rule_set: Arc::new(rule_set), ..self }
     }
 

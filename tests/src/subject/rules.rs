@@ -41,7 +41,7 @@ pub fn bind_within(
 ) -> anyhow::Result<BoundRule> {
     let emitted = emit(std::slice::from_ref(rule))?;
     let module = sandbox.admit(&emitted.bytes)?.within(fuel);
-    let digest = ContentDigest::of(&emitted.bytes);
+    let digest = ContentDigest::of_bytes(&emitted.bytes);
     let instruction = Instruction {
         record: Arc::new(InstructionRecord {
             owner: None,

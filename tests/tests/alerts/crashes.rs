@@ -14,7 +14,7 @@ const N_CLIENTS: usize = 8;
 /// Injects until the service is killed under load. Returns the acknowledged ids.
 fn load(service: Service, cycle: usize) -> Vec<String> {
     const N_BEFORE_THE_CRASH: usize = 80;
-    let (tell, told) = channel();
+    let (tell, reported) = channel();
     thread::scope(|scope| {
         for number in 0..N_CLIENTS {
             let (client, tell) = (service.client(), tell.clone());
@@ -30,9 +30,9 @@ fn load(service: Service, cycle: usize) -> Vec<String> {
             });
         }
         drop(tell);
-        let mut answered: Vec<String> = told.iter().take(N_BEFORE_THE_CRASH).collect();
+        let mut answered: Vec<String> = reported.iter().take(N_BEFORE_THE_CRASH).collect();
         service.kill();
-        answered.extend(told);
+        answered.extend(reported);
         answered
     })
 }

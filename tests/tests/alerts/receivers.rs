@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tollgate_tests::links::{
-    BLOCK_ALL, Receiver, Reception, load, median, metric, p99, resident_kib, standing,
+    BLOCK_ALL, Receiver, Reception, link_status, load, median, metric, p99, resident_kib,
 };
 use tollgate_tests::{Home, Service, proof, sample};
 
@@ -36,7 +36,7 @@ fn one_that_fails_for_a_while_gets_the_same_alert_again() {
     assert!(requests.iter().all(|request| request.body == taken.body));
     until_settled(&service);
     assert_eq!(metric(&service, "tollgate_alert_attempts_total{result=\"failed\"}"), 3);
-    assert_eq!(standing(&service, "alerts"), "ok");
+    assert_eq!(link_status(&service, "alerts"), "ok");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn one_that_never_takes_an_alert_leaves_a_dead_letter() {
         (&json!("t"), &json!(4), &json!("status 503"))
     );
     assert_eq!(letter["payload"], receiver.requests()[0].json());
-    assert!(standing(&service, "alerts").contains("status 503"), "{}", standing(&service, "alerts"));
+    assert!(link_status(&service, "alerts").contains("status 503"), "{}", link_status(&service, "alerts"));
     assert_eq!(receiver.requests().len(), 4, "an attempt and three more");
     assert_eq!(metric(&service, "tollgate_alert_attempts_total{result=\"dead\"}"), 1);
     assert_eq!(dead_letters(&service, 1), [id]);
@@ -100,8 +100,11 @@ fn while_the_first_hangs_the_next_is_told_and_no_inject_waits() {
     assert!(first.requests().len() < 50, "one that hangs is passed over for a while");
     until_settled(&service);
     assert_eq!(ids(&second.requests()).len(), 50);
-    let standing = standing(&service, "alerts");
-    assert!(standing.contains("no answer within 300 ms") && !standing.contains("hooks"), "{standing}");
+    let link_status = link_status(&service, "alerts");
+    assert!(
+        link_status.contains("no answer within 300 ms") && !link_status.contains("hooks"),
+        "{link_status}"
+    );
 }
 
 #[test]
@@ -126,8 +129,8 @@ fn one_that_is_gone_is_told_nothing_more_until_the_next_start() {
         assert!(second.wait_for_taken(id).is_some());
     }
     assert_eq!(first.requests().len(), 1);
-    let standing = standing(&service, "alerts");
-    assert!(standing.ends_with("disabled, it answered 410"), "{standing}");
+    let link_status = link_status(&service, "alerts");
+    assert!(link_status.ends_with("disabled, it answered 410"), "{link_status}");
     assert_eq!(metric(&service, "tollgate_alert_endpoints_gone"), 1);
 
     // No receiver is left: a new alert becomes a dead letter at once, and nothing is sent.

@@ -78,8 +78,8 @@ fn tell_unreadable(actor: &Actor<'_>) {
     actor.each(25, |n| {
         let id = format!("txn_{}-{n}", actor.name);
         let event = if actor.side == Side::Hostile { unreadable(&id) } else { readable(&id) };
-        let told = client.post("/blnkwebhook", &event);
-        assert!(matches!(told.status, 200 | 503), "{}", told.text());
+        let reported = client.post("/blnkwebhook", &event);
+        assert!(matches!(reported.status, 200 | 503), "{}", reported.text());
     });
 }
 
@@ -113,8 +113,8 @@ fn tell_statuses(actor: &Actor<'_>) {
             &sample::transaction(&format!("{}-{}", actor.name, n / 64)),
             &json!({"status": word, "created_at": "2026-11-25T10:00:00Z"}),
         );
-        let told = client.post("/ledgerwebhook", &json!({"event": "transaction.updated", "data": data}));
-        assert_eq!(told.status, 200, "{}", told.text());
+        let reported = client.post("/ledgerwebhook", &json!({"event": "transaction.updated", "data": data}));
+        assert_eq!(reported.status, 200, "{}", reported.text());
     });
 }
 

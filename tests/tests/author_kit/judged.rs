@@ -48,16 +48,16 @@ pub(crate) fn check(module: &[u8], folder: &Path) {
             assert_eq!(service.inject(past).status, 200, "{}, {}", scenario.rule, case.name);
         }
         let answer = service.inject(&case.transaction);
-        let place = format!("{}, {}: {}", scenario.rule, case.name, answer.text());
-        assert_eq!(answer.status, 200, "{place}");
-        assert_eq!(answer.at("/failures"), json!([]), "{place}");
+        let location = format!("{}, {}: {}", scenario.rule, case.name, answer.text());
+        assert_eq!(answer.status, 200, "{location}");
+        assert_eq!(answer.at("/failures"), json!([]), "{location}");
         let judged = Expectation {
             verdict: answer.at("/verdict").as_str().unwrap().to_owned(),
             score: answer.at("/score").as_f64().unwrap(),
             reason: answer.at("/reason").as_str().unwrap().to_owned(),
             triggered: answer.triggered(),
         };
-        assert_eq!(judged, case.expect, "{place}");
+        assert_eq!(judged, case.expect, "{location}");
     }
     println!("{}: {} cases", scenario.rule, scenario.cases.len());
 }

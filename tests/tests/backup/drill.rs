@@ -164,8 +164,8 @@ fn show_times(answered: &[Answered], began: Instant, ended: Instant) {
     let p99 = |when: &dyn Fn(&&Answered) -> bool| {
         let mut times: Vec<Duration> = answered.iter().filter(when).map(|one| one.took).collect();
         times.sort_unstable();
-        let place = times.len() * 99 / 100;
-        (times.len(), times.get(place.min(times.len().saturating_sub(1))).copied())
+        let rank = times.len() * 99 / 100;
+        (times.len(), times.get(rank.min(times.len().saturating_sub(1))).copied())
     };
     let (n_before, before) = p99(&|one| one.at < began);
     let (n_during, during) = p99(&|one| one.at >= began && one.at - one.took <= ended);

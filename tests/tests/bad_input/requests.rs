@@ -108,11 +108,11 @@ fn a_wrong_method_is_told_the_right_one() {
             let body = if method == "GET" { &[] } else { TRANSACTION };
             let answer = send(&service, &format!("{method} {path}"), &[JSON], body);
             check_refused(&format!("{method} {path}"), &answer, 405, "method_not_allowed");
-            let told = answer.header("allow").unwrap_or_default();
+            let reported = answer.header("allow").unwrap_or_default();
             for allowed in allowed {
                 assert!(
-                    told.split(',').any(|method| method.trim() == *allowed),
-                    "{method} {path}: allow: {told}"
+                    reported.split(',').any(|method| method.trim() == *allowed),
+                    "{method} {path}: allow: {reported}"
                 );
             }
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tollgate_tests::{Service, audit, needs, sample};
 
 use crate::blnk::identity::{entry, id, status_of};
-use crate::blnk::odd::{check_told, dead};
+use crate::blnk::odd::{check_reports, dead};
 use crate::blnk::tables::{Tables, caught_up};
 use crate::blnk::truth::number;
 use crate::blnk::{home, ok, tell_entry};
@@ -135,9 +135,9 @@ fn an_entry_that_exceeds_a_queued_hold_is_a_dead_letter() {
 #[test]
 fn an_expiry_that_waits_for_its_hold_counts_after_the_commits() {
     let applied = &[(1, "applied", 100)];
-    check_told(&[settled(3, "APPLIED", 100, 2), expired(), held()], applied, &[]);
-    check_told(&[expired(), settled(3, "APPLIED", 100, 2), held()], applied, &[]);
-    check_told(&[expired(), settled(3, "APPLIED", 100, 1), held()], applied, &[]);
+    check_reports(&[settled(3, "APPLIED", 100, 2), expired(), held()], applied, &[]);
+    check_reports(&[expired(), settled(3, "APPLIED", 100, 2), held()], applied, &[]);
+    check_reports(&[expired(), settled(3, "APPLIED", 100, 1), held()], applied, &[]);
 }
 
 #[test]

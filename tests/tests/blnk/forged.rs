@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tollgate_tests::{Service, sample};
 
-use crate::blnk::odd::{check_told, dead, entry, expected, id};
+use crate::blnk::odd::{check_reports, dead, entry, expected, id};
 use crate::blnk::truth::{check, number};
 use crate::blnk::{home, ok, tell_entry};
 
@@ -34,15 +34,15 @@ const LINEAGE: [&str; 2] = ["bln_8", "bln_9"];
 fn a_bookkeeping_entry_is_no_payment() {
     let payment = || entry(1, "APPLIED", 100, &json!({}));
     let shadow = || between(2, "APPLIED", 100, LINEAGE, &shadow_of(1, "bln_2"));
-    check_told(&[payment(), shadow()], &[(1, "applied", 100)], &[]);
-    check_told(&[shadow(), payment()], &[(1, "applied", 100)], &[]);
+    check_reports(&[payment(), shadow()], &[(1, "applied", 100)], &[]);
+    check_reports(&[shadow(), payment()], &[(1, "applied", 100)], &[]);
     // The shadow of a hold is held, and committed with it.
     let held = between(2, "INFLIGHT", 100, LINEAGE, &shadow_of(1, "bln_1"));
     let committed =
         json!({"parent_transaction": id(2), "reference": "ref_00000000-0000-4000-8000-000000000003"});
     let committed = sample::with(&between(3, "APPLIED", 100, LINEAGE, &shadow_of(1, "bln_1")), &committed);
     let hold = entry(1, "INFLIGHT", 100, &json!({}));
-    check_told(&[hold, held, committed], &[(1, "inflight", 100)], &[]);
+    check_reports(&[hold, held, committed], &[(1, "inflight", 100)], &[]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_payment_that_claims_to_be_bookkeeping_is_a_payment() {
     let payment = || entry(1, "APPLIED", 100, &json!({}));
     let both = &[(1, "applied", 100), (2, "applied", 100)];
     let claim = json!({"meta_data": {"_shadow_for": id(1)}});
-    check_told(&[payment(), between(2, "APPLIED", 100, LINEAGE, &claim)], both, &[]);
+    check_reports(&[payment(), between(2, "APPLIED", 100, LINEAGE, &claim)], both, &[]);
     for (accounts, main_balance) in [
         // An account of the payment itself, or of the balance that is shadowed.
         (["bln_1", "bln_9"], "bln_2"),
@@ -61,18 +61,18 @@ fn a_payment_that_claims_to_be_bookkeeping_is_a_payment() {
         (["@customer", "@cash"], "bln_2"),
     ] {
         let forged = || between(2, "APPLIED", 100, accounts, &shadow_of(1, main_balance));
-        check_told(&[payment(), forged()], both, &[]);
-        check_told(&[forged(), payment()], both, &[]);
+        check_reports(&[payment(), forged()], both, &[]);
+        check_reports(&[forged(), payment()], both, &[]);
     }
     let more = between(2, "APPLIED", 101, LINEAGE, &shadow_of(1, "bln_2"));
-    check_told(&[payment(), more], &[(1, "applied", 100), (2, "applied", 101)], &[]);
+    check_reports(&[payment(), more], &[(1, "applied", 100), (2, "applied", 101)], &[]);
     // A hold that claims it, and its commit.
     let claim = || shadow_of(1, "bln_3");
     let hold = between(2, "INFLIGHT", 100, LINEAGE, &claim());
     let reference =
         json!({"parent_transaction": id(2), "reference": "ref_00000000-0000-4000-8000-000000000003"});
     let commit = sample::with(&between(3, "APPLIED", 100, LINEAGE, &claim()), &reference);
-    check_told(&[payment(), hold, commit], both, &[]);
+    check_reports(&[payment(), hold, commit], both, &[]);
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn bookkeeping_moves_together_at_most_three_times_the_amount_of_its_payment() {
     let shadow = |number, amount| between(number, "APPLIED", amount, LINEAGE, &shadow_of(1, "bln_2"));
     // The credit, the release and the receipt of lineage.
     let all = || [payment(), shadow(2, 100), shadow(3, 100), shadow(4, 99)];
-    check_told(&all(), &[(1, "applied", 100)], &[]);
+    check_reports(&all(), &[(1, "applied", 100)], &[]);
     let more = [&all()[..], &[shadow(5, 2), shadow(6, 1), shadow(7, 1)]].concat();
-    check_told(&more, &[(1, "applied", 100), (5, "applied", 2), (7, "applied", 1)], &[]);
+    check_reports(&more, &[(1, "applied", 100), (5, "applied", 2), (7, "applied", 1)], &[]);
     // Those that waited for the payment.
     let waiting = [shadow(2, 100), shadow(3, 100), shadow(4, 100), shadow(5, 100)];
     let service = Service::start(&home());
@@ -108,11 +108,11 @@ fn bookkeeping_moves_together_at_most_three_times_the_amount_of_its_payment() {
             settled(8, "VOID", 60, 6),
         ]
     };
-    check_told(&holds(), &[(1, "inflight", 100)], &[]);
+    check_reports(&holds(), &[(1, "inflight", 100)], &[]);
     // A hold beyond the bound is a payment, and so is its commit; a commit of more than the hold counts too.
     let beyond = [&holds()[..], &[held(9, 50), settled(10, "APPLIED", 50, 9), settled(11, "APPLIED", 1, 2)]];
     let payments = [(1, "inflight", 100), (9, "applied", 50), (11, "applied", 1)];
-    check_told(&beyond.concat(), &payments, &[]);
+    check_reports(&beyond.concat(), &payments, &[]);
 }
 
 #[test]
@@ -120,15 +120,15 @@ fn bookkeeping_about_a_payment_that_never_moved_is_a_payment() {
     let payment = || entry(1, "REJECTED", 100, &json!({}));
     let shadow = || between(2, "APPLIED", 100, LINEAGE, &shadow_of(1, "bln_2"));
     let both = &[(1, "rejected", 100), (2, "applied", 100)];
-    check_told(&[payment(), shadow()], both, &[]);
-    check_told(&[shadow(), payment()], both, &[]);
+    check_reports(&[payment(), shadow()], both, &[]);
+    check_reports(&[shadow(), payment()], both, &[]);
     // A hold, and the bookkeeping that begins before it fails. What settles that belongs to it.
     let hold = || entry(1, "INFLIGHT", 100, &json!({}));
     let held = || between(2, "INFLIGHT", 100, LINEAGE, &shadow_of(1, "bln_1"));
     let reference =
         json!({"parent_transaction": id(2), "reference": "ref_00000000-0000-4000-8000-000000000003"});
     let released = || sample::with(&between(3, "VOID", 100, LINEAGE, &shadow_of(1, "bln_1")), &reference);
-    check_told(&[hold(), held(), payment(), released()], &[(1, "rejected", 100)], &[]);
+    check_reports(&[hold(), held(), payment(), released()], &[(1, "rejected", 100)], &[]);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn the_reference_of_a_refund_reverses_only_what_is_moved_back() {
     ] {
         let forged = || between(2, "APPLIED", amount, accounts, &refund(parent));
         let both = [(1, "applied", 100), (2, "applied", amount)];
-        check_told(&[payment(), forged()], &both, &[]);
-        check_told(&[forged(), payment()], &both, &[]);
+        check_reports(&[payment(), forged()], &both, &[]);
+        check_reports(&[forged(), payment()], &both, &[]);
     }
     // A queued refund is told by its copy, whose parent is the queued refund.
     let copy = json!({
@@ -213,18 +213,18 @@ fn a_refund_by_an_older_blnk_is_no_commit() {
     };
     let payment = || entry(1, "APPLIED", 100, &json!({}));
     let refunded = [(1, "reversed", 100), (3, "applied", 100)];
-    check_told(&[payment(), refund(1)], &refunded, &[]);
-    check_told(&[refund(1), payment()], &refunded, &[]);
+    check_reports(&[payment(), refund(1)], &refunded, &[]);
+    check_reports(&[refund(1), payment()], &refunded, &[]);
     // A hold is committed, and the commit is refunded.
     let hold = || entry(1, "INFLIGHT", 100, &json!({}));
     let commit = || {
         let reference = "ref_00000000-0000-4000-8000-000000000002";
         entry(2, "APPLIED", 100, &json!({"parent_transaction": id(1), "reference": reference}))
     };
-    check_told(&[hold(), commit(), refund(2)], &refunded, &[]);
-    check_told(&[refund(2), commit(), hold()], &refunded, &[]);
+    check_reports(&[hold(), commit(), refund(2)], &refunded, &[]);
+    check_reports(&[refund(2), commit(), hold()], &refunded, &[]);
     // An entry between other accounts neither commits nor refunds.
     let fields = json!({"parent_transaction": id(1), "reference": reference});
     let other = between(3, "APPLIED", 100, ["bln_1", "bln_5"], &fields);
-    check_told(&[hold(), other], &[(1, "inflight", 100), (3, "applied", 100)], &[]);
+    check_reports(&[hold(), other], &[(1, "inflight", 100), (3, "applied", 100)], &[]);
 }

@@ -275,14 +275,14 @@ fn children_and_parents_at_once_lose_nothing_and_double_nothing() {
     entries.extend(children);
     entries.extend(parents);
     let twice: Vec<_> = entries.iter().step_by(10).cloned().collect();
-    let told = [entries.clone(), twice].concat();
+    let reported = [entries.clone(), twice].concat();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..20 {
             let client = service.client();
-            let (next, told) = (&next, &told);
+            let (next, reported) = (&next, &reported);
             scope.spawn(move || {
-                while let Some(entry) = told.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(entry) = reported.get(next.fetch_add(1, Ordering::Relaxed)) {
                     ok(&tell_entry(&client, entry));
                 }
             });

@@ -81,11 +81,11 @@ fn refusals_are_told_in_the_log_and_by_readyz() {
     }
     let ledger = service.get("/readyz").at("/checks/ledger");
     assert!(ledger.as_str().unwrap().contains("invalid_field: `event` must be a text"), "{ledger}");
-    let told =
+    let reported =
         |log: &[String]| log.iter().filter(|line| line.contains("events of the ledger were refused")).count();
-    service.until("the rest is told", || told(&service.log().lines()) >= 2);
+    service.until("the rest is told", || reported(&service.log().lines()) >= 2);
     let (_, log) = service.stop();
-    assert!((2..=5).contains(&told(&log)), "at most one line a second: {}", told(&log));
+    assert!((2..=5).contains(&reported(&log)), "at most one line a second: {}", reported(&log));
 }
 
 /// Sends a body with these headers alone, and returns the status.

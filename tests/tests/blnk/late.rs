@@ -116,9 +116,9 @@ fn a_partial_commit_that_the_feed_reads_first_is_judged_when_its_event_arrives()
     check_judged(&tables, &[rows(), events(), events()].concat(), &[1, 2], 2);
     check_judged(&tables, &[rows(), vec![Event(commit.clone()), Event(hold.clone())]].concat(), &[1, 2], 2);
     let entries = [queued(1), copy(1, &json!({"status": "INFLIGHT"})), part(3, 2)];
-    let mut told: Vec<_> = entries.iter().cloned().map(Row).collect();
-    told.extend(entries[1..].iter().cloned().map(Event));
-    check_judged(&tables, &told, &[1, 2, 3], 2);
+    let mut reported: Vec<_> = entries.iter().cloned().map(Row).collect();
+    reported.extend(entries[1..].iter().cloned().map(Event));
+    check_judged(&tables, &reported, &[1, 2, 3], 2);
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn other_children_that_are_payments_are_judged_like_a_partial_commit() {
         });
         let both = [entry(1, &json!({})), entry(2, &child)];
         let rows = both.iter().cloned().map(Row);
-        let told: Vec<_> = rows.chain(both.iter().cloned().map(Event)).collect();
-        check_judged(&tables, &told, &[1, 2], 2);
+        let reported: Vec<_> = rows.chain(both.iter().cloned().map(Event)).collect();
+        check_judged(&tables, &reported, &[1, 2], 2);
     }
 }
 
@@ -149,8 +149,8 @@ fn a_report_that_waits_hides_no_later_one_of_the_same_entry() {
     for child in [commit.clone(), entry(2, &claim), sample::with(&commit, &claim)] {
         let (row, event) = (Row(child.clone()), Event(child));
         let hold = Event(hold.clone());
-        let told = [row.clone(), hold.clone(), event.clone()];
-        check_judged(&tables, &told, &[1, 2], 2);
+        let reported = [row.clone(), hold.clone(), event.clone()];
+        check_judged(&tables, &reported, &[1, 2], 2);
         check_judged(&tables, &[row.clone(), event.clone(), hold.clone()], &[1, 2], 2);
         check_judged(&tables, &[event.clone(), row.clone(), hold], &[1, 2], 2);
         check_judged(&tables, &[row.clone(), event.clone(), Timeout], &[2], 1);

@@ -61,9 +61,9 @@ pub(crate) fn dead(client: &Client) -> Vec<String> {
 
 /// Sends each entry twice and checks the payments and the dead letters.
 #[track_caller]
-pub(crate) fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
+pub(crate) fn check_reports(reported: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
     let service = Service::start(&home());
-    for entry in told.iter().chain(told) {
+    for entry in reported.iter().chain(reported) {
         ok(&tell_entry(&service, entry));
     }
     check(&service, &expected(payments), "told");
@@ -73,32 +73,32 @@ pub(crate) fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons:
 #[test]
 fn an_entry_that_contradicts_a_hold_is_a_dead_letter() {
     let hold = || entry(1, "INFLIGHT", 100, &json!({}));
-    check_told(&[hold(), settling(2, "APPLIED", 101, 1)], &[(1, "inflight", 100)], &["exceeds_hold"]);
-    check_told(
+    check_reports(&[hold(), settling(2, "APPLIED", 101, 1)], &[(1, "inflight", 100)], &["exceeds_hold"]);
+    check_reports(
         &[hold(), settling(2, "APPLIED", 60, 1), settling(3, "APPLIED", 60, 1)],
         &[(1, "void", 100), (2, "applied", 60)],
         &["exceeds_hold"],
     );
-    check_told(
+    check_reports(
         &[hold(), settling(2, "APPLIED", 100, 1), settling(3, "VOID", 101, 1)],
         &[(1, "applied", 100)],
         &["exceeds_hold"],
     );
     let plain = entry(1, "APPLIED", 100, &json!({}));
-    check_told(&[plain, settling(2, "VOID", 100, 1)], &[(1, "applied", 100)], &["not_held"]);
+    check_reports(&[plain, settling(2, "VOID", 100, 1)], &[(1, "applied", 100)], &["not_held"]);
 }
 
 #[test]
 fn an_invalid_entry_is_a_dead_letter() {
-    check_told(&[entry(1, "APPLIED", 100, &json!({"precise_amount": 10001}))], &[], &["invalid_field"]);
-    check_told(&[entry(1, "APPLIED", 100, &json!({"precision": -100}))], &[], &["invalid_field"]);
-    check_told(
+    check_reports(&[entry(1, "APPLIED", 100, &json!({"precise_amount": 10001}))], &[], &["invalid_field"]);
+    check_reports(&[entry(1, "APPLIED", 100, &json!({"precision": -100}))], &[], &["invalid_field"]);
+    check_reports(
         &[entry(1, "APPLIED", 100, &json!({"transaction_id": "", "reference": ""}))],
         &[],
         &["missing_field"],
     );
     let keys: serde_json::Map<_, _> = (0..1_100).map(|key| (format!("k{key}"), json!(1))).collect();
-    check_told(&[entry(1, "APPLIED", 100, &json!({"meta_data": keys}))], &[], &["too_many_keys"]);
+    check_reports(&[entry(1, "APPLIED", 100, &json!({"meta_data": keys}))], &[], &["too_many_keys"]);
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
 
 #[test]
 fn a_refund_of_an_entry_that_is_never_told_is_a_payment_of_its_own() {
-    check_told(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
-    check_told(
+    check_reports(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
+    check_reports(
         &[refund(2, 100, 1), entry(1, "APPLIED", 100, &json!({}))],
         &[(1, "reversed", 100), (2, "applied", 100)],
         &[],

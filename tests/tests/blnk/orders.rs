@@ -38,7 +38,7 @@ fn home_with_a_rule() -> Home {
 
 /// Sends all reports in this order, with a kill or restart before position `gap`, and checks the result.
 #[track_caller]
-fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
+fn run(reports: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
     let mut home = home_with_a_rule();
     if let Some(tables) = tables {
         tables.empty();
@@ -46,8 +46,8 @@ fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, wh
     }
     let mut service = Some(Service::start(&home));
     let mut rows = Vec::new();
-    for (place, news) in told.iter().enumerate() {
-        if place == gap {
+    for (index, report) in reports.iter().enumerate() {
+        if index == gap {
             let stopped = service.take().unwrap();
             if kills {
                 stopped.kill()
@@ -56,7 +56,7 @@ fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, wh
             }
             service = Some(Service::start(&home));
         }
-        match news {
+        match report {
             Report::Sent(sent) => {
                 let answer = tell(service.as_ref().unwrap(), &sent.body);
                 assert_eq!(answer.status, 200, "{when}, {}: {}", sent.kind, answer.text());
@@ -75,22 +75,22 @@ fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, wh
         tables.store(rows);
         caught_up(&service);
     }
-    check(&service, &payments(told.iter().filter_map(Report::entry)), when);
-    let n_dead = if told.iter().any(|news| matches!(news, Report::Sent(_))) { N_DEAD } else { 0 };
+    check(&service, &payments(reports.iter().filter_map(Report::entry)), when);
+    let n_dead = if reports.iter().any(|report| matches!(report, Report::Sent(_))) { N_DEAD } else { 0 };
     check_no_conflict(&service, n_dead, when);
     drop(service.stop());
     audit::replay(&home).all_follow();
 }
 
 fn shuffled<'n>(chance: &mut Chance, sent: &'n [Sent], stored: &'n [Stored]) -> Vec<Report<'n>> {
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for one in sent {
-        told.extend(std::iter::repeat_n(Report::Sent(one), 1 + chance.below(3)));
+        reports.extend(std::iter::repeat_n(Report::Sent(one), 1 + chance.below(3)));
     }
     // A table contains each row once.
-    told.extend(stored.iter().map(Report::Stored));
-    chance.shuffle(&mut told);
-    told
+    reports.extend(stored.iter().map(Report::Stored));
+    chance.shuffle(&mut reports);
+    reports
 }
 
 /// Runs this many random orders, each with a kill or restart at a random position.
@@ -100,19 +100,25 @@ fn check_shuffles(of: &str, n: usize, sent: &[Sent], stored: &[Stored]) {
     let seed = proof::seed(of);
     for round in proof::share(n) {
         let mut chance = Chance(seed.wrapping_add(round as u64));
-        let told = shuffled(&mut chance, sent, stored);
-        let gap = chance.below(told.len());
-        run(&told, gap, chance.below(2) == 0, tables.as_ref(), &format!("{of}, seed {seed}, round {round}"));
+        let reports = shuffled(&mut chance, sent, stored);
+        let gap = chance.below(reports.len());
+        run(
+            &reports,
+            gap,
+            chance.below(2) == 0,
+            tables.as_ref(),
+            &format!("{of}, seed {seed}, round {round}"),
+        );
     }
 }
 
 #[test]
 fn events_alone_come_to_the_truth_forwards_and_backwards() {
     let sent = sent();
-    let mut told: Vec<_> = sent.iter().map(Report::Sent).collect();
-    run(&told, told.len(), false, None, "forwards");
-    told.reverse();
-    run(&told, told.len(), false, None, "backwards");
+    let mut reports: Vec<_> = sent.iter().map(Report::Sent).collect();
+    run(&reports, reports.len(), false, None, "forwards");
+    reports.reverse();
+    run(&reports, reports.len(), false, None, "backwards");
 }
 
 #[test]
@@ -135,8 +141,8 @@ fn events_and_rows_come_to_the_truth_in_every_order() {
 #[test]
 fn a_kill_at_any_gap_changes_nothing() {
     let sent = sent();
-    let told: Vec<_> = sent.iter().rev().map(Report::Sent).collect();
-    for gap in (0..told.len()).step_by(if proof::is_full() { 1 } else { 12 }) {
-        run(&told, gap, true, None, &format!("killed before {gap}"));
+    let reports: Vec<_> = sent.iter().rev().map(Report::Sent).collect();
+    for gap in (0..reports.len()).step_by(if proof::is_full() { 1 } else { 12 }) {
+        run(&reports, gap, true, None, &format!("killed before {gap}"));
     }
 }

@@ -37,10 +37,10 @@ pub(crate) fn sent() -> Vec<Sent> {
             let body = request["body"].as_str().unwrap().to_owned();
             let read: Value = serde_json::from_str(&body).unwrap();
             let event = read["event"].as_str().unwrap_or_default();
-            let is_told = event.starts_with("transaction.") || read["hook_type"] == "POST_TRANSACTION";
+            let is_reported = event.starts_with("transaction.") || read["hook_type"] == "POST_TRANSACTION";
             // No amount of these has at most 38 digits.
             let is_huge = read["data"]["precise_amount"].as_f64().is_some_and(|units| units >= 1e38);
-            let entry = (is_told && !is_huge).then(|| read["data"].clone());
+            let entry = (is_reported && !is_huge).then(|| read["data"].clone());
             Sent { kind: request["kind"].as_str().unwrap().to_owned(), body, entry }
         })
         .collect()

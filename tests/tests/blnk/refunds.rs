@@ -38,13 +38,13 @@ struct Case {
 
 impl Case {
     /// A payment, and a refund with these fields of which the copy has further ones.
-    fn of(fields: &Value, further: &Value, status: &'static str, refund_status: &'static str) -> Self {
+    fn new(fields: &Value, further: &Value, status: &'static str, refund_status: &'static str) -> Self {
         let copy = copy(&sample::with(fields, further));
         Self { entries: vec![entry(1, &json!({})), refund(1, fields), copy], status, refund: refund_status }
     }
 
     fn good() -> Self {
-        Self::of(&json!({}), &json!({}), "REVERSED", "APPLIED")
+        Self::new(&json!({}), &json!({}), "REVERSED", "APPLIED")
     }
 }
 
@@ -57,7 +57,7 @@ fn check_rows(tables: &Tables, case: &Case, order: &[usize]) {
         tables.feeds(&mut home);
         home.set("LEDGER_IDENTITY", identity);
         home.set("LEDGER_EVALUATE", evaluates);
-        let rows = order.iter().map(|place| &case.entries[*place]);
+        let rows = order.iter().map(|index| &case.entries[*index]);
         if is_one_poll {
             rows.clone().for_each(|row| tables.insert(row));
         }
@@ -126,7 +126,7 @@ fn a_queued_refund_that_its_event_reports_before_or_after_its_rows_reverses_its_
     needs!(PostgreSql);
     let tables = Tables::open();
     let case = Case::good();
-    let [payment, queued, copy] = [0, 1, 2].map(|place| &case.entries[place]);
+    let [payment, queued, copy] = [0, 1, 2].map(|index| &case.entries[index]);
     // A number is the number of rows that are read before the event.
     for n_before in 0..=3 {
         tables.empty();
@@ -156,12 +156,12 @@ fn a_queued_entry_that_moves_something_else_or_is_not_posted_reverses_nothing() 
     let tables = Tables::open();
     let (none, other) = (json!({}), json!({"amount": 99, "precise_amount": 9900}));
     for case in [
-        Case::of(&other, &none, "APPLIED", "APPLIED"),
-        Case::of(&json!({"source": "bln_3"}), &none, "APPLIED", "APPLIED"),
-        Case::of(&json!({"source": "bln_1", "destination": "bln_2"}), &none, "APPLIED", "APPLIED"),
-        Case::of(&json!({"currency": "USD"}), &none, "APPLIED", "APPLIED"),
-        Case::of(&none, &json!({"status": "REJECTED"}), "APPLIED", "REJECTED"),
-        Case::of(&none, &json!({"status": "INFLIGHT"}), "APPLIED", "INFLIGHT"),
+        Case::new(&other, &none, "APPLIED", "APPLIED"),
+        Case::new(&json!({"source": "bln_3"}), &none, "APPLIED", "APPLIED"),
+        Case::new(&json!({"source": "bln_1", "destination": "bln_2"}), &none, "APPLIED", "APPLIED"),
+        Case::new(&json!({"currency": "USD"}), &none, "APPLIED", "APPLIED"),
+        Case::new(&none, &json!({"status": "REJECTED"}), "APPLIED", "REJECTED"),
+        Case::new(&none, &json!({"status": "INFLIGHT"}), "APPLIED", "INFLIGHT"),
     ] {
         check_rows(&tables, &case, &[0, 1, 2]);
         check_rows(&tables, &case, &[2, 1, 0]);
@@ -185,7 +185,7 @@ fn a_client_that_chooses_reference_and_metadata_reverses_nothing() {
     }
     // A queued payment back under a reference of the client's own names no refunded entry.
     let own = json!({"reference": "order-2"});
-    let case = Case::of(&own, &json!({"reference": "order-2_q"}), "APPLIED", "APPLIED");
+    let case = Case::new(&own, &json!({"reference": "order-2_q"}), "APPLIED", "APPLIED");
     check_rows(&tables, &case, &[0, 1, 2]);
     check_rows(&tables, &case, &[0, 2, 1]);
 }

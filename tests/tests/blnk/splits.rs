@@ -46,7 +46,7 @@ fn asked() -> Value {
 
 /// Checks the status of the whole after these entries, and the payments that are their own, by webhook and by the database.
 #[track_caller]
-fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], reasons: &[&str]) {
+fn check(tables: &Tables, reported: &[Value], status: &str, own: &[(&str, &str)], reasons: &[&str]) {
     tables.empty();
     for is_fed in [false, true] {
         let mut home = by_reference("100");
@@ -57,7 +57,7 @@ fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], re
         let service = Service::start(&home);
         ok(&service.inject(&asked()));
         if is_fed {
-            for entry in told {
+            for entry in reported {
                 tables.insert(entry);
                 // Within a page, an entry of the whole counts as the earlier one.
                 if !reasons.is_empty() {
@@ -66,9 +66,9 @@ fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], re
             }
             caught_up(&service);
         } else {
-            told.iter().chain(told).for_each(|entry| ok(&tell_entry(&service, entry)));
+            reported.iter().chain(reported).for_each(|entry| ok(&tell_entry(&service, entry)));
         }
-        assert_eq!(status_of(&service, "order-1"), status, "{told:#?}, fed: {is_fed}");
+        assert_eq!(status_of(&service, "order-1"), status, "{reported:#?}, fed: {is_fed}");
         for (id, status) in own {
             let found = service.transaction(id).expect(200);
             assert_eq!(found["status"], *status, "{id}, fed: {is_fed}");
@@ -79,7 +79,7 @@ fn check(tables: &Tables, told: &[Value], status: &str, own: &[(&str, &str)], re
         if own.is_empty() && reasons.is_empty() {
             check_no_conflict(&service, 0, "split");
             assert_eq!(is_paid(&service, 0), status == "APPLIED");
-            let found = service.transaction(told[0]["transaction_id"].as_str().unwrap()).expect(200);
+            let found = service.transaction(reported[0]["transaction_id"].as_str().unwrap()).expect(200);
             assert_eq!(found["transaction_id"], "order-1");
         }
     }
@@ -144,15 +144,15 @@ fn the_expiry_of_a_queued_leg_releases_only_what_is_left_of_it() {
     let holds = [copy(1, 1, 25), copy(2, 2, 75)];
     let commits = [settled(3, 11, 1, 25, "APPLIED"), settled(4, 12, 2, 75, "APPLIED")];
     let expiries = [settled(5, 1, 1, 25, "VOID"), settled(6, 2, 2, 75, "VOID")];
-    let told = |parts: &[&[Value]]| parts.concat();
-    check(&tables, &told(&[&holds, &commits, &expiries]), "APPLIED", &[], &[]);
-    check(&tables, &told(&[&holds, &expiries]), "VOID", &[], &[]);
-    check(&tables, &told(&[&holds, &commits[..1], &expiries]), "APPLIED", &[], &[]);
+    let reported = |parts: &[&[Value]]| parts.concat();
+    check(&tables, &reported(&[&holds, &commits, &expiries]), "APPLIED", &[], &[]);
+    check(&tables, &reported(&[&holds, &expiries]), "VOID", &[], &[]);
+    check(&tables, &reported(&[&holds, &commits[..1], &expiries]), "APPLIED", &[], &[]);
     let voids = [settled(7, 11, 1, 25, "VOID"), settled(8, 12, 2, 75, "VOID")];
-    check(&tables, &told(&[&holds, &voids, &expiries]), "VOID", &[], &[]);
+    check(&tables, &reported(&[&holds, &voids, &expiries]), "VOID", &[], &[]);
     // The same leg twice.
     let committed_by_root = [settled(3, 1, 1, 25, "APPLIED")];
-    check(&tables, &told(&[&holds, &committed_by_root, &expiries]), "APPLIED", &[], &[]);
+    check(&tables, &reported(&[&holds, &committed_by_root, &expiries]), "APPLIED", &[], &[]);
 }
 
 #[test]
@@ -218,12 +218,12 @@ fn legs_that_failed_do_not_keep_the_whole_from_moving_as_one_entry() {
     let service = Service::start(&by_reference("100"));
     ok(&service.inject(&asked()));
     let whole = entry(5, &json!({"reference": "order-1"}));
-    for told in [rejected(1, 1, 25), held(3, 3, 10), settled(4, 3, 3, 10, "VOID"), whole.clone()] {
-        ok(&tell_entry(&service, &told));
+    for reported in [rejected(1, 1, 25), held(3, 3, 10), settled(4, 3, 3, 10, "VOID"), whole.clone()] {
+        ok(&tell_entry(&service, &reported));
     }
     assert_eq!(status_of(&service, "order-1"), "APPLIED");
     check_own(&service, &leg(2, 2, 75, &json!({})), 2);
-    [rejected(1, 1, 25), whole].iter().for_each(|told| ok(&tell_entry(&service, told)));
+    [rejected(1, 1, 25), whole].iter().for_each(|reported| ok(&tell_entry(&service, reported)));
     assert_eq!(status_of(&service, "order-1"), "APPLIED");
     assert!(is_paid(&service, 0));
     assert_eq!(dead(&service), [] as [String; 0]);

@@ -68,9 +68,10 @@ impl Tables {
     pub(crate) fn store<'r>(&self, rows: impl IntoIterator<Item = &'r Stored>) {
         let mut script = String::new();
         for row in rows {
-            let told = row.columns.iter().filter(|(name, value)| name != "id" && value.is_some());
-            let (names, values): (Vec<_>, Vec<_>) =
-                told.map(|(name, value)| (format!("\"{name}\""), quoted(value.as_deref().unwrap()))).unzip();
+            let reported = row.columns.iter().filter(|(name, value)| name != "id" && value.is_some());
+            let (names, values): (Vec<_>, Vec<_>) = reported
+                .map(|(name, value)| (format!("\"{name}\""), quoted(value.as_deref().unwrap())))
+                .unzip();
             let _ = writeln!(
                 script,
                 "INSERT INTO blnk.transactions ({}) VALUES ({});",

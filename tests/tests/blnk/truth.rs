@@ -19,19 +19,19 @@ pub(crate) struct Payment {
 struct Entries<'e>(HashMap<&'e str, &'e Value>);
 
 /// Returns the payments of these entries by the id of each root.
-pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMap<String, Payment> {
+pub(crate) fn payments<'e>(reported: impl IntoIterator<Item = &'e Value>) -> BTreeMap<String, Payment> {
     let is_own_book_keeping = |entry: &&Value| {
         ["_shadow_for", "_provider"].iter().all(|name| entry["meta_data"].get(name).is_some())
     };
-    let told: Vec<&Value> = told.into_iter().filter(|entry| !is_own_book_keeping(entry)).collect();
-    let entries = Entries(told.iter().map(|entry| (text(entry, "transaction_id"), *entry)).collect());
+    let reported: Vec<&Value> = reported.into_iter().filter(|entry| !is_own_book_keeping(entry)).collect();
+    let entries = Entries(reported.iter().map(|entry| (text(entry, "transaction_id"), *entry)).collect());
     let mut stages: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut amounts = HashMap::new();
     let mut reach = |id: &'e str, status: &str| {
         let stage = STAGES.iter().position(|stage| *stage == status).unwrap();
         stages.entry(id).or_default().insert(stage);
     };
-    for &entry in &told {
+    for &entry in &reported {
         let (id, status) = (text(entry, "transaction_id"), text(entry, "status").to_lowercase());
         let amount = entry["amount"].as_f64().unwrap();
         match entries.hold_of(entry) {

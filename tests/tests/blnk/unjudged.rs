@@ -192,10 +192,10 @@ fn a_row_is_treated_like_an_event() {
     let found = service.transaction(&id(1)).expect(200);
     let names = json!(["meta_data.deep", "description"]);
     assert_eq!((&found["verdict"], &found["left_out"]), (&json!("review"), &names));
-    let mut told: Vec<_> = (0..2).map(|_| alerts.recv_timeout(PATIENCE).unwrap()).collect();
-    told.sort_by_key(|alert| alert["transaction_id"].to_string());
-    assert_eq!((&told[0]["verdict"], &told[1]["verdict"]), (&json!("review"), &json!("review")));
-    assert_eq!((&told[1]["transaction_id"], &told[1]["amount"]), (&json!(id(2)), &Value::Null));
+    let mut reported: Vec<_> = (0..2).map(|_| alerts.recv_timeout(PATIENCE).unwrap()).collect();
+    reported.sort_by_key(|alert| alert["transaction_id"].to_string());
+    assert_eq!((&reported[0]["verdict"], &reported[1]["verdict"]), (&json!("review"), &json!("review")));
+    assert_eq!((&reported[1]["transaction_id"], &reported[1]["amount"]), (&json!(id(2)), &Value::Null));
     assert!(ledger_check(&service).contains("1 dead letter"), "{}", ledger_check(&service));
 }
 

@@ -39,7 +39,7 @@ impl Times {
     }
 
     /// Returns the time at which a connection of this shape must end.
-    fn of(&self, shape: &str) -> Duration {
+    fn limit_of(&self, shape: &str) -> Duration {
         let [head, body, write, idle] = self.0;
         Duration::from_millis(match shape {
             "silent" | "slow head" => head,
@@ -70,7 +70,7 @@ fn shapes(service: &Service, pause: Duration) -> [Shape; 5] {
 fn check_ends(times: &Times, ends: &[End], slack: Duration) -> Vec<(&'static str, Duration)> {
     let mut latest: Vec<(&'static str, Duration)> = Vec::new();
     for end in ends {
-        let limit = times.of(end.name);
+        let limit = times.limit_of(end.name);
         assert!(end.lasted >= limit, "a connection ({}) ended after {:?}", end.name, end.lasted);
         let late = end.lasted - limit;
         assert!(late <= slack, "a connection ({}) ended {late:?} after its limit", end.name);
@@ -80,9 +80,9 @@ fn check_ends(times: &Times, ends: &[End], slack: Duration) -> Vec<(&'static str
         }
         // A client that never reads has at most part of a response.
         if end.name != "reads nothing" {
-            let told = end.last_words.as_ref().map(|answer| (answer.status, answer.code()));
-            let is_told = end.name.starts_with("slow").then(|| (408, "request_timeout".to_owned()));
-            assert_eq!(told, is_told, "{}", end.name);
+            let reported = end.last_words.as_ref().map(|answer| (answer.status, answer.code()));
+            let is_reported = end.name.starts_with("slow").then(|| (408, "request_timeout".to_owned()));
+            assert_eq!(reported, is_reported, "{}", end.name);
         }
     }
     latest
@@ -94,7 +94,7 @@ fn a_client_that_keeps_the_service_waiting_is_let_go_at_its_limit() {
     SHORT.set(&mut home);
     let service = Service::start(&home);
     let crowd =
-        Crowd::of(service.address(), &shapes(&service, Duration::from_millis(100)), N_SAMPLE, AT_ONCE);
+        Crowd::new(service.address(), &shapes(&service, Duration::from_millis(100)), N_SAMPLE, AT_ONCE);
     let (ends, n_open) = crowd.watch(Duration::from_secs(20));
     assert_eq!((n_open, ends.len()), (0, 5 * N_SAMPLE));
     check_ends(&SHORT, &ends, Duration::from_secs(10));
@@ -158,7 +158,7 @@ fn clients_in_a_hurry_do_not_notice_thousands_that_are_not() {
     home.set("SERVICE_CONNECTIONS_MAX", "12000");
     let service = Service::start(&home);
     let alone = load(&service, "alone", LOAD);
-    let crowd = Crowd::of(service.address(), &shapes(&service, Duration::from_secs(1)), N_FULL, COMING);
+    let crowd = Crowd::new(service.address(), &shapes(&service, Duration::from_secs(1)), N_FULL, COMING);
     let (beside, ends, n_open) = thread::scope(|scope| {
         let watching = scope.spawn(|| crowd.watch(Duration::from_secs(90)));
         let beside = load(&service, "beside", LOAD);

@@ -36,8 +36,8 @@ fn service() -> Service {
             "amount": 1, "precise_amount": 100, "precision": -100, "source": "bln_1", "destination": "bln_2",
             "status": "APPLIED", "created_at": "2026-11-25T10:00:00Z", "meta_data": {"note": note},
         });
-        let told = service.post("/blnkwebhook", &json!({"event": "transaction.applied", "data": data}));
-        assert_eq!(told.status, 200, "{}", told.text());
+        let reported = service.post("/blnkwebhook", &json!({"event": "transaction.applied", "data": data}));
+        assert_eq!(reported.status, 200, "{}", reported.text());
     }
     assert_eq!(service.get("/ledger/dead-letters").at("/count"), 60);
     service
@@ -56,7 +56,7 @@ fn readers_that_do_not_read_hold_little_memory() {
     requests.push(("the text of the list".to_owned(), text("/lists/long")));
     for (what, request) in requests {
         let before = process::resident_kib(service.pid()).0;
-        process::forget_peak(service.pid());
+        process::reset_peak(service.pid());
         let readers = (0..READERS).map(|_| {
             let mut reader = TcpStream::connect(service.address()).unwrap();
             reader.write_all(&request).unwrap();

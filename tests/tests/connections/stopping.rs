@@ -104,11 +104,11 @@ fn a_stop_under_load_loses_nothing_that_was_acknowledged() {
         let senders: Vec<_> = clients
             .iter()
             .enumerate()
-            .map(|(place, client)| {
+            .map(|(index, client)| {
                 scope.spawn(move || {
                     let mut acknowledged = Vec::new();
                     for n in 0.. {
-                        let id = format!("c{place}-{n}");
+                        let id = format!("c{index}-{n}");
                         let body = sample::with(&sample::transaction(&id), &json!({"currency": "EUR"}));
                         match client.try_post("/inject", body.to_string().as_bytes()) {
                             Ok(answer) if answer.status == 200 => acknowledged.push((id, answer.text())),

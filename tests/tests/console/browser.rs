@@ -50,25 +50,25 @@ impl Browser {
 }
 
 fn build() -> PathBuf {
-    let place = repository::root().join("target/console");
-    fs::remove_dir_all(place.join("src")).ok();
-    fs::remove_dir_all(place.join("tests")).ok();
+    let directory = repository::root().join("target/console");
+    fs::remove_dir_all(directory.join("src")).ok();
+    fs::remove_dir_all(directory.join("tests")).ok();
     for source in SOURCES {
-        copy(&repository::root().join("console").join(source), &place.join(source));
+        copy(&repository::root().join("console").join(source), &directory.join(source));
     }
-    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]), &place);
-    run(Command::new("npx").args(["--no-install", "tsc", "--noEmit"]), &place);
-    run(Command::new("node").args(["build.mjs", "dist"]), &place);
-    place
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]), &directory);
+    run(Command::new("npx").args(["--no-install", "tsc", "--noEmit"]), &directory);
+    run(Command::new("node").args(["build.mjs", "dist"]), &directory);
+    directory
 }
 
 #[track_caller]
-fn run(command: &mut Command, place: &Path) -> String {
-    let output = command.current_dir(place).output().unwrap();
-    let told =
+fn run(command: &mut Command, directory: &Path) -> String {
+    let output = command.current_dir(directory).output().unwrap();
+    let text =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success(), "{command:?}\n{told}");
-    told
+    assert!(output.status.success(), "{command:?}\n{text}");
+    text
 }
 
 fn copy(from: &Path, to: &Path) {

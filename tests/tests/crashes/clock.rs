@@ -196,7 +196,7 @@ fn the_timeout_of_a_slow_client_ignores_clock_jumps() {
 }
 
 /// A service that sends all verdicts to a webhook, with one second between attempts.
-fn telling(receiver: &Receiver) -> Home {
+fn home_with_receiver(receiver: &Receiver) -> Home {
     let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
     home.set("ALERT_WEBHOOK_URL", &receiver.url());
     home.set("ALERT_WEBHOOK_RETRIES", &["1s"; 32].join(","));
@@ -216,7 +216,7 @@ fn tell_in_vain(service: &Service, receiver: &Receiver, id: &str) {
 #[test]
 fn an_alert_waits_no_longer_for_a_clock_that_falls_back() {
     let receiver = Receiver::start(Reception::Status(200));
-    let home = telling(&receiver);
+    let home = home_with_receiver(&receiver);
     let mut clock = WallClock::at(&home);
     let service = Service::start(&clock.on(&home));
     let taken = |id: &str| {
@@ -272,9 +272,9 @@ fn a_history_discarded_by_a_clock_far_ahead_is_read_again() {
     service.until("the history has let go", || bytes() < before);
     clock.set_apart(TimeDelta::zero());
     let (mut n_failed, mut number) = (0, 0);
-    let is_told = |line: &String| line.contains("had discarded transactions");
+    let is_reported = |line: &String| line.contains("had discarded transactions");
     loop {
-        let is_filled = service.log().lines().iter().any(is_told);
+        let is_filled = service.log().lines().iter().any(is_reported);
         let verdict = ask(&format!("second-{number}"), &format!("s-{number}"));
         // The clock fell by more than 26 hours, so each has that failure as well.
         let failures = verdict["failures"].as_array().unwrap();

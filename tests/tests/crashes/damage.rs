@@ -64,8 +64,8 @@ impl Damage {
             Damage::Magic => content[..16].copy_from_slice(b"SQLite format 2\0"),
             Damage::Gone => return fs::remove_file(path).unwrap(),
             Damage::Bit | Damage::BitOfLog => {
-                let place = dice.below(content.len());
-                content[place] ^= 1 << dice.below(8);
+                let offset = dice.below(content.len());
+                content[offset] ^= 1 << dice.below(8);
             }
         }
         fs::write(path, content).unwrap();

@@ -9,7 +9,7 @@ use tollgate_tests::faults::{Act, Change, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{DurabilityChecker, Service, needs, proof};
 
-use crate::crashes::sweep::{check_recovery, live, n_calls, places};
+use crate::crashes::sweep::{call_numbers, check_recovery, live, n_calls};
 
 const N_REQUESTS_SAMPLE: usize = 20;
 const N_REQUESTS_FULL: usize = 60;
@@ -38,7 +38,7 @@ fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
     for (class, act, n_sample) in ERRORS {
         let n_calls = n_calls(class, seed, n_requests);
         let (mut tally, mut ends) = (Tally::default(), BTreeMap::<_, usize>::new());
-        for at in places(n_calls, n_sample, &mut dice) {
+        for at in call_numbers(n_calls, n_sample, &mut dice) {
             let when = format!("{act:?} at {at} of {n_calls} ({class}), seed {seed}");
             let home = DurabilityChecker::home();
             let mut witness = DurabilityChecker::of_seed(seed);

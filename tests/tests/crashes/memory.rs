@@ -33,7 +33,7 @@ struct End {
 }
 
 impl End {
-    fn of(status: ExitStatus) -> Self {
+    fn from_status(status: ExitStatus) -> Self {
         Self { code: status.code(), signal: status.signal(), has_begun: true }
     }
 
@@ -61,7 +61,7 @@ fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (End
             let pace = Pace { n_clients: 1, n_answers: n_requests, n_requests_max: n_requests };
             let tally = witness.load(&service, pace, || {});
             service.terminate();
-            (End::of(service.wait().0), tally)
+            (End::from_status(service.wait().0), tally)
         }
     }
 }
@@ -76,16 +76,16 @@ fn n_calls_of_start(class: &'static str) -> usize {
 }
 
 /// Returns call positions in a life: some during the start, most after it.
-fn places(class: &'static str, seed: u64, n_places: usize) -> Vec<usize> {
+fn call_numbers(class: &'static str, seed: u64, n_sampled: usize) -> Vec<usize> {
     let mut dice = Dice::of_seed(seed);
     let (n_of_start, n_calls) = (n_calls_of_start(class), n_calls(class, seed, N_REQUESTS));
     println!("{n_calls} calls of `{class}` in a life, {n_of_start} in its start");
     let rest = n_calls.saturating_sub(n_of_start).max(1);
-    let place = |number: usize| match number % 4 {
+    let call_number = |number: usize| match number % 4 {
         0 => 1 + dice.below(n_of_start),
         _ => 1 + n_of_start + dice.below(rest),
     };
-    proof::share(n_places).map(place).collect()
+    proof::share(n_sampled).map(call_number).collect()
 }
 
 /// Makes every C allocation fail while this file exists.
@@ -95,11 +95,11 @@ fn without_memory_while(without: &Path) -> Plan {
 }
 
 #[track_caller]
-fn check(class: &'static str, n_places: usize, until: impl Fn(&Home) -> Option<PathBuf>) {
+fn check(class: &'static str, n_sampled: usize, until: impl Fn(&Home) -> Option<PathBuf>) {
     let seed = proof::seed("no memory at a call");
     let (mut tally, mut ends) = (Tally::default(), BTreeMap::<_, usize>::new());
-    let places = places(class, seed, n_places);
-    for &at in &places {
+    let call_numbers = call_numbers(class, seed, n_sampled);
+    for &at in &call_numbers {
         let home = DurabilityChecker::home();
         let mut witness = DurabilityChecker::of_seed(seed);
         witness.starve();
@@ -112,7 +112,7 @@ fn check(class: &'static str, n_places: usize, until: impl Fn(&Home) -> Option<P
         tally = tally.and(answered);
         check_recovery(&home, &mut witness, &when);
     }
-    println!("no memory at {} calls of `{class}`: ends {ends:?}, {tally:?}, 0 faults", places.len());
+    println!("no memory at {} calls of `{class}`: ends {ends:?}, {tally:?}, 0 faults", call_numbers.len());
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_e
     let during = witness.load(&service, pace(40), || {});
     fs::remove_file(&without).unwrap();
     let after = witness.load(&service, pace(60), || service.terminate());
-    let end = End::of(service.wait().0);
+    let end = End::from_status(service.wait().0);
     end.check("the store had no memory");
     println!("the store without memory: before {before:?}, during {during:?}, after {after:?}, {end:?}");
     check_recovery(&home, &mut witness, "the store had no memory");
@@ -166,7 +166,7 @@ fn a_stored_transaction_is_never_reported_missing_for_lack_of_memory() {
     let answers = (0..8).map_while(|_| service.send("GET", "/transactions/there", &[], &[]).ok());
     let answers: Vec<u16> = answers.map(|answer| answer.status).collect();
     service.terminate();
-    let end = End::of(service.wait().0);
+    let end = End::from_status(service.wait().0);
     println!("asked for what it has no memory for: {answers:?}, {end:?}");
     assert!(answers.iter().all(|status| [200, 503].contains(status)), "{answers:?}");
     end.check("asked for what it has no memory for");

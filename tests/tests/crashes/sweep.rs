@@ -10,7 +10,7 @@ use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 const N_REQUESTS_SAMPLE: usize = 20;
 const N_REQUESTS_FULL: usize = 200;
 /// Number of sampled call positions for each kind of fault.
-const N_PLACES_SAMPLE: usize = 5;
+const N_CALLS_SAMPLE: usize = 5;
 
 /// Starts, serves one client, stops. Returns the exit code, `None` after a signal.
 pub(crate) fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (Option<i32>, Tally) {
@@ -52,24 +52,24 @@ pub(crate) fn n_calls(class: &'static str, seed: u64, n_requests: usize) -> usiz
 }
 
 /// Returns all positions, or evenly spread samples.
-pub(crate) fn places(n_calls: usize, n_sample: usize, dice: &mut Dice) -> Vec<usize> {
+pub(crate) fn call_numbers(n_calls: usize, n_sample: usize, dice: &mut Dice) -> Vec<usize> {
     if proof::is_full() {
-        return proof::share(n_calls).map(|place| place + 1).collect();
+        return proof::share(n_calls).map(|call_number| call_number + 1).collect();
     }
     let part = n_calls.div_ceil(n_sample).max(1);
     (0..n_calls).step_by(part).map(|begin| begin + 1 + dice.below(part.min(n_calls - begin))).collect()
 }
 
 #[track_caller]
-fn check_every_place(class: &'static str, act: Act) {
+fn check_every_call(class: &'static str, act: Act) {
     let seed = proof::seed(&format!("{act:?} at every call of `{class}`"));
     let mut dice = Dice::of_seed(seed);
     let n_requests = proof::rounds(N_REQUESTS_SAMPLE, N_REQUESTS_FULL);
     let n_calls = n_calls(class, seed, n_requests);
     assert!(n_calls > 10 * n_requests.min(30), "only {n_calls} calls: the service goes another way");
-    let places = places(n_calls, N_PLACES_SAMPLE, &mut dice);
-    let (n_places, mut n_killed) = (places.len(), 0);
-    for at in places {
+    let call_numbers = call_numbers(n_calls, N_CALLS_SAMPLE, &mut dice);
+    let (n_sampled, mut n_killed) = (call_numbers.len(), 0);
+    for at in call_numbers {
         let home = DurabilityChecker::home();
         let mut witness = DurabilityChecker::of_seed(seed);
         let plan = Plan { class, at, act, ..Plan::default() };
@@ -79,18 +79,18 @@ fn check_every_place(class: &'static str, act: Act) {
         assert!(code.is_none() || code == Some(0), "ended with {code:?}");
         check_recovery(&home, &mut witness, &format!("{act:?} at {at} of {n_calls} ({class}), seed {seed}"));
     }
-    assert!(n_killed * 10 >= n_places * 9, "only {n_killed} of {n_places} lives were hit");
-    println!("{act:?}: {n_calls} calls in a life, {n_places} lives, {n_killed} of them hit, 0 faults");
+    assert!(n_killed * 10 >= n_sampled * 9, "only {n_killed} of {n_sampled} lives were hit");
+    println!("{act:?}: {n_calls} calls in a life, {n_sampled} lives, {n_killed} of them hit, 0 faults");
 }
 
 #[test]
 fn killed_at_any_storage_call_it_has_lost_nothing() {
     needs!(Sqlite);
-    check_every_place(EVERY_CHANGE, Act::Kill);
+    check_every_call(EVERY_CHANGE, Act::Kill);
 }
 
 #[test]
 fn killed_in_the_middle_of_any_write_it_has_lost_nothing() {
     needs!(Sqlite);
-    check_every_place("w", Act::Torn);
+    check_every_call("w", Act::Torn);
 }

@@ -14,10 +14,10 @@ impl Curl {
     /// Parses every request of a block; any other line is an error.
     pub(crate) fn parse_all(block: &str) -> Vec<Self> {
         let commands = block.replace("\\\n", " ");
-        commands_of(&commands).iter().map(|words| Self::of(words)).collect()
+        commands_of(&commands).iter().map(|words| Self::new(words)).collect()
     }
 
-    fn of(words: &[String]) -> Self {
+    fn new(words: &[String]) -> Self {
         let mut request = Self { method: None, path: String::new(), headers: Vec::new(), body: Vec::new() };
         let mut words = words.iter();
         assert_eq!(words.next().map(String::as_str), Some("curl"), "only requests may stand in such a block");

@@ -89,13 +89,14 @@ pub(crate) fn sentences(document: &str) -> Vec<String> {
     let mut texts: Vec<String> = vec![String::new()];
     for line in prose(document) {
         let line = line.trim();
-        let begins_anew = line.is_empty() || line.starts_with(['#', '|', '-', '*', '>']) || is_numbered(line);
+        let begins_block =
+            line.is_empty() || line.starts_with(['#', '|', '-', '*', '>']) || is_numbered(line);
         if line.starts_with('|') {
             texts.extend(line.split('|').map(str::to_owned));
             texts.push(String::new());
             continue;
         }
-        if begins_anew {
+        if begins_block {
             texts.push(String::new());
         }
         if let Some(text) = texts.last_mut() {

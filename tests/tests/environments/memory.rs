@@ -22,7 +22,7 @@ struct Group {
 
 impl Group {
     /// Creates a group; `None` if this machine does not permit it.
-    fn of(mib: u64) -> Option<Self> {
+    fn new(mib: u64) -> Option<Self> {
         let name = format!("tollgate-{}-{mib}", std::process::id());
         let v1 = Path::new("/sys/fs/cgroup/memory");
         let (root, is_v1) = if v1.exists() { (v1, true) } else { (Path::new("/sys/fs/cgroup"), false) };
@@ -91,7 +91,7 @@ fn pay(service: &Service, payments: std::ops::Range<u32>, n_accounts: u32) -> An
 
 #[track_caller]
 fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
-    let Some(group) = Group::of(mib) else {
+    let Some(group) = Group::new(mib) else {
         return skip(&format!("a control group of {mib} MiB"));
     };
     let home = home_within(&format!("echo $$ > {}/cgroup.procs; exec", group.path.display()));

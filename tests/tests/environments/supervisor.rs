@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Reads the service's messages to systemd until this one arrives.
 #[track_caller]
-fn hear(socket: &UnixDatagram, word: &str) {
-    let mut heard = Vec::new();
+fn wait_for_word(socket: &UnixDatagram, word: &str) {
+    let mut received = Vec::new();
     let mut message = [0; 4096];
-    while !heard.iter().any(|line: &String| line == word) {
+    while !received.iter().any(|line: &String| line == word) {
         let n_bytes =
-            socket.recv(&mut message).unwrap_or_else(|error| panic!("no {word}: {error}; {heard:?}"));
-        heard.extend(String::from_utf8_lossy(&message[..n_bytes]).lines().map(str::to_owned));
+            socket.recv(&mut message).unwrap_or_else(|error| panic!("no {word}: {error}; {received:?}"));
+        received.extend(String::from_utf8_lossy(&message[..n_bytes]).lines().map(str::to_owned));
     }
 }
 
@@ -34,10 +34,10 @@ fn systemd_hears_that_it_is_ready_alive_and_stopping() {
     home.set("WATCHDOG_USEC", "100000");
     let service = Service::start(&home);
     for word in ["READY=1", "WATCHDOG=1", "WATCHDOG=1"] {
-        hear(&socket, word);
+        wait_for_word(&socket, word);
     }
     service.terminate();
-    hear(&socket, "STOPPING=1");
+    wait_for_word(&socket, "STOPPING=1");
     assert_eq!(service.wait().0.code(), Some(0));
 }
 

@@ -40,10 +40,10 @@ fn check(batch_of: fn(u64) -> Batch, first_seed: u64) -> anyhow::Result<()> {
             let twins = vec![rule(&script)?; 2];
             let expected = single.judge(&twins, &transactions)?;
             let said = fused.judge(&twins, &transactions)?;
-            let place = said.iter().zip(&expected).position(|(said, expected)| said != expected);
+            let index = said.iter().zip(&expected).position(|(said, expected)| said != expected);
             ensure!(
-                place.is_none(),
-                "seed {seed}, transaction {place:?}: a body says something else of\n{script}"
+                index.is_none(),
+                "seed {seed}, transaction {index:?}: a body says something else of\n{script}"
             );
             n_cases += transactions.len();
             n_matches += expected.iter().flatten().filter(|matched| **matched).count() / 2;

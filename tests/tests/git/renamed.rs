@@ -3,7 +3,7 @@
 use std::fs;
 
 use tollgate_tests::git::upstream::Step;
-use tollgate_tests::links::standing;
+use tollgate_tests::links::link_status;
 use tollgate_tests::needs;
 
 use super::*;
@@ -35,7 +35,7 @@ fn check_refused(service: &Service, last_success: &str) {
     assert_eq!((refused.status, refused.code().as_str()), (409, "git_branch_moved"), "{}", refused.text());
     assert_eq!(in_force(service), ["a"]);
     assert_eq!(service.get("/readyz").status, 200);
-    let check = standing(service, "git");
+    let check = link_status(service, "git");
     let parts = ["degraded: ", "`trunk`", "`main`", "branch main", ", since ", last_success];
     let missing: Vec<_> = parts.into_iter().filter(|part| !check.contains(part)).collect();
     assert!(missing.is_empty(), "{missing:?} in {check}");
@@ -46,7 +46,7 @@ fn check_refused(service: &Service, last_success: &str) {
 fn check_followed(service: &Service, branch: &str, rules: &[&str]) {
     assert_eq!(in_force(service), rules);
     assert_eq!(status(service)["branch"], branch);
-    let check = standing(service, "git");
+    let check = link_status(service, "git");
     assert!(check.starts_with(&format!("ok: branch {branch}, commit ")), "{check}");
 }
 
@@ -124,7 +124,7 @@ fn a_repository_without_a_choice_keeps_the_last_good_rules() {
     let refused = service.post("/git/sync", &json!({}));
     assert_eq!(refused.code(), "git_branch_not_found");
     assert!(refused.text().contains("HEAD refers to a missing branch"), "{}", refused.text());
-    assert!(standing(&service, "git").starts_with("degraded: "));
+    assert!(link_status(&service, "git").starts_with("degraded: "));
     assert_eq!(in_force(&service), ["a"]);
 }
 
@@ -156,7 +156,7 @@ fn a_clone_over_the_api_that_names_no_branch_follows_the_choice_too() {
     let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let home = open_home();
     let service = Service::start(&home);
-    assert_eq!(standing(&service, "git"), "", "there is no repository");
+    assert_eq!(link_status(&service, "git"), "", "there is no repository");
     let url = upstream.path().to_string_lossy().into_owned();
     let cloned = service.post("/git/clone", &json!({ "url": url })).expect(200);
     assert_eq!(cloned["branch"], "main");
@@ -176,7 +176,7 @@ fn a_remote_that_is_away_is_told_by_the_check() {
     let service = Service::start(&stage.home);
     stage.server.set_mood(Mood::Down);
     let _ = service.post("/git/sync", &json!({}));
-    let check = standing(&service, "git");
+    let check = link_status(&service, "git");
     assert!(check.starts_with("degraded: ") && check.contains("branch main, commit "), "{check}");
     assert_eq!(service.get("/readyz").status, 200);
     stage.server.set_mood(Mood::Fine);

@@ -158,14 +158,14 @@ fn another_instance_that_pushes_to_the_same_branch_is_told() {
         stage.upstream.git(&["log", "-1", "--format=%(trailers:key=Tollgate-Instance,valueonly)", "main"]);
     assert_eq!(trailer.trim().len(), 32, "{trailer}");
     // A push that is refused because of the other's commits tells it, and so does the one that follows them.
-    let told = format!("degraded: another instance, {}, pushed to this branch at ", trailer.trim());
+    let reported = format!("degraded: another instance, {}, pushed to this branch at ", trailer.trim());
     let refused = push(&other, "d");
     assert_eq!((refused.status, refused.code().as_str()), (409, "git_push_refused"));
-    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    assert!(git(&other).starts_with(&reported), "{}", git(&other));
     sync(&other);
-    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    assert!(git(&other).starts_with(&reported), "{}", git(&other));
     assert_eq!(other.post("/git/push", &json!({"message": "Add d"})).status, 200);
-    assert!(git(&other).starts_with(&told), "{}", git(&other));
+    assert!(git(&other).starts_with(&reported), "{}", git(&other));
     // A commit by hand is of no instance.
     stage.upstream.commit(&[("e.ws", sample::rule("e", "amount > 1"))]);
     sync(&one);

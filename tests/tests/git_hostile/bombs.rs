@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tollgate_tests::git::Pack;
 use tollgate_tests::needs;
-use tollgate_tests::process::{self, children, forget_peak, resident_kib};
+use tollgate_tests::process::{self, children, reset_peak, resident_kib};
 use tollgate_tests::proof;
 
 use super::*;
@@ -73,7 +73,7 @@ impl Stage {
         let before = bytes_below(&git);
         self.server.set_mood(mood);
         let pid = self.service.pid();
-        forget_peak(pid);
+        reset_peak(pid);
         let resident = resident_kib(pid).0;
         let begun = Instant::now();
         let client = self.service.client();

@@ -197,7 +197,7 @@ fn raw_tree(upstream: &Upstream, entries: &[(&str, &str, &str)]) -> String {
     let mut bytes = Vec::new();
     for (mode, name, id) in sorted {
         bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
-        let digit = |place: usize| u8::from_str_radix(id.get(place..place + 2).unwrap(), 16).unwrap();
+        let digit = |index: usize| u8::from_str_radix(id.get(index..index + 2).unwrap(), 16).unwrap();
         bytes.extend((0..40).step_by(2).map(digit));
     }
     upstream.run(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes)

@@ -34,19 +34,19 @@ fn mixed(seed: usize) -> usize {
 }
 
 /// Returns every report of this chain, some twice, in an order specific to the chain. All three senders occur.
-fn news(chain: usize) -> Vec<(usize, Sender)> {
-    let mut news: Vec<(usize, usize)> = (0..9).map(|n| (mixed(chain * 100 + n), n % 6)).collect();
-    news.sort_unstable();
+fn reports(chain: usize) -> Vec<(usize, Sender)> {
+    let mut reports: Vec<(usize, usize)> = (0..9).map(|n| (mixed(chain * 100 + n), n % 6)).collect();
+    reports.sort_unstable();
     let sender =
-        |(place, (_, status)): (usize, (usize, usize))| match (mixed(chain * 977 + place) % 3, status) {
+        |(index, (_, status)): (usize, (usize, usize))| match (mixed(chain * 977 + index) % 3, status) {
             (0, _) => (status, Sender::Row),
             (1, 0) => (0, Sender::Inject),
             _ => (status, Sender::Webhook),
         };
-    let mut news: Vec<_> = news.into_iter().enumerate().map(sender).collect();
-    news.insert(mixed(chain) % 9, (0, Sender::Inject));
-    news.insert(mixed(chain + 1) % 9, (5, Sender::Row));
-    news
+    let mut reports: Vec<_> = reports.into_iter().enumerate().map(sender).collect();
+    reports.insert(mixed(chain) % 9, (0, Sender::Inject));
+    reports.insert(mixed(chain + 1) % 9, (5, Sender::Row));
+    reports
 }
 
 fn transaction(id: &str, status: &str) -> Value {
@@ -97,14 +97,14 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
     let service = Service::start(&home);
     let n_chains = proof::rounds(60, 720);
     let chains: Vec<(String, Vec<(usize, Sender)>)> =
-        (0..n_chains).map(|chain| (format!("chain-{chain}"), news(chain))).collect();
-    let n_steps = chains.iter().map(|(_, news)| news.len()).max().unwrap();
-    let mut n_told = 0;
+        (0..n_chains).map(|chain| (format!("chain-{chain}"), reports(chain))).collect();
+    let n_steps = chains.iter().map(|(_, reports)| reports.len()).max().unwrap();
+    let mut n_reported = 0;
     for step in 0..n_steps {
         let mut script = String::new();
-        for (id, news) in &chains {
-            let Some((status, sender)) = news.get(step) else { continue };
-            n_told += 1;
+        for (id, reports) in &chains {
+            let Some((status, sender)) = reports.get(step) else { continue };
+            n_reported += 1;
             match sender {
                 Sender::Row => write!(script, "{}", upsert(id, STATUSES[*status])).unwrap(),
                 _ => tell(&service, id, STATUSES[*status], *sender),
@@ -120,14 +120,14 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
     let expected = stored(&alone, "sorted");
     assert_eq!((&expected["status"], &expected["verdict"]), (&json!("void"), &json!("approve")));
     let check = |service: &Service| {
-        for (id, news) in &chains {
+        for (id, reports) in &chains {
             let end = stored(service, id);
             let without_version = |value: &Value| {
                 let mut value = value.clone();
                 value.as_object_mut().unwrap().remove("rule_set_version");
                 value
             };
-            assert_eq!(without_version(&end), without_version(&expected), "{id}: {news:?}");
+            assert_eq!(without_version(&end), without_version(&expected), "{id}: {reports:?}");
         }
     };
     check(&service);
@@ -136,7 +136,7 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
     caught_up(&service);
     check(&service);
     assert_eq!(service.get("/ledger/dead-letters").at("/count"), 0);
-    println!("{n_chains} orders of {n_told} pieces of news by three senders, 0 different ends");
+    println!("{n_chains} orders of {n_reported} pieces of news by three senders, 0 different ends");
 }
 
 /// Time and status of each change of a payment that failed and was retried under the same id.
@@ -226,11 +226,11 @@ fn a_version_of_the_row_tells_the_order_and_an_inject_without_one_counts_by_its_
     // The transaction's own status is newer than the record in an event.
     let mut record = transaction("asked", "pending");
     record["updated_at"] = json!(1);
-    let told = |event: &str, record: &Value| {
+    let reported = |event: &str, record: &Value| {
         service.post("/ledgerwebhook", &json!({"event": event, "data": record})).status
     };
     let status = |id: &str| service.transaction(id).expect(200)["status"].clone();
     assert_eq!((status("asked"), status("read")), (json!("applied"), json!("applied")));
-    assert_eq!((told("transaction.updated", &record), status("asked")), (200, json!("applied")));
-    assert_eq!((told("transaction.void", &record), status("asked")), (200, json!("void")));
+    assert_eq!((reported("transaction.updated", &record), status("asked")), (200, json!("applied")));
+    assert_eq!((reported("transaction.void", &record), status("asked")), (200, json!("void")));
 }

@@ -86,7 +86,7 @@ fn serve(mut client: TcpStream, session: Option<KeptSession>, port: u16) -> Opti
         }
     };
     let has_left = AtomicBool::new(false);
-    let heard = thread::scope(|scope| {
+    let received = thread::scope(|scope| {
         let answering = scope.spawn(|| answer(&server, &client, &has_left));
         let mut bytes = [0; 8192];
         while let Ok(n @ 1..) = (&client).read(&mut bytes) {
@@ -99,26 +99,26 @@ fn serve(mut client: TcpStream, session: Option<KeptSession>, port: u16) -> Opti
         answering.join().unwrap()
     });
     let greeting = known.or_else(|| {
-        let begin = heard.windows(AUTHENTICATED.len()).position(|bytes| bytes == AUTHENTICATED)?;
-        let end = heard.windows(READY.len()).position(|bytes| bytes == READY)?;
-        Some(heard[begin..end + READY.len()].to_vec())
+        let begin = received.windows(AUTHENTICATED.len()).position(|bytes| bytes == AUTHENTICATED)?;
+        let end = received.windows(READY.len()).position(|bytes| bytes == READY)?;
+        Some(received[begin..end + READY.len()].to_vec())
     });
     greeting.map(|greeting| KeptSession { server, greeting })
 }
 
 /// Forwards responses until the client has left and the database is idle. Returns the initial messages.
 fn answer(mut server: &TcpStream, mut client: &TcpStream, has_left: &AtomicBool) -> Vec<u8> {
-    let (mut heard, mut bytes) = (Vec::new(), [0; 8192]);
+    let (mut received, mut bytes) = (Vec::new(), [0; 8192]);
     loop {
         match server.read(&mut bytes) {
-            Ok(0) => return heard,
+            Ok(0) => return received,
             Ok(n) => {
-                if heard.len() < 64 * 1024 {
-                    heard.extend_from_slice(&bytes[..n]);
+                if received.len() < 64 * 1024 {
+                    received.extend_from_slice(&bytes[..n]);
                 }
                 client.write_all(&bytes[..n]).ok();
             }
-            Err(_) if has_left.load(Ordering::Relaxed) => return heard,
+            Err(_) if has_left.load(Ordering::Relaxed) => return received,
             Err(_) => {}
         }
     }

@@ -69,8 +69,8 @@ fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
     caught_up(&service);
     let settings = "SELECT DISTINCT application_name FROM pg_stat_activity WHERE usename = 'reader';";
     assert_eq!(bank.sql(settings), "tollgate");
-    let told = |line: &str| line.contains("GRANT pg_read_all_stats TO it").then_some(());
-    assert!(service.log().lines().iter().any(|line| told(line).is_some()));
+    let reported = |line: &str| line.contains("GRANT pg_read_all_stats TO it").then_some(());
+    assert!(service.log().lines().iter().any(|line| reported(line).is_some()));
     assert_eq!(ledger_check(&service), "ok");
     // An application with a slow clock, within the overlap.
     bank.sql("INSERT INTO transactions VALUES ('now', now(), 1, 'EUR', 's', 'd', 'r');");

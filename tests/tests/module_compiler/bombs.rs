@@ -53,7 +53,7 @@ fn through(n: usize) -> Signature {
 /// Returns parameters that are unique to a number.
 fn digits(number: usize) -> Vec<ValType> {
     let kinds = [ValType::I32, ValType::I64, ValType::F32, ValType::F64];
-    (0..9).map(|place| kinds[(number >> (2 * place)) & 3]).collect()
+    (0..9).map(|index| kinds[(number >> (2 * index)) & 3]).collect()
 }
 
 /// Creates a module with one function with this many locals and a body written by `body`. Additional types are numbered

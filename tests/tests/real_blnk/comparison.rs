@@ -44,7 +44,7 @@ impl Comparison {
     /// Waits until the service has the payments of Blnk, and fails unless it has all of them and none in addition. Events
     /// may still be on their way when Blnk has nothing left to do.
     #[track_caller]
-    pub(crate) fn of(blnk: &Blnk, service: &Service, when: &str) -> Self {
+    pub(crate) fn new(blnk: &Blnk, service: &Service, when: &str) -> Self {
         Self::by(blnk, service, when, |_, id| id.to_owned())
     }
 

@@ -35,7 +35,7 @@ fn faults(binary: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     for ((intake, service), home) in intakes {
         println!("\n{}, {intake}", blnk.name());
-        let comparison = Comparison::of(&blnk, &service, intake);
+        let comparison = Comparison::new(&blnk, &service, intake);
         faults.extend(report(&sent, &comparison).into_iter().map(|fault| format!("{intake}: {fault}")));
         drop(service.stop());
         let wrong = rules::faults(&home, &comparison);

@@ -56,7 +56,7 @@ struct Settled {
 }
 
 impl Settled {
-    fn of(blnk: &Blnk, service: &Service, hold: Hold) -> Self {
+    fn new(blnk: &Blnk, service: &Service, hold: Hold) -> Self {
         let letters = letters_of(service, blnk, &hold.id);
         let (verdict, end) = (verdict_of(service, &letters, &hold.id), end_of(blnk, &hold.id));
         let status = service.transaction(&hold.id).at("/status").as_str().unwrap_or("none").to_owned();
@@ -108,28 +108,28 @@ fn faults(binary: &Path) -> Vec<String> {
     let holds = post(&round);
     wait_for_ends(&blnk, &holds);
     caught_up(&service);
-    let told: Vec<_> = holds.into_iter().map(|hold| Settled::of(&blnk, &service, hold)).collect();
+    let reported: Vec<_> = holds.into_iter().map(|hold| Settled::new(&blnk, &service, hold)).collect();
     println!("\n{}, {intake:?}, closed form", blnk.name());
-    report(&told);
+    report(&reported);
     println!("the program said:\n{}", program.log());
-    let wrong = told.iter().filter(|settled| !settled.is_right());
+    let wrong = reported.iter().filter(|settled| !settled.is_right());
     let wrong = wrong.map(|Settled { hold, letters, end, .. }| {
         format!("{}, {}: {end}, dead letters: {letters:?}", blnk.name(), hold.name)
     });
     wrong.collect()
 }
 
-fn report(told: &[Settled]) {
+fn report(reported: &[Settled]) {
     println!(
         "| hold | verdict or reason | status | dead letters | end in Blnk | right |\n|---|---|---|---|---|---|"
     );
-    for settled in told {
+    for settled in reported {
         let Settled { hold, verdict, status, letters, end } = settled;
         let (n_letters, is_right) = (letters.len(), settled.is_right());
         println!("| {} | {verdict} | {status} | {n_letters} | {end} | {is_right} |", hold.name);
     }
     for kind in [HoldKind::Good, HoldKind::Blocked, HoldKind::Odd] {
-        let of_kind = || told.iter().filter(|settled| settled.hold.kind == kind);
+        let of_kind = || reported.iter().filter(|settled| settled.hold.kind == kind);
         let n_right = of_kind().filter(|settled| settled.is_right()).count();
         println!("| {kind:?}: {n_right} of {} | | | | | |", of_kind().count());
     }

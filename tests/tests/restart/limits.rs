@@ -93,22 +93,22 @@ fn load(service: &Service, payments: &[String]) -> usize {
 
 /// Checks that payments are taken, and that all four rules find the one earlier payment of each key.
 #[track_caller]
-fn check_finds(client: &Client, round: usize, n_payments: usize, told: &str) {
+fn check_finds(client: &Client, round: usize, n_payments: usize, context: &str) {
     for n in (0..n_payments).step_by(n_payments / 8) {
         let id = format!("probe-{round}-{n}");
         let at = format!("2026-03-01T00:00:01.{:03}Z", 999 - round);
         let answer = client.inject(&of_keys(&id, n, &at));
-        assert_eq!(answer.status, 200, "{told}: {}", answer.text());
-        assert_eq!(answer.triggered().len(), FIELDS.len(), "{told}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{context}: {}", answer.text());
+        assert_eq!(answer.triggered().len(), FIELDS.len(), "{context}: {}", answer.text());
     }
 }
 
 /// Checks that payments are taken.
 #[track_caller]
-fn check_accepts(client: &Client, round: usize, _: usize, told: &str) {
+fn check_accepts(client: &Client, round: usize, _: usize, context: &str) {
     for n in 0..8 {
         let answer = client.inject(&of_keys(&format!("probe-{round}-{n}"), n, "2026-10-15T11:00:00Z"));
-        assert_eq!(answer.status, 200, "{told}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{context}: {}", answer.text());
     }
 }
 
@@ -143,12 +143,12 @@ fn check(subject: &Subject, limit_bytes: usize, restarts: &[(End, Origin)]) {
         if matches!(origin, Origin::Store) {
             std::fs::remove_file(home.data().join("history.snapshot")).ok();
         }
-        let told = format!("limit {limit_bytes}, start {round}, {how:?}, {origin:?}");
+        let context = format!("limit {limit_bytes}, start {round}, {how:?}, {origin:?}");
         let service = Service::start(&home);
-        (subject.check_takes)(&service.client(), round, n_payments, &told);
+        (subject.check_takes)(&service.client(), round, n_payments, &context);
         let checks = service.get("/readyz").expect(200)["checks"].clone();
-        assert!(!checks["memory"].to_string().contains("failing"), "{told}: {checks}");
-        check_counted(&service, limit_bytes, &told);
+        assert!(!checks["memory"].to_string().contains("failing"), "{context}: {checks}");
+        check_counted(&service, limit_bytes, &context);
         end(service, *how);
     }
     println!("limit {limit_bytes}: {n_payments} payments, {} restarts", restarts.len());
@@ -156,9 +156,9 @@ fn check(subject: &Subject, limit_bytes: usize, restarts: &[(End, Origin)]) {
 
 /// Checks that the memory of the history is at most a tenth above the limit.
 #[track_caller]
-fn check_counted(service: &Service, limit_bytes: usize, told: &str) {
+fn check_counted(service: &Service, limit_bytes: usize, context: &str) {
     let n_bytes = metric(service, "tollgate_history_resident_bytes");
-    assert!((1..=(limit_bytes + limit_bytes / 10) as u64).contains(&n_bytes), "{told}: {n_bytes} bytes");
+    assert!((1..=(limit_bytes + limit_bytes / 10) as u64).contains(&n_bytes), "{context}: {n_bytes} bytes");
 }
 
 #[test]

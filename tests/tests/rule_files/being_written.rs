@@ -27,18 +27,18 @@ impl SlowWriter {
         let mut file = File::create(&path).unwrap();
         writeln!(file, "acc-0").unwrap();
         let is_to_complete = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_to_complete);
+        let flag = Arc::clone(&is_to_complete);
         let thread = thread::spawn(move || {
             let mut n_written = 1;
             while n_written < N_ENTRIES {
-                if !told.load(Ordering::Relaxed) {
+                if !flag.load(Ordering::Relaxed) {
                     thread::sleep(PACE);
                 }
                 if reopens {
                     file = OpenOptions::new().append(true).open(&path).unwrap();
                 }
                 // The last entry is written when the writer is told to complete the list.
-                if n_written + 1 < N_ENTRIES || told.load(Ordering::Relaxed) {
+                if n_written + 1 < N_ENTRIES || flag.load(Ordering::Relaxed) {
                     writeln!(file, "acc-{n_written}").unwrap();
                     n_written += 1;
                 } else {

@@ -113,19 +113,19 @@ fn a_rule_stays_when_a_link_to_the_same_text_or_to_nothing_takes_its_place() {
     ]);
     let service = Service::start(&home);
     let version = service.inject(&sample::transaction("t1")).at("/rule_set_version");
-    let in_place_of = |path: &str, target: &std::path::Path| {
+    let replace_with = |path: &str, target: &std::path::Path| {
         symlink(target, home.at("next")).unwrap();
-        let place = home.rules().join(path);
-        if place.is_dir() {
-            fs::rename(&place, home.at("aside")).unwrap();
+        let target_path = home.rules().join(path);
+        if target_path.is_dir() {
+            fs::rename(&target_path, home.at("aside")).unwrap();
         }
-        fs::rename(home.at("next"), place).unwrap();
+        fs::rename(home.at("next"), target_path).unwrap();
     };
     fs::copy(home.rules().join("a.ws"), home.at("a.ws")).unwrap();
-    in_place_of("a.ws", &home.at("a.ws"));
-    in_place_of("b.ws", &home.at("nowhere.ws"));
-    in_place_of("lists/l.txt", &home.at("nowhere.txt"));
-    in_place_of("cards", &home.at("nowhere"));
+    replace_with("a.ws", &home.at("a.ws"));
+    replace_with("b.ws", &home.at("nowhere.ws"));
+    replace_with("lists/l.txt", &home.at("nowhere.txt"));
+    replace_with("cards", &home.at("nowhere"));
     service.until("three are refused", || check_of_rules(&service).starts_with("degraded: 3 "));
     let answer = service.inject(&sample::transaction("t2"));
     assert_eq!(answer.triggered(), ["a", "b", "c"]);

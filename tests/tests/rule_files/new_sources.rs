@@ -29,7 +29,7 @@ fn verdict(service: &Service, id: &str) -> Value {
 }
 
 /// Returns the sources that are quarantined because their file is refused.
-fn stand_ins(service: &Service) -> Vec<String> {
+fn placeholders(service: &Service) -> Vec<String> {
     let instructions = service.get("/instructions").expect(200);
     let refused =
         instructions.as_array().unwrap().iter().filter(|one| one["quarantine"]["cause"] == "refused");
@@ -46,7 +46,7 @@ fn a_new_directory_all_of_whose_files_are_refused_is_not_ready() {
         assert_eq!(status, 503, "{path}: {rules}");
         assert!(rules.starts_with("failing: no file of the rules directory was ever in force"), "{rules}");
         assert!(rules.contains(path), "{rules}");
-        assert_eq!((verdict(&service, "t"), stand_ins(&service)), (json!("review"), Vec::new()), "{path}");
+        assert_eq!((verdict(&service, "t"), placeholders(&service)), (json!("review"), Vec::new()), "{path}");
     }
 }
 
@@ -65,7 +65,7 @@ fn a_new_directory_stays_new_over_a_restart_until_something_of_it_is_in_force() 
     home.write_rule("a.ws", "");
     home.write_rule("b.ws", "");
     service.until("the files are refused", || readiness(&service).1.starts_with("degraded: 3 rule files"));
-    assert_eq!((verdict(&service, "t3"), stand_ins(&service)), (json!("approve"), Vec::new()));
+    assert_eq!((verdict(&service, "t3"), placeholders(&service)), (json!("approve"), Vec::new()));
     assert_eq!(audit::replay(&home).all_follow(), 3);
 }
 
@@ -90,11 +90,11 @@ fn a_rule_that_fails_stands_for_each_refused_file_of_a_partly_good_new_directory
     service.kill();
     let service = Service::start(&home);
     assert_eq!(
-        (verdict(&service, "t2"), stand_ins(&service)),
+        (verdict(&service, "t2"), placeholders(&service)),
         (json!("review"), vec!["sub/bad.ws".to_owned()])
     );
     home.write_rule("sub/bad.ws", sample::rule("bad", "amount > 1000"));
-    service.until("the file is corrected", || stand_ins(&service).is_empty());
+    service.until("the file is corrected", || placeholders(&service).is_empty());
     assert_eq!(verdict(&service, "t3"), "approve");
     service.kill();
     // A file that is removed is not refused either.
@@ -104,7 +104,7 @@ fn a_rule_that_fails_stands_for_each_refused_file_of_a_partly_good_new_directory
     let service = Service::start(&home);
     assert_eq!(verdict(&service, "t4"), "review");
     fs::remove_file(home.rules().join("sub/bad.ws")).unwrap();
-    service.until("the file is gone", || stand_ins(&service).is_empty());
+    service.until("the file is gone", || placeholders(&service).is_empty());
     assert_eq!(verdict(&service, "t5"), "approve");
     assert_eq!(audit::replay(&home).all_follow(), 2);
 }
@@ -123,7 +123,7 @@ fn a_partly_good_new_directory_is_not_ready_or_in_force_in_part_where_the_operat
     home.set("SERVICE_SOURCES_STRICT", "false");
     home.set("SERVICE_SOURCES_PARTIAL", "true");
     let service = Service::start(&home);
-    assert_eq!((verdict(&service, "partial"), stand_ins(&service)), (json!("approve"), Vec::new()));
+    assert_eq!((verdict(&service, "partial"), placeholders(&service)), (json!("approve"), Vec::new()));
     assert!(readiness(&service).1.starts_with("degraded: 1 rule files"), "{:?}", readiness(&service));
 }
 

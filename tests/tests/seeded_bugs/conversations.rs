@@ -137,8 +137,8 @@ pub(crate) fn alerts(build: &Build) {
     let blocked = (0..3).map(|n| service.inject(&sample::transaction(&format!("t-{n}"))));
     assert!(blocked.into_iter().all(|answer| answer.at("/verdict") == "block"));
     service.kill();
-    let n_kept = tampering::sql(&home.data(), "DELETE FROM alerts");
-    assert_eq!(n_kept, 3, "every verdict has an alert on the disk");
+    let n_deleted = tampering::sql(&home.data(), "DELETE FROM alerts");
+    assert_eq!(n_deleted, 3, "every verdict has an alert on the disk");
 }
 
 pub(crate) fn stops(build: &Build) {

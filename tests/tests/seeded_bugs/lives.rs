@@ -129,12 +129,12 @@ fn damaged(build: &Build) {
     for n in 0..N_DAMAGES {
         let mut content = whole.clone();
         let snapshot = &mut content[1];
-        let place = snapshot.len() * (n + 1) / (N_DAMAGES + 2);
-        snapshot[place] ^= 4;
+        let offset = snapshot.len() * (n + 1) / (N_DAMAGES + 2);
+        snapshot[offset] ^= 4;
         files.iter().zip(content).for_each(|(file, content)| fs::write(file, content).unwrap());
         let service = Service::start(&home);
         let triggered = probe(&service, "a", "a").triggered();
-        assert_eq!(triggered, ["right"], "with a snapshot that is damaged at {place}");
+        assert_eq!(triggered, ["right"], "with a snapshot that is damaged at {offset}");
         service.kill();
         for name in ["tollgate.db-wal", "tollgate.mark"] {
             fs::remove_file(home.data().join(name)).ok();

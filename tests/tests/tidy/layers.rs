@@ -91,14 +91,14 @@ pub(crate) fn module_of(path: &Path) -> String {
 /// Returns every use of a module of a higher layer.
 pub(crate) fn violations(path: &Path) -> Vec<String> {
     let module = module_of(path);
-    let place = |module: &str| MODULES.iter().position(|known| *known == module);
-    let own = place(&module);
+    let rank = |module: &str| MODULES.iter().position(|known| *known == module);
+    let own = rank(&module);
     if SINGLE.contains(&module.as_str()) {
         return Vec::new();
     }
     let mut found = Vec::new();
     for (line, used) in uses(&code(path)) {
-        let known = place(&used);
+        let known = rank(&used);
         // A name that is not a module is an item of the crate root, which re-exports nothing from higher layers.
         if used != module && known.is_some() && known > own {
             found.push(format!("{}:{line}: {module} uses {used}", repository::relative(path)));

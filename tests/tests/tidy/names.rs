@@ -12,11 +12,15 @@ pub(crate) const HOMONYMS: [(&str, &str); 1] =
     [("Result", "the standard library's result with the error of a module")];
 
 /// Words that identifiers must not contain, and their replacements.
-const BANNED: [(&str, &str); 17] = [
+const BANNED: [(&str, &str); 23] = [
+    ("buried", "dead letter"),
+    ("bury", "store dead letter"),
+    ("carrying", "the verb of what is done"),
     ("courtesy", "background, yielding"),
     ("doorway", "listener"),
     ("errand", "operation"),
     ("hall", "connection context"),
+    ("hasten", "compile searches"),
     ("house", "fixture"),
     ("kin", "batch"),
     ("planted", "seeded"),
@@ -25,8 +29,10 @@ const BANNED: [(&str, &str); 17] = [
     ("river", "pipeline"),
     ("shelf", "key table"),
     ("shelves", "key tables"),
+    ("stood", "stored, current"),
     ("stool", "health slot"),
     ("stranger", "untrusted"),
+    ("telling", "channel"),
     ("tenant", "spill source"),
     ("ticket", "pending entry"),
     ("witness", "durability checker"),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tollgate_tests::links::{
-    BLOCK_ALL, Dashboard, Manner, load, median, metric, p99, resident_kib, standing,
+    BLOCK_ALL, Dashboard, Manner, link_status, load, median, metric, p99, resident_kib,
 };
 use tollgate_tests::{Home, Service, proof};
 
@@ -39,7 +39,7 @@ fn a_dashboard_that_never_reads_costs_no_memory() {
     assert!(counted[1] > 0, "what does not fit is counted: {counted:?}");
     assert_eq!(counted[2..], [0, 0], "the link is not down");
     assert!(after < before + GROWTH_KIB_MAX, "{before} KiB, then {after} KiB");
-    assert_eq!(standing(&service, "tunnel"), "ok");
+    assert_eq!(link_status(&service, "tunnel"), "ok");
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn check_refused(manner: Manner, why: &str) -> Service {
     assert!(after < before + GROWTH_KIB_MAX, "{before} KiB, then {after} KiB");
     // A recovered dashboard is used again. The first notification may still go to the previous connection.
     dashboard.set_manner(Manner::Fine);
-    let mut n_news = 0;
+    let mut n_sent = 0;
     service.until("it is told again", || {
-        n_news += 1;
-        block(&service, &format!("news-{n_news}"));
-        dashboard.told().iter().any(|id| id.starts_with("news"))
+        n_sent += 1;
+        block(&service, &format!("news-{n_sent}"));
+        dashboard.received_ids().iter().any(|id| id.starts_with("news"))
     });
     service
 }
@@ -131,6 +131,6 @@ fn a_token_that_is_revoked_is_tried_again_until_it_is_known_once_more() {
     until_up(&service);
     block(&service, "again");
     assert!(dashboard.wait_for("again").is_some());
-    assert_eq!(dashboard.told(), ["known", "again"]);
+    assert_eq!(dashboard.received_ids(), ["known", "again"]);
     assert_eq!(notifications(&service, "down"), 1);
 }

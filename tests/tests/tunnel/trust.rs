@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tollgate_tests::links::{Dashboard, Manner, standing};
+use tollgate_tests::links::{Dashboard, Manner, link_status};
 use tollgate_tests::{Authority, Home, Service};
 
 use crate::tunnel::{TOKEN, block, block_unheard, home, notifications, until_down, until_up};
@@ -41,8 +41,8 @@ fn every_other_certificate_is_refused_before_the_token_is_shown() {
         block_unheard(&service, "t");
         service.until("it was tried again", || dashboard.attempts().len() > 3);
         assert_eq!(dashboard.authorizations(), [""; 0], "{what}");
-        assert_eq!((dashboard.told().len(), notifications(&service, "down")), (0, 1), "{what}");
-        println!("{what}: {}", standing(&service, "tunnel"));
+        assert_eq!((dashboard.received_ids().len(), notifications(&service, "down")), (0, 1), "{what}");
+        println!("{what}: {}", link_status(&service, "tunnel"));
     }
 }
 

@@ -69,7 +69,7 @@ impl Bench {
             }),
             entry,
             checked: None,
-            digest: ContentDigest::of(bytes),
+            digest: ContentDigest::of_bytes(bytes),
             abi_version: manifest.abi_version,
             cost: manifest.cost,
             warnings: Vec::new(),

@@ -130,7 +130,7 @@ fn framing() -> Vec<Guest> {
 fn sections_astray() -> Vec<Guest> {
     let parts = sections(&good("a7_sections"));
     let of = |order: &[usize]| {
-        let picked: Vec<u8> = order.iter().flat_map(|place| parts[*place].clone()).collect();
+        let picked: Vec<u8> = order.iter().flat_map(|index| parts[*index].clone()).collect();
         [HEADER.to_vec(), picked].concat()
     };
     let astray = "format or features or sections";

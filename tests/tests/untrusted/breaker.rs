@@ -27,14 +27,14 @@ fn byte_changed(mut bytes: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     if bytes.is_empty() {
         return bytes;
     }
-    let place = dice.below(bytes.len());
+    let offset = dice.below(bytes.len());
     match dice.below(6) {
-        0 | 1 => bytes[place] ^= 1 << dice.below(8),
-        2 => bytes[place] = dice.pick([0x00, 0x01, 0x0b, 0x40, 0x7c, 0x7f, 0x80, 0xfc, 0xff]),
-        3 => bytes[place] = (dice.roll() & 0xff) as u8,
-        4 => bytes.insert(place, (dice.roll() & 0xff) as u8),
+        0 | 1 => bytes[offset] ^= 1 << dice.below(8),
+        2 => bytes[offset] = dice.pick([0x00, 0x01, 0x0b, 0x40, 0x7c, 0x7f, 0x80, 0xfc, 0xff]),
+        3 => bytes[offset] = (dice.roll() & 0xff) as u8,
+        4 => bytes.insert(offset, (dice.roll() & 0xff) as u8),
         _ => {
-            bytes.remove(place);
+            bytes.remove(offset);
         }
     }
     bytes
@@ -45,10 +45,10 @@ fn code_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
     framed(module, 10, |content| {
         // Usually after the counts and lengths of the first body.
         let mut content = content.to_vec();
-        let place = 4.min(content.len() - 1);
-        let place = place + dice.below(content.len() - place);
-        content[place] = match dice.below(3) {
-            0 => content[place] ^ (1 << dice.below(7)),
+        let offset = 4.min(content.len() - 1);
+        let offset = offset + dice.below(content.len() - offset);
+        content[offset] = match dice.below(3) {
+            0 => content[offset] ^ (1 << dice.below(7)),
             1 => dice.pick([0x00, 0x01, 0x0c, 0x0f, 0x1a, 0x20, 0x41, 0x42, 0x7f]),
             _ => (dice.roll() & 0x7f) as u8,
         };
@@ -107,15 +107,15 @@ fn sections_changed(module: &[u8], good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8>
     if parts.is_empty() {
         return module.to_vec();
     }
-    let (place, other) = (dice.below(parts.len()), dice.below(parts.len()));
+    let (offset, other) = (dice.below(parts.len()), dice.below(parts.len()));
     match dice.below(5) {
-        0 => parts.swap(place, other),
-        1 => parts.insert(other, parts[place].clone()),
-        2 => drop(parts.remove(place)),
-        3 => parts[place] = section(parts[place][0], &[0]),
+        0 => parts.swap(offset, other),
+        1 => parts.insert(other, parts[offset].clone()),
+        2 => drop(parts.remove(offset)),
+        3 => parts[offset] = section(parts[offset][0], &[0]),
         _ => {
             let foreign = sections(&good[dice.below(good.len())]);
-            parts[place].clone_from(&foreign[dice.below(foreign.len())]);
+            parts[offset].clone_from(&foreign[dice.below(foreign.len())]);
         }
     }
     [HEADER.to_vec(), parts.concat()].concat()

@@ -81,10 +81,10 @@ pub(crate) fn sections(module: &[u8]) -> Vec<Vec<u8>> {
 
 fn length_at(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value = 0;
-    for (place, byte) in bytes.iter().take(5).enumerate() {
-        value |= usize::from(byte & 0x7f) << (7 * place);
+    for (index, byte) in bytes.iter().take(5).enumerate() {
+        value |= usize::from(byte & 0x7f) << (7 * index);
         if byte & 0x80 == 0 {
-            return Some((value, place + 1));
+            return Some((value, index + 1));
         }
     }
     None

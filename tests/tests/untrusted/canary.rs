@@ -42,16 +42,16 @@ fn a_module_reads_nothing_of_the_secret_that_its_neighbour_writes() {
 
 #[test]
 fn the_reader_finds_a_secret_where_there_is_one() {
-    for place in [0, 4_096, 65_472] {
+    for offset in [0, 4_096, 65_472] {
         let text = repository::read(&repository::root().join("tests/hostile/a13_reads_everything.wat"));
         let memory = "(memory (export \"memory\") 1)";
-        let seeded = text.replace(memory, &format!("{memory}\n  (data (i32.const {place}) \"{SECRET}\")"));
+        let seeded = text.replace(memory, &format!("{memory}\n  (data (i32.const {offset}) \"{SECRET}\")"));
         assert_ne!(seeded, text);
         let module = assembled("a seeded secret", &seeded);
         let mut bench = Bench::new();
         let manifest = manifest_of("seeded").to_string();
         let rule_set = bench.rule_set(&[with_manifest(&module, manifest.as_bytes())]).unwrap();
-        assert_eq!(bench.outcomes(&rule_set), [RuleOutcome::Matched], "at {place}");
+        assert_eq!(bench.outcomes(&rule_set), [RuleOutcome::Matched], "at {offset}");
     }
 }
 

@@ -63,7 +63,7 @@ fn good_rules_say_the_same_beside_hostile_ones() {
     let (n_before, n_after) = (proof::rounds(150, 900), proof::rounds(150, 1_000));
     let stir = n_before..n_before + N_SOURCES;
     let mut fixtures: Vec<Fixture> =
-        companies().into_iter().map(|company| Fixture::of(&rules, company)).collect();
+        companies().into_iter().map(|company| Fixture::new(&rules, company)).collect();
     let n_fixtures = fixtures.len();
     let transactions = transactions(stir.end + n_after);
     let mut n_matched = 0;
@@ -75,8 +75,8 @@ fn good_rules_say_the_same_beside_hostile_ones() {
         );
         // The order rotates, so that no service always follows the same other one.
         let mut names = vec![Vec::new(); n_fixtures];
-        for place in (0..n_fixtures).map(|place| (n + place) % n_fixtures) {
-            names[place] = fixtures[place].judge(&transaction, n, &stir);
+        for index in (0..n_fixtures).map(|index| (n + index) % n_fixtures) {
+            names[index] = fixtures[index].judge(&transaction, n, &stir);
         }
         n_matched += usize::from(!names[0].is_empty());
         for (fixture, names_beside) in fixtures.iter().zip(&names) {
@@ -126,7 +126,7 @@ fn report(fixtures: &[Fixture]) {
 }
 
 impl Fixture {
-    fn of(rules: &[(String, String)], hostile: Vec<&'static str>) -> Self {
+    fn new(rules: &[(String, String)], hostile: Vec<&'static str>) -> Self {
         let mut home = Home::with_rules(rules);
         home.set("SERVICE_QUARANTINE_AFTER", "0s");
         let service = Service::start(&home);
@@ -137,7 +137,7 @@ impl Fixture {
                 failing.push(id);
             }
         }
-        let names = RuleNames::of(&service.client());
+        let names = RuleNames::fetch(&service.client());
         Self { hostile, service, names, failing, times: Times::default() }
     }
 

@@ -50,13 +50,13 @@ const fn encoded(value_type: &ValueType) -> u8 {
 /// Returns every signature one change away.
 fn others(own: &Signature) -> Vec<Signature> {
     let mut others = Vec::new();
-    for place in 0..own.0.len() {
+    for index in 0..own.0.len() {
         let mut fewer = own.clone();
-        fewer.0.remove(place);
+        fewer.0.remove(index);
         others.push(fewer);
         for other in TYPES {
             let mut changed = own.clone();
-            changed.0[place] = other;
+            changed.0[index] = other;
             others.push(changed);
         }
     }

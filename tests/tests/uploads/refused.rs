@@ -109,8 +109,8 @@ fn check_says_what_a_module_is_or_why_it_is_not_let_in() {
         assert!(said(&output).contains(part), "no `{part}` in:\n{}", said(&output));
     }
     assert_eq!(check(&home, &["good.ws", "good.wasm"]).status.code(), Some(0));
-    for (place, (module, words)) in bad_modules().into_iter().enumerate() {
-        let name = format!("bad_{place}.wasm");
+    for (index, (module, words)) in bad_modules().into_iter().enumerate() {
+        let name = format!("bad_{index}.wasm");
         fs::write(home.rules().join(&name), module).unwrap();
         let output = check(&home, &["good.ws", &name]);
         assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));

@@ -27,9 +27,9 @@ impl Peer for Cedar {
 
     fn prepare(rules: &[Shape]) -> anyhow::Result<Self> {
         let mut policies = PolicySet::new();
-        for (place, rule) in rules.iter().enumerate() {
+        for (rule_index, rule) in rules.iter().enumerate() {
             let source = format!("permit(principal, action, resource) when {{ {} }};", condition(*rule));
-            policies.add(Policy::parse(Some(PolicyId::new(place.to_string())), source)?)?;
+            policies.add(Policy::parse(Some(PolicyId::new(rule_index.to_string())), source)?)?;
         }
         Ok(Self {
             authorizer: Authorizer::new(),
@@ -38,7 +38,7 @@ impl Peer for Cedar {
             payer: r#"Account::"payer""#.parse()?,
             action: r#"Action::"pay""#.parse()?,
             gate: r#"Gate::"gate""#.parse()?,
-            patterns: Patterns::of(rules)?,
+            patterns: Patterns::new(rules)?,
         })
     }
 
@@ -47,8 +47,8 @@ impl Peer for Cedar {
         let request = Request::new(payer, action, gate, context(facts, &self.patterns)?, None)?;
         let response = self.authorizer.is_authorized(&request, &self.policies, &self.entities);
         for policy in response.diagnostics().reason() {
-            let place: &str = policy.as_ref();
-            matched.note(place.parse()?, true);
+            let rule_index: &str = policy.as_ref();
+            matched.note(rule_index.parse()?, true);
         }
         Ok(())
     }

@@ -27,15 +27,15 @@ impl Peer for Cel {
         let env = Arc::new(Env::stdlib());
         let compiled = rules.iter().map(|rule| Ok(env.compile(&expression(*rule))?));
         let programs = compiled.collect::<anyhow::Result<_>>()?;
-        Ok(Self { env, rules: programs, patterns: Patterns::of(rules)? })
+        Ok(Self { env, rules: programs, patterns: Patterns::new(rules)? })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
-        let variables = Variables::of(facts, &self.patterns);
+        let variables = Variables::new(facts, &self.patterns);
         let mut context = Context::with_env(Arc::clone(&self.env));
         context.set_variable_resolver(&variables);
-        for (place, rule) in self.rules.iter().enumerate() {
-            matched.note(place, rule.execute(&context)? == Value::Bool(true));
+        for (rule_index, rule) in self.rules.iter().enumerate() {
+            matched.note(rule_index, rule.execute(&context)? == Value::Bool(true));
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ struct Variables<'t> {
 }
 
 impl<'t> Variables<'t> {
-    fn of(facts: &Facts<'t>, patterns: &Patterns) -> Self {
+    fn new(facts: &Facts<'t>, patterns: &Patterns) -> Self {
         Self {
             amount: facts.amount.into(),
             risk: facts.risk.into(),

@@ -27,15 +27,15 @@ impl Peer for Datalogic {
         let compiled =
             rules.iter().map(|rule| engine.compile(logic(*rule)?.to_string().as_str()).map_err(failed));
         let rules_compiled = compiled.collect::<anyhow::Result<_>>()?;
-        Ok(Self { engine, rules: rules_compiled, patterns: Patterns::of(rules)?, arena: Bump::new() })
+        Ok(Self { engine, rules: rules_compiled, patterns: Patterns::new(rules)?, arena: Bump::new() })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
         {
             let input = input(facts, &self.patterns, &self.arena);
-            for (place, rule) in self.rules.iter().enumerate() {
+            for (rule_index, rule) in self.rules.iter().enumerate() {
                 let answer = self.engine.evaluate(rule, input, &self.arena).map_err(failed)?;
-                matched.note(place, answer.as_bool() == Some(true));
+                matched.note(rule_index, answer.as_bool() == Some(true));
             }
         }
         self.arena.reset();

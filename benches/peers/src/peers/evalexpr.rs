@@ -20,13 +20,13 @@ impl Peer for Evalexpr {
 
     fn prepare(rules: &[Shape]) -> anyhow::Result<Self> {
         let trees = rules.iter().map(|rule| Ok(build_operator_tree(&expression(*rule))?));
-        Ok(Self { rules: trees.collect::<anyhow::Result<_>>()?, patterns: Patterns::of(rules)? })
+        Ok(Self { rules: trees.collect::<anyhow::Result<_>>()?, patterns: Patterns::new(rules)? })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
-        let fields = Fields::of(facts, &self.patterns);
-        for (place, rule) in self.rules.iter().enumerate() {
-            matched.note(place, rule.eval_boolean_with_context(&fields)?);
+        let fields = Fields::new(facts, &self.patterns);
+        for (rule_index, rule) in self.rules.iter().enumerate() {
+            matched.note(rule_index, rule.eval_boolean_with_context(&fields)?);
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(facts: &Facts<'_>, patterns: &Patterns) -> Self {
+    fn new(facts: &Facts<'_>, patterns: &Patterns) -> Self {
         Self {
             amount: Value::Float(facts.amount),
             risk: Value::Float(facts.risk),

@@ -28,8 +28,8 @@ impl Peer for Regorus {
 
     fn prepare(rules: &[Shape]) -> anyhow::Result<Self> {
         let mut source = String::from("package rules\n\nimport rego.v1\n\n");
-        for (place, rule) in rules.iter().enumerate() {
-            writeln!(source, "matched contains {place} if {{ {} }}", body(*rule))?;
+        for (rule_index, rule) in rules.iter().enumerate() {
+            writeln!(source, "matched contains {rule_index} if {{ {} }}", body(*rule))?;
         }
         let mut engine = Engine::new();
         engine.add_policy("rules.rego".to_owned(), source)?;
@@ -46,8 +46,8 @@ impl Peer for Regorus {
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
         self.machine.set_input(self.input(facts));
         let answer = self.machine.execute().context("regorus")?;
-        for place in answer.as_set()?.iter() {
-            matched.note(usize::try_from(place.as_u64()?)?, true);
+        for rule_index in answer.as_set()?.iter() {
+            matched.note(usize::try_from(rule_index.as_u64()?)?, true);
         }
         Ok(())
     }

@@ -29,15 +29,15 @@ impl Peer for Rhai {
         anyhow::ensure!(program.residual_count() == 0, "rhai left a part of the rules uncompiled");
         // The machine borrows the engine, and both live until the process exits.
         let engine: &'static Engine = Box::leak(Box::new(engine));
-        Ok(Self { program, machine: Vm::new(engine), patterns: Patterns::of(rules)? })
+        Ok(Self { program, machine: Vm::new(engine), patterns: Patterns::new(rules)? })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
         let mut scope = scope(facts, &self.patterns);
         let answers = self.machine.eval_with_scope(&mut scope, &self.program).map_err(failed)?;
         let answers = answers.into_array().map_err(|kind| anyhow::anyhow!("rhai answered {kind}"))?;
-        for (place, answer) in answers.iter().enumerate() {
-            matched.note(place, answer.as_bool() == Ok(true));
+        for (rule_index, answer) in answers.iter().enumerate() {
+            matched.note(rule_index, answer.as_bool() == Ok(true));
         }
         Ok(())
     }

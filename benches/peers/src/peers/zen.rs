@@ -27,16 +27,16 @@ impl Peer for Zen {
         let compiled = rules.iter().map(|rule| Ok(compile_expression(&expression(*rule))?));
         Ok(Self {
             rules: compiled.collect::<anyhow::Result<_>>()?,
-            patterns: Patterns::of(rules)?,
+            patterns: Patterns::new(rules)?,
             machine: VM::new(),
         })
     }
 
     fn judge(&mut self, facts: &Facts<'_>, matched: &mut Matched) -> anyhow::Result<()> {
         let scope = Scope::new(variables(facts, &self.patterns));
-        for (place, rule) in self.rules.iter().enumerate() {
+        for (rule_index, rule) in self.rules.iter().enumerate() {
             let answer = rule.evaluate_with_scope(&scope, &mut self.machine)?;
-            matched.note(place, answer.as_bool() == Some(true));
+            matched.note(rule_index, answer.as_bool() == Some(true));
         }
         Ok(())
     }

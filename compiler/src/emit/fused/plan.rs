@@ -11,7 +11,7 @@ use crate::emit::fused::tree::{ConditionTree, SymbolBit, WasmOperation, asks};
 #[derive(Debug, Default)]
 pub(super) struct SlicePlan {
     /// Number of places that use each call.
-    n_places: BTreeMap<HostCall, usize>,
+    n_uses: BTreeMap<HostCall, usize>,
     /// Symbol bits used by some test.
     pub(super) bits: BTreeSet<SymbolBit>,
     /// Calls that are always made, because some rule begins with them.
@@ -24,7 +24,7 @@ pub(super) struct SlicePlan {
 }
 
 impl SlicePlan {
-    pub(super) fn of(trees: &[ConditionTree]) -> Self {
+    pub(super) fn new(trees: &[ConditionTree]) -> Self {
         let mut plan = SlicePlan::default();
         for tree in trees {
             tree.each_test(&mut |operations| plan.count(operations));
@@ -48,7 +48,7 @@ impl SlicePlan {
                     if self.bits.insert(*bit) {
                         let symbol = HostCall { call: Call::Symbol, slots: [bit.field, 0] };
                         // Computing a bit reads the symbol twice.
-                        *self.n_places.entry(symbol).or_default() += 2;
+                        *self.n_uses.entry(symbol).or_default() += 2;
                     }
                 }
                 WasmOperation::KeepBit(_) | WasmOperation::Learn(_) | WasmOperation::LearnUnlessKnown(_) => {}
@@ -62,29 +62,29 @@ impl SlicePlan {
             self.n_called += 1;
         });
         let BodyStep::Ask(PreparedCall { question, argument }) = step else { return };
-        let n_places = self.n_places.entry(*question).or_default();
-        *n_places += 1;
+        let n_uses = self.n_uses.entry(*question).or_default();
+        *n_uses += 1;
         // Each call is made once, so the calls in its argument are made once too.
-        if *n_places == 1 {
+        if *n_uses == 1 {
             argument.iter().for_each(|step| self.count_step(step));
         }
     }
 
     /// Returns whether the result is kept in a local. A call with a single use is made in place.
     pub(super) fn is_kept(&self, question: HostCall) -> bool {
-        self.n_places.get(&question).is_some_and(|&n| n > 1)
+        self.n_uses.get(&question).is_some_and(|&n| n > 1)
     }
 
     pub(super) fn kept(&self) -> impl Iterator<Item = HostCall> {
-        self.n_places.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
+        self.n_uses.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
     }
 
     pub(super) fn calls(&self) -> BTreeSet<Call> {
-        self.n_places.keys().map(|question| question.call).chain(self.called.iter().copied()).collect()
+        self.n_uses.keys().map(|question| question.call).chain(self.called.iter().copied()).collect()
     }
 
     /// Returns the most host calls of one run.
     pub(super) fn n_questions(&self) -> usize {
-        self.n_places.len() + self.n_called
+        self.n_uses.len() + self.n_called
     }
 }

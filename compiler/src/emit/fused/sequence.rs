@@ -22,7 +22,7 @@ pub(super) struct FunctionBuilder<'p> {
 
 impl<'p> FunctionBuilder<'p> {
     /// Starts with the calls that are made up front.
-    pub(super) fn of(plan: &'p SlicePlan) -> Self {
+    pub(super) fn new(plan: &'p SlicePlan) -> Self {
         let mut operations: Vec<WasmOperation> = plan
             .kept()
             .filter(|question| question.is_read())

@@ -29,7 +29,7 @@ struct EqualitySet<'l> {
 
 impl<'l> EqualitySet<'l> {
     /// Returns `None` when only the host can decide membership.
-    fn of(path: &FieldPath, list: &'l ListSource) -> Option<Self> {
+    fn new(path: &FieldPath, list: &'l ListSource) -> Option<Self> {
         let ListSource::Items(items) = list else { return None };
         if matches!(path.field_type(), FieldType::Number | FieldType::Time) {
             return None;
@@ -66,7 +66,7 @@ fn gather<'c>(condition: &'c Condition, by_field: &mut BTreeMap<&'c FieldPath, V
         }
         Condition::Not(inner) => gather(inner, by_field),
         Condition::In { value: Operand::Field(path), list, .. } => {
-            if let Some(items) = EqualitySet::of(path, list) {
+            if let Some(items) = EqualitySet::new(path, list) {
                 by_field.entry(path).or_default().extend(items.texts);
             }
         }
@@ -84,7 +84,7 @@ pub(super) fn test(
     negated: bool,
     slots: &mut SlotTable,
 ) -> Option<Vec<WasmOperation>> {
-    let items = EqualitySet::of(path, list)?;
+    let items = EqualitySet::new(path, list)?;
     let field = slots.field(path);
     let texts: Vec<i32> = items.texts.iter().map(|text| slots.text(text)).collect();
     let mut operations = Vec::new();

@@ -44,11 +44,11 @@ impl WasmOperation {
 }
 
 impl ConditionTree {
-    pub(super) fn of(condition: &Condition, body: &mut BodyBuilder) -> Result<Self, Unsupported> {
+    pub(super) fn from_condition(condition: &Condition, body: &mut BodyBuilder) -> Result<Self, Unsupported> {
         match condition {
             Condition::All(parts) => Self::chain(Connective::All, parts, body),
             Condition::Any(parts) => Self::chain(Connective::Any, parts, body),
-            Condition::Not(inner) => Ok(ConditionTree::Not(Box::new(Self::of(inner, body)?))),
+            Condition::Not(inner) => Ok(ConditionTree::Not(Box::new(Self::from_condition(inner, body)?))),
             Condition::In { value: Operand::Field(path), list, negated } => {
                 match sets::test(path, list, *negated, &mut body.slots) {
                     Some(operations) => Ok(ConditionTree::Test(operations)),
@@ -66,7 +66,7 @@ impl ConditionTree {
         if parts.is_empty() {
             return Err(EMPTY_CHAIN);
         }
-        let parts = parts.iter().map(|part| Self::of(part, body)).collect::<Result<_, _>>()?;
+        let parts = parts.iter().map(|part| Self::from_condition(part, body)).collect::<Result<_, _>>()?;
         Ok(ConditionTree::Chain(chain, parts))
     }
 

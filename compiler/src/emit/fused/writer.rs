@@ -19,7 +19,7 @@ pub(super) struct WrittenCode {
 pub(super) fn write(plan: &SlicePlan, operations: &[WasmOperation]) -> WrittenCode {
     let mut writer = FusedWriter {
         calls: plan.calls().into_iter().collect(),
-        locals: AnswerLocals::of(plan, operations),
+        locals: AnswerLocals::new(plan, operations),
         instructions: Vec::new(),
     };
     for operation in operations {
@@ -41,7 +41,7 @@ struct AnswerLocals {
 
 impl AnswerLocals {
     /// Assigns locals in the order scratch, floats, integers, flags, bits.
-    fn of(plan: &SlicePlan, operations: &[WasmOperation]) -> Self {
+    fn new(plan: &SlicePlan, operations: &[WasmOperation]) -> Self {
         let (floats, integers): (Vec<_>, Vec<_>) =
             plan.kept().partition(|question| question.answer() == ValType::F64);
         let flagged: BTreeSet<HostCall> = operations

@@ -86,7 +86,7 @@ pub(crate) async fn dead_letters(
         let store = store.clone();
         async move {
             let Some(letter) = store.dead_alert(number).await? else { return Ok(None) };
-            Ok(Some(serde_json::to_vec(&DeadLetterView::of(letter)?)?))
+            Ok(Some(serde_json::to_vec(&DeadLetterView::from_letter(letter)?)?))
         }
     });
     let AlertCounts { n_pending, n_dead } = counts;
@@ -97,7 +97,7 @@ pub(crate) async fn dead_letters(
 }
 
 impl DeadLetterView {
-    pub(crate) fn of(letter: DeadAlert) -> Result<Self, serde_json::Error> {
+    pub(crate) fn from_letter(letter: DeadAlert) -> Result<Self, serde_json::Error> {
         let DeadAlert { record, n_attempts, error, dead_micros } = letter;
         let payload = RawValue::from_string(record.payload.to_string())?;
         Ok(Self {

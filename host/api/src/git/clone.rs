@@ -34,7 +34,7 @@ struct GitCloneRequest {
 
 impl GitCloneRequest {
     fn read(body: &[u8]) -> Result<Self, ApiError> {
-        let mut members = BodyMembers::of(body)?;
+        let mut members = BodyMembers::parse(body)?;
         Ok(Self {
             url: Secret::new(members.required_text("url")?),
             branch: members.text("branch")?,

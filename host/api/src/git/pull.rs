@@ -29,7 +29,7 @@ pub(crate) async fn pull(
     State(api): State<ApiState>,
     body: MaybeJsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    BodyMembers::of(&body.0)?;
+    BodyMembers::parse(&body.0)?;
     let synced = api.git.pull().await?;
     Ok(Json(SyncView::from(synced)).into_response())
 }

@@ -30,7 +30,7 @@ struct GitPushRequest {
 
 impl GitPushRequest {
     fn read(body: &[u8]) -> Result<Self, ApiError> {
-        Ok(Self { message: BodyMembers::of(body)?.required_text("message")? })
+        Ok(Self { message: BodyMembers::parse(body)?.required_text("message")? })
     }
 }
 

@@ -30,7 +30,7 @@ struct GitSyncRequest {
 
 impl GitSyncRequest {
     fn read(body: &[u8]) -> Result<Self, ApiError> {
-        Ok(Self { force: BodyMembers::of(body)?.flag("force")? })
+        Ok(Self { force: BodyMembers::parse(body)?.flag("force")? })
     }
 }
 

@@ -113,7 +113,7 @@ fn rows<T: Send + 'static>(
         let RowSource { store, amounts } = source.clone();
         async move {
             let Some(record) = store.verdicts_of(&[number]).await?.pop() else { return Ok(None) };
-            let row = VerdictRow::of(&record)?.with_amount(amounts);
+            let row = VerdictRow::from_record(&record)?.with_amount(amounts);
             Ok(Some(write(row, with)?))
         }
     })

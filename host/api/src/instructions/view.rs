@@ -188,7 +188,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
                 cost: *cost,
             },
             source: &record.source,
-            status: InstructionStatus::of(record).as_str(),
+            status: InstructionStatus::of_record(record).as_str(),
             quarantine: record.quarantine.as_ref().map(QuarantineView::from),
             refused_change: None,
             incomparable: Vec::new(),
@@ -225,11 +225,11 @@ impl<'a> From<&'a Quarantine> for QuarantineView<'a> {
 
 impl<'a> From<&'a CountedMismatch> for IncomparableView<'a> {
     fn from(counted: &'a CountedMismatch) -> Self {
-        let CountedMismatch { place, test, mismatch, count } = counted;
+        let CountedMismatch { position, test, mismatch, count } = counted;
         let Mismatch { test: _, field, got, wanted } = mismatch;
         Self {
-            line: place.line,
-            column: place.column,
+            line: position.line,
+            column: position.column,
             test,
             field,
             got: got.as_str(),

@@ -47,7 +47,7 @@ impl AsyncRead for TimedStream {
         let n_before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > n_before {
-            self.timers.heard();
+            self.timers.note_received();
         }
         read
     }

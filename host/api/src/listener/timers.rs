@@ -104,7 +104,7 @@ impl ConnectionTimers {
     }
 
     /// Records that bytes arrived.
-    pub(super) fn heard(&self) {
+    pub(super) fn note_received(&self) {
         let mut state = self.state.lock();
         match state.doing {
             // The rest of a refused body does not start a request.

@@ -61,10 +61,10 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<Box<str>>, ApiError> {
         return no_list("the body must be an array of texts".to_owned());
     };
     let mut texts = Vec::with_capacity(entries.len());
-    for (place, entry) in entries.into_iter().enumerate() {
+    for (index, entry) in entries.into_iter().enumerate() {
         match entry {
             Json::Text(text) => texts.push(text),
-            _ => return no_list(format!("entry {place} is not a text; write numbers as texts too")),
+            _ => return no_list(format!("entry {index} is not a text; write numbers as texts too")),
         }
     }
     Ok(texts)

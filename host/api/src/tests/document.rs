@@ -184,7 +184,7 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
         record: Arc::new(record),
         entry: entry(),
         checked: None,
-        digest: ContentDigest::of(&[0; 5]),
+        digest: ContentDigest::of_bytes(&[0; 5]),
         abi_version: 1,
         cost: Cost::default(),
         warnings: Vec::new(),
@@ -210,7 +210,7 @@ fn the_shapes_of_dead_letters_are_those_that_are_answered() {
         created_micros: 0,
     };
     let letter = DeadAlert { record, n_attempts: 10, error: "status 500".to_owned(), dead_micros: 1 };
-    let view = alerts::dead_letters::DeadLetterView::of(letter).unwrap();
+    let view = alerts::dead_letters::DeadLetterView::from_letter(letter).unwrap();
     check_shape("DeadLetter", &serde_json::to_value(view).unwrap());
 }
 

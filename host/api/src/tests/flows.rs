@@ -103,8 +103,8 @@ fn an_event_moves_the_status_of_a_known_transaction_and_leaves_its_verdict() {
         check_ok(&answer, 200);
         assert_eq!(answer.json(), format!("transaction t from event {event} processed{stays}"));
         let mut stored = fixture.get("/transactions/t").json();
-        let stands = stored.as_object_mut().unwrap().remove("status");
-        assert_eq!(stands, status.map(Into::into), "{event}");
+        let shown_status = stored.as_object_mut().unwrap().remove("status");
+        assert_eq!(shown_status, status.map(Into::into), "{event}");
         stored.as_object_mut().unwrap().remove("without_effect");
         assert_eq!(stored, before, "{event}");
     }

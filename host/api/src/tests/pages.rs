@@ -18,7 +18,7 @@ fn readiness_is_what_the_service_says_of_itself() {
         (ReadyStatus::Stopping, "stopping", StatusCode::SERVICE_UNAVAILABLE),
         (ReadyStatus::Unavailable, "unavailable", StatusCode::SERVICE_UNAVAILABLE),
     ] {
-        let state = ApiState::of(ApiDeps { readiness: ready(status), ..ApiDeps::clone(&fixture.state) });
+        let state = ApiState::new(ApiDeps { readiness: ready(status), ..ApiDeps::clone(&fixture.state) });
         let answer = fixture.answer_of(router(state), request("GET", "/readyz", &[], ""));
         assert_eq!(answer.status, code);
         assert_eq!(answer.json(), serde_json::json!({ "status": word, "checks": { "store": "fine" } }));

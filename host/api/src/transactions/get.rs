@@ -102,7 +102,7 @@ pub(crate) struct IneffectiveStatus {
 }
 
 impl IneffectiveStatus {
-    fn of(reported: StatusWithoutEffect) -> Self {
+    fn from_reported(reported: StatusWithoutEffect) -> Self {
         let StatusWithoutEffect { status, event, accepted_micros, .. } = reported;
         Self {
             status,
@@ -125,7 +125,7 @@ fn stored_transaction(
         let _ = write!(body, ",\"latest_description\":{latest}");
     }
     if !without_effect.is_empty() {
-        let shown: Vec<_> = without_effect.into_iter().map(IneffectiveStatus::of).collect();
+        let shown: Vec<_> = without_effect.into_iter().map(IneffectiveStatus::from_reported).collect();
         let _ = write!(body, ",\"without_effect\":{}", serde_json::to_string(&shown)?);
     }
     let Some(assessment) = &judged.assessment else {

@@ -79,7 +79,7 @@ impl Cache {
     ) -> io::Result<Self> {
         let all = data_dir.join(FOLDER);
         make_folder(&all)?;
-        let key = MacKey::of(&all.join(KEY))?;
+        let key = MacKey::read_or_create(&all.join(KEY))?;
         // A fingerprint is 32 bytes long, like a digest, and is written in the same way.
         let name = ContentDigest(fingerprint).to_string();
         remove_others(&all, &name);
@@ -87,7 +87,7 @@ impl Cache {
         make_folder(&folder)?;
         let (held, is_complained) = (Mutex::default(), AtomicBool::new(false));
         let cache = Self { folder, fingerprint, key, files_max, bytes_max, held, is_complained };
-        *cache.held.lock() = HeldFiles::of(&cache.kept());
+        *cache.held.lock() = HeldFiles::new(&cache.kept());
         Ok(cache)
     }
 
@@ -120,7 +120,7 @@ impl Cache {
         let mac = self.key.mac(&[&self.fingerprint, &digest.0, artifact]);
         let path = self.path_of(digest);
         self.make_room((mac.len() + artifact.len()) as u64);
-        if let Err(error) = write_anew(&path, &[&mac, artifact])
+        if let Err(error) = replace_file(&path, &[&mac, artifact])
             && !self.is_complained.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
@@ -139,7 +139,7 @@ impl Cache {
         go.iter().for_each(|kept| {
             fs::remove_file(&kept.path).ok();
         });
-        *held = HeldFiles::of(&stay);
+        *held = HeldFiles::new(&stay);
     }
 
     /// Removes the oldest files until a file of this size fits within the limits, and counts it. The folder is listed
@@ -151,7 +151,7 @@ impl Cache {
         let mut held = self.held.lock();
         if !fits(&held) {
             let mut kept = self.kept();
-            *held = HeldFiles::of(&kept);
+            *held = HeldFiles::new(&kept);
             kept.sort_by_key(|kept| kept.written);
             for oldest in kept {
                 if fits(&held) {
@@ -187,7 +187,7 @@ impl Cache {
 }
 
 impl HeldFiles {
-    fn of(kept: &[CachedArtifact]) -> Self {
+    fn new(kept: &[CachedArtifact]) -> Self {
         Self { n_files: kept.len(), n_bytes: kept.iter().map(|kept| kept.bytes).sum() }
     }
 }
@@ -224,7 +224,7 @@ pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
 }
 
 /// Writes a file of these parts, accessible to this user only, and replaces any file of this name.
-pub(super) fn write_anew(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+pub(super) fn replace_file(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = path.with_extension(UNFINISHED);
     match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

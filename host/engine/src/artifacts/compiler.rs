@@ -54,7 +54,7 @@ impl Compiler {
 
     /// Uses the program at this path as the compiler.
     #[must_use]
-    pub fn of(tollgate: PathBuf) -> Self {
+    pub fn new(tollgate: PathBuf) -> Self {
         Self::started_as(ProcessLauncher::at(tollgate, vec![COMPILER_ARGUMENT.into()]), TIME_MAX)
     }
 
@@ -99,9 +99,9 @@ impl Compiler {
             ArtifactError::Unavailable(format!("a compiler process cannot {what}: {error}"))
         };
         let mut process = program.start().map_err(|error| unavailable("be started", error))?;
-        let heard = process.ask(&question, LINE_BYTES_MAX + bytes_max, deadline);
+        let reply = process.ask(&question, LINE_BYTES_MAX + bytes_max, deadline);
         let ending = process.end().map_err(|error| unavailable("be waited for", error))?;
-        let said = match heard.map_err(|error| unavailable("be read from", error))? {
+        let said = match reply.map_err(|error| unavailable("be read from", error))? {
             ProcessOutput::Whole(said) => said,
             ProcessOutput::TooLate => return Err(self.too_slow()),
             ProcessOutput::TooMuch => return Err(too_large(bytes_max)),

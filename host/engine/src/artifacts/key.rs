@@ -8,7 +8,7 @@ use std::path::Path;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::cache::{ANYONE_ELSE, write_anew};
+use super::cache::{ANYONE_ELSE, replace_file};
 
 pub(super) const MAC_BYTES: usize = 32;
 pub(super) const KEY_BYTES: usize = 32;
@@ -21,7 +21,7 @@ pub(super) struct MacKey {
 impl MacKey {
     /// Reads the key from this file, or creates it. A damaged key, or one that another user could read or replace, is
     /// replaced: it protects only a cache, which can be rebuilt.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(super) fn read_or_create(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if is_ours(&metadata) => return Self::read(File::open(path)?),
             Ok(_) => {
@@ -39,7 +39,7 @@ impl MacKey {
         let mut key = [0; KEY_BYTES];
         // Uses the system call, since `/dev` may not exist.
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
-        write_anew(path, &[&key])?;
+        replace_file(path, &[&key])?;
         Self::read(key.as_slice())
     }
 

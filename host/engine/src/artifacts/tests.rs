@@ -35,11 +35,11 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let fixture = Self { folder: tempfile::tempdir().unwrap(), sandbox: Sandbox::new().unwrap() };
-        fixture.place("reply", &reply(&Sandbox::compile(GOOD, Execution::Compiled).unwrap()));
+        fixture.write("reply", &reply(&Sandbox::compile(GOOD, Execution::Compiled).unwrap()));
         fixture
     }
 
-    fn place(&self, name: &str, bytes: &[u8]) {
+    fn write(&self, name: &str, bytes: &[u8]) {
         fs::write(self.folder.path().join(name), bytes).unwrap();
     }
 
@@ -58,7 +58,7 @@ impl Fixture {
 
     /// As [`Self::keeping`], with a compiler that cannot be started.
     fn only_keeping(&self) -> Artifacts {
-        let compiler = Compiler::of(PathBuf::from("/nowhere/tollgate"));
+        let compiler = Compiler::new(PathBuf::from("/nowhere/tollgate"));
         Artifacts { compiler, ..self.keeping() }
     }
 
@@ -176,16 +176,16 @@ fn an_invalid_artifact_from_the_compiler_is_refused() {
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     // The artifact contains the name of its target architecture.
     let machine = std::env::consts::ARCH.as_bytes();
-    let place = artifact.windows(machine.len()).position(|window| window == machine).unwrap();
+    let offset = artifact.windows(machine.len()).position(|window| window == machine).unwrap();
     let mut of_another = artifact.clone();
-    of_another[place + machine.len() - 1] ^= 1;
-    fixture.place("other", &reply(&of_another));
+    of_another[offset + machine.len() - 1] ^= 1;
+    fixture.write("other", &reply(&of_another));
     fixture.check("cat other", "cannot be loaded");
-    fixture.place("garbage", &reply(&[b'g'; 5000]));
+    fixture.write("garbage", &reply(&[b'g'; 5000]));
     fixture.check("cat garbage", "cannot be loaded");
-    fixture.place("nothing", &reply(&[]));
+    fixture.write("nothing", &reply(&[]));
     fixture.check("cat nothing", "cannot be loaded");
-    fixture.place("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
+    fixture.write("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
     fixture.check("cat large", "larger than");
 }
 
@@ -193,7 +193,7 @@ fn an_invalid_artifact_from_the_compiler_is_refused() {
 fn a_refusal_of_the_engine_is_shown_without_control_characters() {
     let fixture = Fixture::new();
     let line = r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Refused":"\u001b[31mwhy\nnot"}}"#;
-    fixture.place("refused", format!("{line}\n").as_bytes());
+    fixture.write("refused", format!("{line}\n").as_bytes());
     fixture.check("cat refused", " [31mwhy not");
 }
 

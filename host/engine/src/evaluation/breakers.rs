@@ -109,7 +109,7 @@ impl Breakers {
                 rule_set: Arc::clone(rule_set),
                 transaction: Arc::clone(transaction),
                 as_of,
-                places: cost.displaced.clone(),
+                rule_indices: cost.displaced.clone(),
                 fuel,
             };
             let (source, now) = occasion();
@@ -130,12 +130,12 @@ impl Breakers {
         let (source, now) = occasion();
         let mut all = self.failing.lock();
         all.retain(|id, failing| failing.goes_on(rule_set, outcomes, *id, now));
-        for (place, outcome) in outcomes.noted() {
+        for (rule_index, outcome) in outcomes.noted() {
             let &RuleOutcome::Failed(failure) = outcome else { continue };
             if !counts(failure) {
                 continue;
             }
-            let Some(in_force) = rule_set.rules.get(place) else { continue };
+            let Some(in_force) = rule_set.rules.get(rule_index) else { continue };
             let instruction = &in_force.rule.instruction;
             let (id, digest) = (instruction.record.id, instruction.digest);
             let begin = || FailingStretch { digest, stretch: FaultStretch::begin() };
@@ -197,12 +197,12 @@ impl FailingStretch {
     ) -> bool {
         let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
         // Rules no longer in the set produce no more outcomes.
-        let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
+        let Ok(rule_index) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
         let is_same = |in_force: &RuleInForce| in_force.rule.instruction.digest == self.digest;
-        if !rule_set.rules.get(place).is_some_and(is_same) {
+        if !rule_set.rules.get(rule_index).is_some_and(is_same) {
             return false;
         }
-        match outcomes.of(place) {
+        match outcomes.outcome_of(rule_index) {
             // The rule was reported; after its release a new stretch begins.
             RuleOutcome::Failed(RuleFailure::Quarantined) => false,
             // The failure counts, or leaves open what the rule would have answered.

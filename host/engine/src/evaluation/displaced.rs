@@ -27,7 +27,7 @@ pub struct DisplacedRules {
     pub(super) transaction: Arc<Transaction>,
     pub(super) as_of: Sequence,
     /// Indices of the rules.
-    pub(super) places: Vec<u32>,
+    pub(super) rule_indices: Vec<u32>,
     /// Fuel that they may cost together.
     pub(super) fuel: u64,
 }
@@ -42,17 +42,17 @@ impl DisplacedRules {
         let mut costs = Evaluator::new(sandbox.clone()).costs_alone(self)?;
         let mut sum: u64 = costs.iter().map(|(_, fuel)| fuel).sum();
         costs.retain(|(_, fuel)| *fuel >= CHEAP_FUEL);
-        let rule = |place: u32| Some(&*self.rule_set.rules.get(place as usize)?.rule.instruction);
-        let age = |place: u32| rule(place).map(|rule| (rule.record.updated_at, rule.record.id));
-        costs.sort_by_key(|(place, _)| age(*place));
+        let rule = |rule_index: u32| Some(&*self.rule_set.rules.get(rule_index as usize)?.rule.instruction);
+        let age = |rule_index: u32| rule(rule_index).map(|rule| (rule.record.updated_at, rule.record.id));
+        costs.sort_by_key(|(rule_index, _)| age(*rule_index));
         let mut blamed = Vec::new();
         while sum > self.fuel
-            && let Some((place, fuel)) = costs.pop()
+            && let Some((rule_index, fuel)) = costs.pop()
         {
             sum -= fuel;
             let fault = RuleFault::DisplacedCost { fuel };
             let failing =
-                rule(place).map(|rule| FailingRule { id: rule.record.id, digest: rule.digest, fault });
+                rule(rule_index).map(|rule| FailingRule { id: rule.record.id, digest: rule.digest, fault });
             blamed.extend(failing);
         }
         Ok(blamed)
@@ -62,19 +62,20 @@ impl DisplacedRules {
 impl Evaluator {
     /// Returns the fuel that each of the rules uses if it runs alone, as far as the time suffices.
     fn costs_alone(&mut self, displaced: &DisplacedRules) -> Result<Vec<(u32, u64)>, SandboxError> {
-        let DisplacedRules { rule_set, transaction, as_of, places, .. } = displaced;
+        let DisplacedRules { rule_set, transaction, as_of, rule_indices, .. } = displaced;
         let (mut costs, end) = (Vec::new(), Instant::now() + MEASURED_MAX);
-        let WarmInstances { runner, .. } = self.loaded.insert(WarmInstances::of(&self.sandbox, rule_set)?);
-        for &place in places.iter().take_while(|_| Instant::now() < end) {
-            let Some(in_force) = rule_set.rules.get(place as usize) else { continue };
+        let WarmInstances { runner, .. } = self.loaded.insert(WarmInstances::new(&self.sandbox, rule_set)?);
+        for &rule_index in rule_indices.iter().take_while(|_| Instant::now() < end) {
+            let Some(in_force) = rule_set.rules.get(rule_index as usize) else { continue };
             let facts = runner.host()?;
             facts.begin(Arc::clone(transaction), *as_of);
-            facts.turn_to(ModuleIndex::Rule(place as usize));
-            let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::of(rule_set.semantics) };
+            facts.turn_to(ModuleIndex::Rule(rule_index as usize));
+            let terms =
+                RunTerms { fuel_max: u64::MAX, charges: CallCharges::of_semantics(rule_set.semantics) };
             let mut cost = RunCost::default();
             // A rule that fails costs what it used until then.
-            runner.run(place as usize, &in_force.asker.bound.module, terms, &mut cost).ok();
-            costs.push((place, cost.fuel));
+            runner.run(rule_index as usize, &in_force.asker.bound.module, terms, &mut cost).ok();
+            costs.push((rule_index, cost.fuel));
         }
         Ok(costs)
     }

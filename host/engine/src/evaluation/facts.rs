@@ -309,8 +309,8 @@ impl Facts {
         let EvaluatedTransaction { transaction, as_of } = subject.as_ref().ok_or(RuleFailure::Internal)?;
         joint.batch.answer(transaction, *as_of, |n, value| {
             let number = joint.slots.get(n).and_then(|&slot| at(&asker.aggregates, slot).ok());
-            if let Some(place) = number.and_then(|number| aggregates.get_mut(number)) {
-                *place = Some(CostedAnswer { value, fuel: 0 });
+            if let Some(answer) = number.and_then(|number| aggregates.get_mut(number)) {
+                *answer = Some(CostedAnswer { value, fuel: 0 });
             }
         });
         Ok(())
@@ -370,15 +370,15 @@ impl Facts {
     pub(super) fn part_of_time(&self, slot: u32) -> Result<f64, RuleFailure> {
         let question = self.rule_set.times.get(at(&self.asker()?.times, slot)?);
         let question = question.ok_or(RuleFailure::Internal)?;
-        Ok(question.part.of(question.field.read(self.transaction()?)))
+        Ok(question.part.number_of(question.field.read(self.transaction()?)))
     }
 }
 
 #[inline]
 fn asker_of(rule_set: &RuleSet, turn: ModuleIndex) -> Result<&SlotBindings, RuleFailure> {
     let asker = match turn {
-        ModuleIndex::Rule(place) => rule_set.rules.get(place).map(|in_force| &in_force.asker),
-        ModuleIndex::Body(place) => rule_set.bodies.get(place).map(|in_force| &in_force.asker),
+        ModuleIndex::Rule(index) => rule_set.rules.get(index).map(|in_force| &in_force.asker),
+        ModuleIndex::Body(index) => rule_set.bodies.get(index).map(|in_force| &in_force.asker),
     };
     asker.ok_or(RuleFailure::Internal)
 }

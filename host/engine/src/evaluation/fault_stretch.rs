@@ -82,8 +82,8 @@ impl FaultStretch {
     fn next(&mut self, is_sound: bool) -> u64 {
         let number = self.n_runs;
         self.n_runs += 1;
-        let place = (number / WORD % (RUNS / WORD)) as usize;
-        if let Some(word) = self.sound.get_mut(place) {
+        let word_index = (number / WORD % (RUNS / WORD)) as usize;
+        if let Some(word) = self.sound.get_mut(word_index) {
             let bit = 1 << (number % WORD);
             *word = if is_sound { *word | bit } else { *word & !bit };
         }

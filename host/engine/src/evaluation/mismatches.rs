@@ -51,13 +51,13 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
         suspects.iter().filter_map(|suspect| suspect.field(rule_set)).collect();
     let mut looks: Vec<(u32, &FieldAccess)> = Vec::new();
     for field in fields {
-        looks.extend(rule_set.watch.rules_to_go_through(field).map(|place| (place, field)));
+        looks.extend(rule_set.watch.rules_to_go_through(field).map(|rule_index| (rule_index, field)));
     }
-    looks.sort_unstable_by_key(|(place, _)| *place);
+    looks.sort_unstable_by_key(|(rule_index, _)| *rule_index);
     let mut n_tests_left = TESTS_IN_ALL;
     for of_rule in looks.chunk_by(|(one, _), (other, _)| one == other) {
-        let Some((place, _)) = of_rule.first() else { continue };
-        let in_force = rule_set.rules.get(*place as usize);
+        let Some((rule_index, _)) = of_rule.first() else { continue };
+        let in_force = rule_set.rules.get(*rule_index as usize);
         // A rule that does not run performs no tests.
         let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
         let Some(in_force) = runs else { continue };
@@ -66,7 +66,7 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
             continue;
         }
         n_tests_left = n_tests_left.saturating_sub(n_tests);
-        facts.turn_to(ModuleIndex::Rule(*place as usize));
+        facts.turn_to(ModuleIndex::Rule(*rule_index as usize));
         count_of_rule(facts, &in_force.rule, of_rule);
     }
 }
@@ -197,7 +197,7 @@ impl<'w> MismatchSearch<'w> {
     }
 
     fn note_field(&mut self, path: &FieldPath, wanted: MismatchKind, suits: impl Fn(ComparedForm) -> bool) {
-        let form = ComparedForm::of(&self.field(path).read(self.transaction));
+        let form = ComparedForm::of_value(&self.field(path).read(self.transaction));
         if let Some(form) = form.filter(|form| !suits(*form)) {
             self.blame(path, form, wanted);
         }
@@ -230,7 +230,7 @@ impl<'w> MismatchSearch<'w> {
         Ok(match operand {
             Operand::Aggregate(_) => Some(ComparedForm::of_kind(MismatchKind::Number)),
             operand => match self.side(operand)? {
-                ExactOperand::Value(value) => ComparedForm::of(&value),
+                ExactOperand::Value(value) => ComparedForm::of_value(&value),
                 ExactOperand::Computed(_) => Some(ComparedForm::of_kind(MismatchKind::Number)),
             },
         })
@@ -343,6 +343,6 @@ fn wanted_by(list: &ListSource) -> MismatchKind {
 }
 
 fn slot_of<T: PartialEq>(needs: &[T], wanted: &T) -> Result<u32> {
-    let place = needs.iter().position(|need| need == wanted).ok_or(RuleFailure::Internal)?;
-    u32::try_from(place).map_err(|_| RuleFailure::Internal)
+    let slot = needs.iter().position(|need| need == wanted).ok_or(RuleFailure::Internal)?;
+    u32::try_from(slot).map_err(|_| RuleFailure::Internal)
 }

@@ -100,16 +100,17 @@ impl OwnerRun<'_> {
             }
             facts.turn_to(ModuleIndex::Body(number));
             let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::Nothing };
-            let place = self.rule_set.rules.len() + number;
-            match self.runner.run(place, &in_force.asker.bound.module, terms, &mut RunCost::default()) {
-                Ok(bits) => self.outcomes.note_matches(bits & in_force.counted, &in_force.places),
+            let module_index = self.rule_set.rules.len() + number;
+            match self.runner.run(module_index, &in_force.asker.bound.module, terms, &mut RunCost::default())
+            {
+                Ok(bits) => self.outcomes.note_matches(bits & in_force.counted, &in_force.rule_indices),
                 Err(failure) => {
                     self.n_bodies_failed += 1;
                     tracing::debug!(
                         failure = failure.as_str(),
                         "a fused body failed; its rules are run one by one"
                     );
-                    self.again.extend_from_slice(&in_force.places);
+                    self.again.extend_from_slice(&in_force.rule_indices);
                 }
             }
         }
@@ -118,15 +119,16 @@ impl OwnerRun<'_> {
 
     /// Runs rules alone, one after the other, and adds their cost. Returns whether no rule failed for lack of fuel of the
     /// owner. Once a rule does, all later ones do.
-    fn run_in_order(&mut self, places: &[u32], fuel: u64) -> Result<bool, SandboxError> {
+    fn run_in_order(&mut self, rule_indices: &[u32], fuel: u64) -> Result<bool, SandboxError> {
         let (mut left, mut fits) = (fuel, true);
-        for (n, &number) in places.iter().enumerate() {
+        for (n, &number) in rule_indices.iter().enumerate() {
             if !fits {
-                places.iter().skip(n).for_each(|&number| self.note_budget(number));
+                rule_indices.iter().skip(n).for_each(|&number| self.note_budget(number));
                 break;
             }
             let mut cost = RunCost::default();
-            let terms = RunTerms { fuel_max: left, charges: CallCharges::of(self.rule_set.semantics) };
+            let terms =
+                RunTerms { fuel_max: left, charges: CallCharges::of_semantics(self.rule_set.semantics) };
             fits &= self.run_alone(number, terms, &mut cost)?;
             left = if fits { left.saturating_sub(cost.fuel) } else { 0 };
             if cost.fuel >= CHEAP_FUEL && self.owner.owner.sustained_fuel.is_some() {
@@ -163,8 +165,8 @@ impl OwnerRun<'_> {
 
     /// Runs the rule at this index with its own module. Returns `false` if it failed for lack of fuel of the owner.
     fn run_alone(&mut self, number: u32, terms: RunTerms, cost: &mut RunCost) -> Result<bool, SandboxError> {
-        let place = number as usize;
-        let Some(in_force) = self.rule_set.rules.get(place) else {
+        let rule_index = number as usize;
+        let Some(in_force) = self.rule_set.rules.get(rule_index) else {
             self.outcomes.note(number, RuleOutcome::Failed(RuleFailure::Internal));
             return Ok(true);
         };
@@ -176,9 +178,9 @@ impl OwnerRun<'_> {
             self.outcomes.note(number, RuleOutcome::Failed(RuleFailure::Quarantined));
             return Ok(true);
         }
-        self.runner.host()?.turn_to(ModuleIndex::Rule(place));
+        self.runner.host()?.turn_to(ModuleIndex::Rule(rule_index));
         let module = &in_force.asker.bound.module;
-        let outcome = match self.runner.run(place, module, terms, cost) {
+        let outcome = match self.runner.run(rule_index, module, terms, cost) {
             Ok(0) => RuleOutcome::NotMatched,
             Ok(_) => match self.runner.take_statement() {
                 said if said == RuleStatement::default() => RuleOutcome::Matched,
@@ -189,7 +191,7 @@ impl OwnerRun<'_> {
             }
             Err(failure) => {
                 let detail = self.runner.take_failure();
-                self.failures.extend(detail.map(|detail| (place, detail)));
+                self.failures.extend(detail.map(|detail| (rule_index, detail)));
                 RuleOutcome::Failed(failure)
             }
         };

@@ -33,7 +33,7 @@ struct SearchResult {
 impl SearchCache {
     /// Creates an empty cache for this number of patterns and lists.
     pub(super) fn new(n_patterns: usize, n_lists: usize) -> Self {
-        Self { patterns: LastSearch::of(n_patterns), lists: LastSearch::of(n_lists) }
+        Self { patterns: LastSearch::new(n_patterns), lists: LastSearch::new(n_lists) }
     }
 
     /// Invalidates all results for the next transaction.
@@ -44,7 +44,7 @@ impl SearchCache {
 }
 
 impl LastSearch {
-    fn of(n: usize) -> Self {
+    fn new(n: usize) -> Self {
         Self { found: vec![SearchResult::default(); n], n_begun: 0 }
     }
 

@@ -92,8 +92,10 @@ impl SustainedCosts {
 
 impl CostlyStretch {
     fn note_recent(&mut self, rule_set: &RuleSet, cost: &OwnerCost) {
-        let id_of = |place: u32| Some(rule_set.rules.get(place as usize)?.rule.instruction.record.id);
-        let costly = cost.costly.iter().filter_map(|(place, fuel)| Some((id_of(*place)?, *fuel))).collect();
+        let id_of =
+            |rule_index: u32| Some(rule_set.rules.get(rule_index as usize)?.rule.instruction.record.id);
+        let costly =
+            cost.costly.iter().filter_map(|(rule_index, fuel)| Some((id_of(*rule_index)?, *fuel))).collect();
         self.recent.push_back(RecentCost { fuel: cost.fuel, costly });
         if self.recent.len() as u64 > RUNS {
             self.recent.pop_front();
@@ -112,7 +114,7 @@ impl CostlyStretch {
         for (id, fuel) in self.recent.iter().flat_map(|cost| &cost.costly) {
             *costs.entry(*id).or_default() += fuel;
         }
-        let own = owner.order.iter().filter_map(|place| rule_set.rules.get(*place as usize));
+        let own = owner.order.iter().filter_map(|rule_index| rule_set.rules.get(*rule_index as usize));
         let mut own: Vec<&RuleInForce> =
             own.filter(|rule| costs.contains_key(&rule.rule.instruction.record.id)).collect();
         own.sort_by_key(|rule| {

@@ -74,7 +74,7 @@ fn body_of(admit: Admit<'_>, rules: &[&BoundRule], is_full: bool) -> Result<Fuse
     let mut bound = BoundModule::of_parts(module, &parts).ok_or(FusionError::Question)?;
     bound.searches = joint::searches(&checked, &bound.module.manifest.needs);
     bound.questions = joint::questions(&checked, &bound);
-    let selections = checked.iter().map(|rule| Selection::of(&rule.when));
+    let selections = checked.iter().map(|rule| Selection::of_condition(&rule.when));
     Ok(FusedBody {
         members: rules.iter().map(|rule| member(rule)).collect(),
         bound: Arc::new(bound),

@@ -55,7 +55,7 @@ pub(super) fn questions(rules: &[CheckedRule], bound: &BoundModule) -> Vec<Joint
         let Some(aggregate) = bound.aggregates.get(slot as usize) else { continue };
         let joined = questions.iter_mut().any(|question| question.add(slot, Arc::clone(aggregate)).is_ok());
         if !joined {
-            questions.extend(JointQuestion::of(slot, Arc::clone(aggregate)));
+            questions.extend(JointQuestion::new(slot, Arc::clone(aggregate)));
         }
     }
     questions.retain(|question| question.slots.len() > 1);

@@ -36,7 +36,7 @@ pub(super) fn plan(
     let members: Vec<FusedMember> = members.collect();
     let mut unseated: BTreeMap<InstructionId, FusedMember> =
         members.iter().map(|member| (member.id, *member)).collect();
-    let mut groups: Vec<FusionGroup> = before.iter().map(|body| carry_over(body, &mut unseated)).collect();
+    let mut groups: Vec<FusionGroup> = before.iter().map(|body| keep_group(body, &mut unseated)).collect();
     for member in members.into_iter().filter(|member| unseated.contains_key(&member.id)) {
         seat(&mut groups, member);
     }
@@ -52,7 +52,7 @@ pub(super) fn plan(
 }
 
 /// The members of a body that are still in the set.
-fn carry_over(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, FusedMember>) -> FusionGroup {
+fn keep_group(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, FusedMember>) -> FusionGroup {
     let members: Vec<FusedMember> = body.members.iter().filter_map(|old| unseated.remove(&old.id)).collect();
     let kept = (members == body.members).then(|| Arc::clone(body));
     let is_full = body.is_full && members.len() == body.members.len();
@@ -62,10 +62,10 @@ fn carry_over(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, Fuse
 fn seat(groups: &mut Vec<FusionGroup>, member: FusedMember) {
     let takes_it = |group: &FusionGroup| group.has_room_for(1) && (group.kept.is_none() || group.is_young());
     // Prefer the last group that changes anyway, otherwise the last group that accepts the member.
-    let places = groups.iter().enumerate().filter(|(_, group)| takes_it(group));
-    match places.map(|(place, group)| (group.kept.is_none(), place)).max() {
-        Some((_, place)) => {
-            if let Some(group) = groups.get_mut(place) {
+    let indices = groups.iter().enumerate().filter(|(_, group)| takes_it(group));
+    match indices.map(|(index, group)| (group.kept.is_none(), index)).max() {
+        Some((_, index)) => {
+            if let Some(group) = groups.get_mut(index) {
                 group.members.push(member);
                 group.kept = None;
             }

@@ -26,9 +26,10 @@ pub(super) struct SimilarityKey {
 struct OrderedBound(f64);
 
 impl SimilarityKey {
-    pub(super) fn of(rule: &BoundRule) -> Self {
+    pub(super) fn of_rule(rule: &BoundRule) -> Self {
         let checked = rule.instruction.checked.as_deref();
-        let Selection { texts, ranges } = checked.map(|rule| Selection::of(&rule.when)).unwrap_or_default();
+        let Selection { texts, ranges } =
+            checked.map(|rule| Selection::of_condition(&rule.when)).unwrap_or_default();
         let needs = &rule.bound.module.manifest.needs;
         let aggregates = needs.aggregates.iter().filter_map(|spec| serde_json::to_string(spec).ok());
         let previous = needs.previous.iter().filter_map(|spec| serde_json::to_string(spec).ok());

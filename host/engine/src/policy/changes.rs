@@ -38,7 +38,7 @@ impl Policy {
         if of.is_over_api() {
             return Ok(());
         }
-        self.check_change_of(SourceKind::of(of), &format!("a change of what comes from {of}"))
+        self.check_change_of(SourceKind::of_source(of), &format!("a change of what comes from {of}"))
     }
 
     /// Checks whether a request to the API may change which rules the repository brings.

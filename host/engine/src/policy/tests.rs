@@ -33,7 +33,7 @@ const UPLOADS: &str = r#"{ "grants": [
 
 #[track_caller]
 fn check(when: &str, then: &str, missing: &[&str]) {
-    let granted = policy(UPLOADS).unwrap().of(&InstructionSource::Upload).unwrap();
+    let granted = policy(UPLOADS).unwrap().grant_for(&InstructionSource::Upload).unwrap();
     let denied = granted.check(&manifest(when, then)).err().map(|denial| denial.missing);
     let expected = (!missing.is_empty()).then(|| missing.iter().map(ToString::to_string).collect());
     assert_eq!(denied, expected, "{when}");
@@ -78,17 +78,17 @@ fn the_first_grant_for_a_source_decides_and_none_grants_nothing() {
     let policy = policy(UPLOADS).unwrap();
     let git = |path: &str| InstructionSource::Git { path: path.into(), commit: "c".into() };
     let rule = manifest("currency == \"EUR\"", "block");
-    assert_eq!(policy.of(&git("trusted/a.ws")).unwrap().check(&rule), Ok(()));
-    assert!(policy.of(&git("others/a.ws")).unwrap().check(&rule).is_err());
-    let denial = policy.of(&InstructionSource::Api).unwrap_err().to_string();
+    assert_eq!(policy.grant_for(&git("trusted/a.ws")).unwrap().check(&rule), Ok(()));
+    assert!(policy.grant_for(&git("others/a.ws")).unwrap().check(&rule).is_err());
+    let denial = policy.grant_for(&InstructionSource::Api).unwrap_err().to_string();
     assert_eq!(denial, "the rule policy does not grant any rule from the API");
-    let budget = policy.of(&InstructionSource::Upload).unwrap().budget();
+    let budget = policy.grant_for(&InstructionSource::Upload).unwrap().budget();
     assert_eq!(budget, Grant { fuel: 5_000, host_calls: 8, memory_bytes: 128 * 1024 });
 }
 
 #[test]
 fn without_a_policy_everything_is_granted() {
-    let granted = Policy::default().of(&InstructionSource::Api).unwrap();
+    let granted = Policy::default().grant_for(&InstructionSource::Api).unwrap();
     assert_eq!(granted.check(&manifest("currency == \"EUR\"", "block")), Ok(()));
     assert_eq!(granted.budget(), Grant::default());
 }

@@ -123,7 +123,7 @@ impl BoundModule {
     }
 
     /// Compiles the joint searches. This speeds up evaluation and changes no answer.
-    pub(super) fn hasten(&self) {
+    pub(super) fn compile_searches(&self) {
         self.searches.iter().for_each(|search| search.compile(&self.module.manifest.needs.patterns));
     }
 }

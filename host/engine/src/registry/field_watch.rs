@@ -80,11 +80,11 @@ struct WatchedField {
 
 impl FieldWatch {
     /// Builds the watch for these rules, and the fields that their modules read.
-    pub(super) fn of(rules: &[RuleInForce], fields: &[FieldAccess]) -> Self {
+    pub(super) fn new(rules: &[RuleInForce], fields: &[FieldAccess]) -> Self {
         let mut watch = Self::default();
-        for (place, in_force) in (0..).zip(rules) {
+        for (rule_index, in_force) in (0..).zip(rules) {
             if let Some(checked) = &in_force.rule.instruction.checked {
-                watch.add_condition(&checked.when, place);
+                watch.add_condition(&checked.when, rule_index);
             }
         }
         let of_field = |field| watch.fields.get(field).map_or(ValueClass::NONE, |watched| watched.classes);

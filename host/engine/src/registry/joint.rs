@@ -17,7 +17,7 @@ pub struct JointQuestion {
 impl JointQuestion {
     /// Starts a batch with an aggregate; `None` if it cannot be answered in a batch.
     #[must_use]
-    pub fn of(slot: u32, aggregate: Arc<AggregateQuery>) -> Option<Self> {
+    pub fn new(slot: u32, aggregate: Arc<AggregateQuery>) -> Option<Self> {
         Some(Self { slots: vec![slot], batch: AggregateBatch::of(aggregate)? })
     }
 

@@ -47,7 +47,7 @@ impl ListInForce {
     pub fn read(text: &str, source: InstructionSource, semantics: Semantics) -> Self {
         Self {
             text: text.into(),
-            digest: ContentDigest::of(text.as_bytes()),
+            digest: ContentDigest::of_bytes(text.as_bytes()),
             members: Arc::new(text::entries(text, semantics).collect()),
             source,
             semantics,

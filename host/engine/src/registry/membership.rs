@@ -17,7 +17,7 @@ pub(crate) const ELEMENT_BYTES: usize = 16;
 pub struct ListMembership {
     /// Equal exactly for lists with the same notation and semantics.
     pub key: Arc<str>,
-    place: MembershipSource,
+    source: MembershipSource,
     semantics: Semantics,
 }
 
@@ -52,7 +52,7 @@ impl ListMembership {
     pub fn bind(list: &ListSource, semantics: Semantics, words: &Arc<StatusWords>) -> Self {
         let written = serde_json::to_string(list).unwrap_or_default();
         let key = format!("{} {written}", semantics.number()).into();
-        let place = match list {
+        let source = match list {
             ListSource::Named(name) => MembershipSource::Named(name.clone()),
             ListSource::Current(path) => MembershipSource::Field(FieldAccess::bind(path, semantics, words)),
             ListSource::Items(items) => {
@@ -69,7 +69,7 @@ impl ListMembership {
                 MembershipSource::Items { literals, fields }
             }
         };
-        Self { key, place, semantics }
+        Self { key, source, semantics }
     }
 
     /// Whether the list contains a value; `None` when the value or the list is missing.
@@ -103,7 +103,7 @@ impl ListMembership {
     /// Counts the values that a membership test compares one by one.
     #[must_use]
     pub fn compared(&self, current: &Transaction) -> ComparedValues {
-        match &self.place {
+        match &self.source {
             MembershipSource::Items { fields, .. } => ComparedValues {
                 n_elements: fields.len(),
                 n_paths: fields.len(),
@@ -128,7 +128,7 @@ impl ListMembership {
         in_named: impl Fn(&str) -> Option<bool>,
         equals: impl Fn(Value<'_>) -> bool,
     ) -> Option<bool> {
-        match &self.place {
+        match &self.source {
             MembershipSource::Items { literals, fields } => {
                 Some(in_set(literals) || fields.iter().any(|field| equals(field.read(current))))
             }

@@ -65,7 +65,7 @@ impl ComparedForm {
 
     /// Returns the form of a value; `None` when it is missing.
     #[must_use]
-    pub fn of(value: &Value<'_>) -> Option<Self> {
+    pub fn of_value(value: &Value<'_>) -> Option<Self> {
         Some(match value {
             Value::Missing => return None,
             Value::Boolean(_) => Self::of_kind(MismatchKind::Boolean),

@@ -65,7 +65,7 @@ pub struct CostBound {
 
 impl CostBound {
     /// Returns the bound of a rule that was compiled from a script.
-    pub(super) fn of(rule: &BoundRule) -> Self {
+    pub(super) fn of_rule(rule: &BoundRule) -> Self {
         let (module, patterns) = (&rule.bound.module, &rule.bound.patterns);
         let calls = module.calls();
         let (n_reading, n_members) = (u64::from(calls.n_reading), u64::from(calls.n_members));
@@ -139,7 +139,7 @@ impl OwnerInForce {
     /// Groups the rules of a set by owner. `alone` has the rules that are in no body.
     pub(super) fn all(rules: &[RuleInForce], bodies: &[BodyInForce], alone: &[u32]) -> Vec<Self> {
         let mut owners: Vec<Self> = Vec::new();
-        for (place, in_force) in (0..).zip(rules) {
+        for (rule_index, in_force) in (0..).zip(rules) {
             let of_rule = in_force.rule.owner();
             let owner = match owners.iter_mut().position(|known| known.owner == of_rule) {
                 Some(known) => owners.get_mut(known),
@@ -149,15 +149,15 @@ impl OwnerInForce {
                 }
             };
             let Some(owner) = owner else { continue };
-            owner.order.push(place);
-            if alone.binary_search(&place).is_ok() {
-                owner.alone.push(place);
+            owner.order.push(rule_index);
+            if alone.binary_search(&rule_index).is_ok() {
+                owner.alone.push(rule_index);
             } else {
                 owner.add_fused(&in_force.rule, &in_force.asker);
             }
         }
         for (number, body) in bodies.iter().enumerate() {
-            let of_body = body.places.first().and_then(|place| rules.get(*place as usize));
+            let of_body = body.rule_indices.first().and_then(|rule_index| rules.get(*rule_index as usize));
             let owner = of_body.map(|in_force| in_force.rule.owner());
             if let Some(owner) = owners.iter_mut().find(|known| Some(&known.owner) == owner.as_ref()) {
                 owner.bodies.push(number);
@@ -166,9 +166,9 @@ impl OwnerInForce {
         for owner in &mut owners {
             owner.usual = owner.bounds_of(USUAL_READS);
             // Stable: rules are sorted by id, and so by age.
-            owner
-                .order
-                .sort_by_key(|place| rules.get(*place as usize).map(|rule| Reverse(blocks(&rule.rule))));
+            owner.order.sort_by_key(|rule_index| {
+                rules.get(*rule_index as usize).map(|rule| Reverse(blocks(&rule.rule)))
+            });
         }
         owners
     }
@@ -190,7 +190,7 @@ impl OwnerInForce {
     }
 
     fn add_fused(&mut self, rule: &BoundRule, asker: &SlotBindings) {
-        let bound = CostBound::of(rule);
+        let bound = CostBound::of_rule(rule);
         self.fused = self.fused.plus(bound);
         self.costliest = self.costliest.or_more(bound);
         // Only rules with a checked form are fused.

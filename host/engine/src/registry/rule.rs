@@ -21,7 +21,7 @@ const TEST_CHARS_MAX: usize = 120;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedMismatch {
     /// Position of the test in the script.
-    pub place: Position,
+    pub position: Position,
     /// Text of the test on one line, cut after 120 characters.
     pub test: String,
     /// The mismatch.
@@ -96,8 +96,8 @@ impl OutcomeCounts {
             RuleOutcome::NotMatched => {}
             RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) => {
                 let n_before = self.n_matched.fetch_add(1, Ordering::Relaxed);
-                let place = usize::try_from(n_before).unwrap_or_default() % MATCHES_KEPT;
-                if let Some(latest) = self.latest.get(place) {
+                let index = usize::try_from(n_before).unwrap_or_default() % MATCHES_KEPT;
+                if let Some(latest) = self.latest.get(index) {
                     latest.store(sequence.0, Ordering::Relaxed);
                 }
             }
@@ -171,9 +171,9 @@ impl BoundRule {
         let counted = self.mismatches.counted().into_iter();
         let placed = counted.filter_map(|(mismatch, count)| {
             let span = tests.get(mismatch.test)?.clone();
-            let place = position(script, span.start);
+            let position = position(script, span.start);
             let words = script.get(span)?.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some(CountedMismatch { place, test: shortened(words), mismatch, count })
+            Some(CountedMismatch { position, test: shortened(words), mismatch, count })
         });
         placed.collect()
     }
@@ -193,7 +193,7 @@ impl BoundRule {
     /// Returns a bound of what the rule costs, if it was compiled from a script.
     #[must_use]
     pub fn cost_bound(&self) -> CostBound {
-        CostBound::of(self)
+        CostBound::of_rule(self)
     }
 
     /// Returns the owner of the rule; all rules without a recorded owner have the same.

@@ -84,7 +84,7 @@ pub struct BodyInForce {
     /// The body.
     pub body: Arc<FusedBody>,
     /// The index in [`RuleSet::rules`] of each bit.
-    pub places: Vec<u32>,
+    pub rule_indices: Vec<u32>,
     /// Mask of the bits that count; bits of rules with missing lists do not.
     pub counted: u64,
     /// Slot bindings of its module.
@@ -122,11 +122,11 @@ impl RuleSet {
         let mut is_fused = vec![false; rules.len()];
         let mut fitting = Vec::with_capacity(bodies.len());
         for body in bodies {
-            let Some(places) = places_of(body, &rules, &is_fused) else { continue };
-            for &place in &places {
-                is_fused.get_mut(place as usize).map(|is_fused| std::mem::replace(is_fused, true));
+            let Some(rule_indices) = rule_indices_of(body, &rules, &is_fused) else { continue };
+            for &rule_index in &rule_indices {
+                is_fused.get_mut(rule_index as usize).map(|is_fused| std::mem::replace(is_fused, true));
             }
-            fitting.push((Arc::clone(body), places));
+            fitting.push((Arc::clone(body), rule_indices));
         }
         let mut tables = RuleSetTables::default();
         let of_rules: Vec<PendingBindings> =
@@ -141,19 +141,21 @@ impl RuleSet {
         let rules: Vec<RuleInForce> = rules.collect();
         let lacking: Vec<u32> = (0..)
             .zip(&rules)
-            .filter_map(|(place, in_force)| (!in_force.missing_lists.is_empty()).then_some(place))
+            .filter_map(|(rule_index, in_force)| (!in_force.missing_lists.is_empty()).then_some(rule_index))
             .collect();
-        let alone: Vec<u32> =
-            (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
-        let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| {
+        let alone: Vec<u32> = (0..)
+            .zip(is_fused)
+            .filter_map(|(rule_index, is_fused)| (!is_fused).then_some(rule_index))
+            .collect();
+        let bodies = fitting.into_iter().zip(of_bodies).map(|((body, rule_indices), resolved)| {
             let asker = resolved.finish(&tables);
-            let selector = Selector::of(&body.selection, &asker, &tables);
-            let counted = counted_bits(&places, &lacking);
-            BodyInForce { body, places, counted, asker, selector }
+            let selector = Selector::new(&body.selection, &asker, &tables);
+            let counted = counted_bits(&rule_indices, &lacking);
+            BodyInForce { body, rule_indices, counted, asker, selector }
         });
         let bodies: Vec<BodyInForce> = bodies.collect();
         let owners = OwnerInForce::all(&rules, &bodies, &alone);
-        let watch = FieldWatch::of(&rules, &tables.fields.items);
+        let watch = FieldWatch::new(&rules, &tables.fields.items);
         Self {
             version,
             is_of_scripts: rules.iter().all(|in_force| in_force.rule.instruction.record.script.is_some()),
@@ -181,8 +183,8 @@ impl RuleSet {
 
     /// Compiles optional joint searches and loads code that would be loaded at the first run, which speeds up
     /// evaluation and changes no answer. Runs in the background; it takes some milliseconds per body with many patterns.
-    pub fn hasten(&self) {
-        self.bodies.iter().for_each(|in_force| in_force.body.bound.hasten());
+    pub fn compile_searches(&self) {
+        self.bodies.iter().for_each(|in_force| in_force.body.bound.compile_searches());
         for in_force in &self.rules {
             let module = &in_force.rule.bound.module;
             if let Err(refusal) = module.load_code() {
@@ -232,24 +234,29 @@ fn missing_lists(rule: &BoundRule, lists: &Lists) -> Vec<String> {
     named_lists.iter().filter(|name| lists.get(name).is_none()).cloned().collect()
 }
 
-/// Bit `n` is set unless `places[n]` is in `lacking`.
-fn counted_bits(places: &[u32], lacking: &[u32]) -> u64 {
-    let counts = |place: &u32| u64::from(lacking.binary_search(place).is_err());
-    places.iter().zip(0..u64::BITS).map(|(place, bit)| counts(place) << bit).fold(0, |all, bit| all | bit)
+/// Bit `n` is set unless `rule_indices[n]` is in `lacking`.
+fn counted_bits(rule_indices: &[u32], lacking: &[u32]) -> u64 {
+    let counts = |rule_index: &u32| u64::from(lacking.binary_search(rule_index).is_err());
+    rule_indices
+        .iter()
+        .zip(0..u64::BITS)
+        .map(|(rule_index, bit)| counts(rule_index) << bit)
+        .fold(0, |all, bit| all | bit)
 }
 
 /// Returns the indices of the members of a body. Returns `None` if a member is missing, differs, is quarantined or
 /// belongs to another body, or if they have several owners.
-fn places_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> Option<Vec<u32>> {
-    let place_of = |member: &FusedMember| {
-        let place = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;
-        let rule = rules.get(place)?;
+fn rule_indices_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> Option<Vec<u32>> {
+    let rule_index_of = |member: &FusedMember| {
+        let rule_index = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;
+        let rule = rules.get(rule_index)?;
         let is_same = rule.instruction.digest == member.digest && !rule.is_quarantined();
-        let is_free = is_fused.get(place) == Some(&false);
-        if is_same && is_free { u32::try_from(place).ok() } else { None }
+        let is_free = is_fused.get(rule_index) == Some(&false);
+        if is_same && is_free { u32::try_from(rule_index).ok() } else { None }
     };
-    let places: Vec<u32> = body.members.iter().map(place_of).collect::<Option<_>>()?;
-    let mut owners = places.iter().filter_map(|place| rules.get(*place as usize)).map(|rule| rule.owner());
+    let rule_indices: Vec<u32> = body.members.iter().map(rule_index_of).collect::<Option<_>>()?;
+    let mut owners =
+        rule_indices.iter().filter_map(|rule_index| rules.get(*rule_index as usize)).map(|rule| rule.owner());
     let first = owners.next();
-    owners.all(|owner| Some(&owner) == first.as_ref()).then_some(places)
+    owners.all(|owner| Some(&owner) == first.as_ref()).then_some(rule_indices)
 }

@@ -17,7 +17,7 @@ pub struct Selector {
 
 impl Selector {
     /// Resolves the selection of a body with the slot bindings of its module.
-    pub(super) fn of(selection: &Selection, asker: &SlotBindings, tables: &RuleSetTables) -> Self {
+    pub(super) fn new(selection: &Selection, asker: &SlotBindings, tables: &RuleSetTables) -> Self {
         let fields = &asker.bound.module.manifest.needs.fields;
         let number_of = |path| {
             let slot = fields.iter().position(|field| field == path)?;

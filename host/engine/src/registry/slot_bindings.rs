@@ -37,11 +37,11 @@ pub enum SymbolTexts {
 
 impl SymbolTexts {
     /// Table entries allowed per text of the module: a table is fast but mostly empty.
-    const PLACES_PER_TEXT_MAX: usize = 16;
+    const ENTRIES_PER_TEXT_MAX: usize = 16;
 
     /// Maps these symbols, in a set with `n_symbols` symbols.
-    pub(super) fn of(symbols: &[u32], n_symbols: usize) -> Self {
-        if n_symbols > symbols.len() * Self::PLACES_PER_TEXT_MAX {
+    pub(super) fn new(symbols: &[u32], n_symbols: usize) -> Self {
+        if n_symbols > symbols.len() * Self::ENTRIES_PER_TEXT_MAX {
             let mut sorted: Vec<(u32, i32)> = symbols.iter().copied().zip(0..).collect();
             sorted.sort_unstable();
             sorted.dedup_by_key(|(symbol, _)| *symbol);
@@ -49,8 +49,8 @@ impl SymbolTexts {
         }
         let mut table = vec![-1; n_symbols].into_boxed_slice();
         for (slot, &symbol) in (0..).zip(symbols) {
-            if let Some(place) = table.get_mut(symbol as usize).filter(|place| **place < 0) {
-                *place = slot;
+            if let Some(entry) = table.get_mut(symbol as usize).filter(|entry| **entry < 0) {
+                *entry = slot;
             }
         }
         SymbolTexts::Table(table)
@@ -61,8 +61,8 @@ impl SymbolTexts {
     pub fn slot_of(&self, symbol: u32) -> i32 {
         let found = match self {
             SymbolTexts::Sorted(sorted) => {
-                let place = sorted.binary_search_by_key(&symbol, |(known, _)| *known).ok();
-                place.and_then(|place| sorted.get(place)).map(|(_, slot)| *slot)
+                let index = sorted.binary_search_by_key(&symbol, |(known, _)| *known).ok();
+                index.and_then(|index| sorted.get(index)).map(|(_, slot)| *slot)
             }
             SymbolTexts::Table(table) => table.get(symbol as usize).copied(),
         };
@@ -76,7 +76,7 @@ mod tests {
 
     #[track_caller]
     fn check(symbols: &[u32], n_symbols: usize) {
-        let texts = SymbolTexts::of(symbols, n_symbols);
+        let texts = SymbolTexts::new(symbols, n_symbols);
         for symbol in 0..u32::try_from(n_symbols).unwrap() + 2 {
             let first = symbols.iter().position(|&known| known == symbol);
             let expected = first.map_or(-1, |slot| i32::try_from(slot).unwrap());

@@ -32,7 +32,7 @@ pub(super) struct PendingBindings {
 
 impl PendingBindings {
     pub(super) fn finish(self, tables: &RuleSetTables) -> SlotBindings {
-        SlotBindings { texts: SymbolTexts::of(&self.symbols, tables.symbols.len()), ..self.asker }
+        SlotBindings { texts: SymbolTexts::new(&self.symbols, tables.symbols.len()), ..self.asker }
     }
 }
 
@@ -88,7 +88,7 @@ impl RuleSetTables {
             self.times.number(&question, (spec.clone(), semantics))
         });
         let times = times.collect();
-        let (bound, texts) = (Arc::clone(bound), SymbolTexts::of(&[], 0));
+        let (bound, texts) = (Arc::clone(bound), SymbolTexts::new(&[], 0));
         let asker = SlotBindings { bound, fields, texts, patterns, lists, aggregates, previous, times };
         PendingBindings { asker, symbols }
     }

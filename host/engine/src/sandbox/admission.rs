@@ -52,7 +52,7 @@ pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, Admis
     }
     match manifest {
         Some(manifest) if findings.is_empty() => {
-            let digest = ContentDigest::of(bytes);
+            let digest = ContentDigest::of_bytes(bytes);
             let (remembers, calls) = (structure.remembers, structure.calls);
             Ok(CheckedModule { manifest, digest, origin, remembers, calls })
         }

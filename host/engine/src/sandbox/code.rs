@@ -32,7 +32,7 @@ pub fn code_bytes() -> usize {
 }
 
 impl ModuleCode {
-    pub(super) fn of(module: Module) -> Self {
+    pub(super) fn new(module: Module) -> Self {
         let range = module.image_range();
         let bytes = range.end.addr().saturating_sub(range.start.addr());
         LOADED_BYTES.fetch_add(bytes, Ordering::Relaxed);

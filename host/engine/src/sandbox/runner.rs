@@ -59,7 +59,7 @@ pub enum CallCharges {
 impl CallCharges {
     /// Returns what a rule pays for that runs alone, under semantics that have prices.
     #[must_use]
-    pub const fn of(semantics: Semantics) -> Self {
+    pub const fn of_semantics(semantics: Semantics) -> Self {
         if semantics.prices_instances() { Self::SinceV5 } else { Self::SinceV4 }
     }
 }
@@ -131,20 +131,20 @@ impl<H: HostCalls> Runner<H> {
         self.warm.data_mut().host().map_err(lost)
     }
 
-    /// Runs a module. `place` is its index, which must always be the same. Adds the fuel that it used to `cost`. Bit `n`
-    /// of the answer is set if rule `n` of its manifest matched.
+    /// Runs a module. `module_index` is its index, which must always be the same. Adds the fuel that it used to `cost`.
+    /// Bit `n` of the answer is set if rule `n` of its manifest matched.
     ///
     /// # Errors
     /// The failure of the module. Other modules are not affected.
     pub fn run(
         &mut self,
-        place: usize,
+        module_index: usize,
         module: &AdmittedModule,
         run: RunTerms,
         cost: &mut RunCost,
     ) -> Result<u64, RuleFailure> {
         let Self { linker, warm, seats, .. } = self;
-        let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
+        let seat = seats.get_mut(module_index).ok_or(RuleFailure::Internal)?;
         let seat = seat.get_or_insert_with(|| Box::new(InstanceSlot::take(module, linker, warm)));
         let terms = RunLimits { fuel: seat.terms.fuel.min(run.fuel_max), charges: run.charges, ..seat.terms };
         let ran = match &seat.entry {

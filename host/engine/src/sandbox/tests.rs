@@ -95,11 +95,11 @@ impl HostCalls for Silent {
 /// Runs a module that pays for every call.
 fn run(
     runner: &mut Runner<Silent>,
-    place: usize,
+    module_index: usize,
     module: &AdmittedModule,
 ) -> Result<(u64, RuleStatement), RuleFailure> {
     let terms = RunTerms { fuel_max: u64::MAX, charges: CallCharges::SinceV4 };
-    let bits = runner.run(place, module, terms, &mut RunCost::default())?;
+    let bits = runner.run(module_index, module, terms, &mut RunCost::default())?;
     Ok((bits, runner.take_statement()))
 }
 
@@ -215,11 +215,11 @@ fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
             CheckedModule::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
         let made = sandbox.admit(&bytes).unwrap();
         let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
-        for (place, module) in [&uploaded, &made].into_iter().enumerate() {
+        for (module_index, module) in [&uploaded, &made].into_iter().enumerate() {
             assert_eq!(
-                run(&mut runner, place, module).map(|(bits, _)| bits),
+                run(&mut runner, module_index, module).map(|(bits, _)| bits),
                 expected,
-                "{n} questions, module {place}"
+                "{n} questions, module {module_index}"
             );
         }
     }

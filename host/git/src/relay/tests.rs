@@ -215,9 +215,9 @@ fn a_remote_without_a_trusted_certificate_hears_nothing() {
         let (mut stream, _) = listener.accept().unwrap();
         // Not TLS, but an unsolicited HTTP response.
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
-        let mut heard = Vec::new();
-        stream.read_to_end(&mut heard).ok();
-        heard
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).ok();
+        received
     });
     let relay = open(route(RelayTransport::Tls("git.example".to_owned()), vec![address]));
     assert_eq!(ask(&relay, &listing(&relay, "Authorization: canary\r\n"), 12), b"HTTP/1.1 502");
@@ -300,9 +300,9 @@ fn a_handshake_that_drips_is_over_when_time_is_up() {
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         // A handshake record, byte by byte: no single read reaches its timeout.
         let record = [0x16, 0x03, 0x03, 0x3f, 0xff].into_iter().chain(std::iter::repeat_n(0, 16_000));
-        let mut heard = [0; 1024];
+        let mut received = [0; 1024];
         for byte in record {
-            let _ = stream.read(&mut heard);
+            let _ = stream.read(&mut received);
             if stream.write_all(&[byte]).is_err() {
                 return;
             }

@@ -88,13 +88,13 @@ impl Leaves {
         path: &[Vec<u8>],
     ) -> Result<Option<(Oid, ObjectType, i32)>, GitError> {
         let (mut folder, mut found) = (root, None);
-        for (place, name) in path.iter().enumerate() {
+        for (depth, name) in path.iter().enumerate() {
             let tree = self.open(repository, folder)?;
             let Some(entry) = tree.iter().find(|entry| entry.name_bytes() == name.as_slice()) else {
                 return Ok(None);
             };
             let kind = entry.kind().unwrap_or(ObjectType::Any);
-            if kind != ObjectType::Tree && place + 1 < path.len() {
+            if kind != ObjectType::Tree && depth + 1 < path.len() {
                 return Ok(None);
             }
             folder = entry.id();

@@ -20,7 +20,7 @@ use crate::{
 /// Largest commit, in bytes. Walking the history reads every commit on the way.
 const COMMIT_BYTES_MAX: u64 = 64 << 10;
 
-pub(super) fn carry_out(request: &WorkerRequest) -> Result<TaskOutcome, TaskFailure> {
+pub(super) fn run_task(request: &WorkerRequest) -> Result<TaskOutcome, TaskFailure> {
     git2::opts::enable_caching(false);
     let repository =
         open_repository(&request.git_directory).map_err(|error| TaskFailure::Damaged(error.to_string()))?;
@@ -74,7 +74,7 @@ impl<'r> GitOperation<'r> {
         let head = heads.iter().find(|head| head.name() == reference).ok_or(TaskFailure::NoBranch)?;
         let name = head.symref_target().unwrap_or(head.name());
         let branch = name.strip_prefix("refs/heads/").ok_or(TaskFailure::NoBranch)?.to_owned();
-        if self.is_news() {
+        if self.is_change() {
             check_sizes(repository)?;
             check_commit(repository, head.oid())?;
         }
@@ -82,7 +82,7 @@ impl<'r> GitOperation<'r> {
     }
 
     /// Returns whether anything was received; assumes so if the folder cannot be read.
-    fn is_news(&self) -> bool {
+    fn is_change(&self) -> bool {
         let packs = fs::read_dir(self.request.git_directory.join("objects/pack"));
         packs.map_or(true, |mut packs| packs.next().is_some())
     }

@@ -30,7 +30,7 @@ pub(super) fn limit() -> Result<(), LimitError> {
 /// Applies the limits and the confinement for a request.
 pub(super) fn raise(request: &WorkerRequest) -> Confinement {
     process::limit_processor(request.time_max_ms.div_ceil(1000) + 1).ok();
-    let mut places: Vec<(&Path, PathAccess)> = vec![
+    let mut paths: Vec<(&Path, PathAccess)> = vec![
         (&request.git_directory, PathAccess::Write),
         (&request.objects, PathAccess::Read),
         (Path::new(CONFIGURATION), PathAccess::Read),
@@ -38,7 +38,7 @@ pub(super) fn raise(request: &WorkerRequest) -> Confinement {
     if let Some(neighbour) = &request.neighbour {
         // A push to a local path writes there.
         let is_written = matches!(request.task, Task::Push { .. });
-        places.push((neighbour, if is_written { PathAccess::Write } else { PathAccess::Read }));
+        paths.push((neighbour, if is_written { PathAccess::Write } else { PathAccess::Read }));
     }
-    process::raise(&ProcessNeeds::Places { places: &places, port: request.port })
+    process::raise(&ProcessNeeds::Paths { paths: &paths, port: request.port })
 }

@@ -44,7 +44,7 @@ pub fn work(needs_walls: bool) -> u8 {
         return FAILED;
     }
     note("talking with the remote");
-    let outcome = task::carry_out(&request).unwrap_or_else(TaskOutcome::Failed);
+    let outcome = task::run_task(&request).unwrap_or_else(TaskOutcome::Failed);
     let reply = serde_json::to_vec(&WorkerReply { walls, outcome });
     let said = reply.map_err(io::Error::from).and_then(|reply| io::stdout().write_all(&reply));
     if said.and_then(|()| io::stdout().flush()).is_ok() { 0 } else { FAILED }

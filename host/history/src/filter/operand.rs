@@ -107,10 +107,10 @@ impl ResolvedOperand {
             ResolvedOperand::Field(field) => OperandValue::Value(paid(row.value(*field))),
             ResolvedOperand::Current(slot) => OperandValue::Value(paid(scene.current(*slot))),
             ResolvedOperand::Time(part, field) => {
-                OperandValue::of_part(part.of(paid(row.value(*field))), by.semantics)
+                OperandValue::of_part(part.number_of(paid(row.value(*field))), by.semantics)
             }
             ResolvedOperand::CurrentTime(part, slot) => {
-                OperandValue::of_part(part.of(paid(scene.current(*slot))), by.semantics)
+                OperandValue::of_part(part.number_of(paid(scene.current(*slot))), by.semantics)
             }
             ResolvedOperand::Arithmetic(parts) => {
                 let (left, operator, right) = parts.as_ref();

@@ -70,7 +70,7 @@ impl Ledger {
         let feed = format!("{}/{table}", options.get_database().unwrap_or_default()).into();
         let columns = settings.columns.clone();
         let options = options.disable_statement_logging();
-        let session = SessionScope::of(dsn.expose());
+        let session = SessionScope::of_dsn(dsn.expose());
         Ok(Self {
             kind: settings.kind,
             options,

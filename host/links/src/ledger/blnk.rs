@@ -93,7 +93,7 @@ async fn find_index(
     .persistent(ledger.session.keeps_statements())
     .fetch_one(connection)
     .await
-    .map_err(LedgerError::of)
+    .map_err(LedgerError::from_sqlx)
 }
 
 /// Returns the SQL for a row as one object, in the form of an event.

@@ -32,7 +32,8 @@ impl Ledger {
     /// See [`LedgerError`].
     pub async fn connect(&self) -> Result<LedgerConnection, LedgerError> {
         let connected = timeout(CONNECT, self.options.connect()).await;
-        let mut connection = connected.map_err(|_| LedgerError::Silent(CONNECT))?.map_err(LedgerError::of)?;
+        let mut connection =
+            connected.map_err(|_| LedgerError::Silent(CONNECT))?.map_err(LedgerError::from_sqlx)?;
         let patience = self.statement_timeout.saturating_add(GRACE);
         let session = self.session;
         let prepared = async {
@@ -57,8 +58,8 @@ async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static st
     )
     .fetch_one(connection)
     .await
-    .map_err(LedgerError::of)?;
-    let flag = |place| row.try_get::<bool, _>(place).map_err(LedgerError::of);
+    .map_err(LedgerError::from_sqlx)?;
+    let flag = |column_index| row.try_get::<bool, _>(column_index).map_err(LedgerError::from_sqlx);
     if !flag(0)? {
         return Err(LedgerError::Unusable(
             "the connection is not read-only: a pooler or proxy drops its `options`; connect to the database directly, or set \
@@ -170,7 +171,7 @@ impl LedgerConnection {
             .persistent(session.keeps_statements());
         let counted = timeout(self.patience, async {
             session.enter(connection).await?;
-            let counted = query.fetch_one(&mut *connection).await.map_err(LedgerError::of);
+            let counted = query.fetch_one(&mut *connection).await.map_err(LedgerError::from_sqlx);
             let left = session.leave(connection).await;
             counted.and_then(|counted| left.map(|()| counted))
         });

@@ -54,7 +54,7 @@ fn advice_on_poolers(code: &str, message: &str) -> Option<&'static str> {
 
 impl LedgerError {
     /// Classifies the error of a query.
-    pub(super) fn of(error: sqlx::Error) -> Self {
+    pub(super) fn from_sqlx(error: sqlx::Error) -> Self {
         let sqlx::Error::Database(reported) = &error else {
             return match error {
                 sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {

@@ -39,7 +39,7 @@ pub(super) async fn ask(
         .persistent(session.keeps_statements())
         .fetch_one(connection)
         .await
-        .map_err(LedgerError::of)?;
-    let micros = |place| row.try_get::<i64, _>(place).map_err(LedgerError::of);
+        .map_err(LedgerError::from_sqlx)?;
+    let micros = |column_index| row.try_get::<i64, _>(column_index).map_err(LedgerError::from_sqlx);
     Ok(Horizon { now: micros(0)?, complete: micros(1)?.saturating_sub(MARGIN_MICROS) })
 }

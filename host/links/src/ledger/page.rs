@@ -47,8 +47,10 @@ pub(super) async fn rows(
     behind: &PagePosition,
     limit: usize,
 ) -> Result<Vec<LedgerRow>, LedgerError> {
-    let rows =
-        bound(session, statement, behind, limit).fetch_all(connection).await.map_err(LedgerError::of)?;
+    let rows = bound(session, statement, behind, limit)
+        .fetch_all(connection)
+        .await
+        .map_err(LedgerError::from_sqlx)?;
     rows.iter().map(row_of).collect()
 }
 
@@ -58,9 +60,11 @@ pub(super) async fn key(
     statement: &str,
     behind: &PagePosition,
 ) -> Result<Option<(String, String)>, LedgerError> {
-    let row =
-        bound(session, statement, behind, 1).fetch_optional(connection).await.map_err(LedgerError::of)?;
-    let column = |row: &PgRow, place: usize| row.try_get(place).map_err(LedgerError::of);
+    let row = bound(session, statement, behind, 1)
+        .fetch_optional(connection)
+        .await
+        .map_err(LedgerError::from_sqlx)?;
+    let column = |row: &PgRow, column_index: usize| row.try_get(column_index).map_err(LedgerError::from_sqlx);
     row.map(|row| Ok((column(&row, 0)?, column(&row, 1)?))).transpose()
 }
 
@@ -82,7 +86,8 @@ fn bound<'q>(
 }
 
 fn row_of(row: &PgRow) -> Result<LedgerRow, LedgerError> {
-    let text = |place: usize| row.try_get::<Option<String>, _>(place).map_err(LedgerError::of);
+    let text =
+        |column_index: usize| row.try_get::<Option<String>, _>(column_index).map_err(LedgerError::from_sqlx);
     Ok(LedgerRow {
         created_at: text(0)?.unwrap_or_default(),
         id: text(1)?.unwrap_or_default(),
@@ -94,8 +99,8 @@ fn row_of(row: &PgRow) -> Result<LedgerRow, LedgerError> {
         description: text(7)?,
         status: text(8)?,
         metadata: text(9)?,
-        has_large_metadata: row.try_get(10).map_err(LedgerError::of)?,
-        told: text(11)?,
+        has_large_metadata: row.try_get(10).map_err(LedgerError::from_sqlx)?,
+        row_text: text(11)?,
         changed: text(12)?,
     })
 }

@@ -29,7 +29,7 @@ pub struct LedgerRow {
     pub(super) metadata: Option<String>,
     pub(super) has_large_metadata: bool,
     /// The whole row as one object if the ledger has its own columns. The values above are `None` then.
-    pub(super) told: Option<String>,
+    pub(super) row_text: Option<String>,
     /// Time of the last change or version of the row, if the ledger provides one.
     pub(super) changed: Option<String>,
 }
@@ -62,7 +62,7 @@ impl LedgerRow {
             ("description", self.description.as_deref()),
             ("status", self.status.as_deref()),
             ("meta_data", self.metadata.as_deref()),
-            ("row", self.told.as_deref()),
+            ("row", self.row_text.as_deref()),
         ];
         // Without a change column, the digest is the same as in versions that did not read one.
         let changed = self.changed.as_deref().map(|changed| (CHANGED_FIELD, Some(changed)));
@@ -124,9 +124,9 @@ impl LedgerRow {
         if self.has_large_metadata {
             return Err(too_large("meta_data"));
         }
-        let told = self.told.as_deref().unwrap_or_default();
+        let row_text = self.row_text.as_deref().unwrap_or_default();
         let limits = JsonLimits::transaction(keys_max).without_wide_numbers();
-        let read = Json::parse_leaving_out(told.as_bytes(), limits, &[METADATA]);
+        let read = Json::parse_leaving_out(row_text.as_bytes(), limits, &[METADATA]);
         let (mut row, left_out) = read.map_err(|error| RowError {
             reason: error.code(),
             detail: error.to_string().replace("the body", "the row"),
@@ -294,8 +294,8 @@ mod tests {
         let mut shifted = row();
         (shifted.source, shifted.destination) = (None, row().source);
         let digests = [row().digest(), moved.digest(), shifted.digest(), LedgerRow::default().digest()];
-        for (place, digest) in digests.iter().enumerate() {
-            assert!(!digests.iter().skip(place + 1).any(|other| other == digest));
+        for (index, digest) in digests.iter().enumerate() {
+            assert!(!digests.iter().skip(index + 1).any(|other| other == digest));
         }
         assert_eq!(row().digest(), row().digest());
     }

@@ -18,7 +18,7 @@ pub(super) enum SessionScope {
 }
 
 impl SessionScope {
-    pub(super) fn of(dsn: &str) -> Self {
+    pub(super) fn of_dsn(dsn: &str) -> Self {
         let (_, parameters) = dsn.split_once('?').unwrap_or_default();
         match parameters.split('&').any(|parameter| parameter == "statement-cache-capacity=0") {
             true => SessionScope::Transaction,
@@ -41,7 +41,7 @@ impl SessionScope {
 
     async fn say(self, connection: &mut PgConnection, statement: &'static str) -> Result<(), LedgerError> {
         if self == SessionScope::Transaction {
-            sqlx::raw_sql(statement).execute(connection).await.map_err(LedgerError::of)?;
+            sqlx::raw_sql(statement).execute(connection).await.map_err(LedgerError::from_sqlx)?;
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ mod tests {
             ("?sslmode=disable&statement-cache-capacity=0", SessionScope::Transaction),
         ] {
             assert_eq!(
-                SessionScope::of(&format!("postgres://u:p@h/d{parameters}")),
+                SessionScope::of_dsn(&format!("postgres://u:p@h/d{parameters}")),
                 expected,
                 "{parameters}"
             );

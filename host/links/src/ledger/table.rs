@@ -151,7 +151,7 @@ pub(super) async fn types_of(
     .persistent(session.keeps_statements())
     .fetch_all(connection)
     .await
-    .map_err(LedgerError::of)?;
+    .map_err(LedgerError::from_sqlx)?;
     if rows.is_empty() {
         return Err(LedgerError::Unusable(format!(
             "there is no table {table} in the ledger's database: set LEDGER_TABLE to its name, with its schema and in its \
@@ -160,8 +160,8 @@ pub(super) async fn types_of(
     }
     let mut types = HashMap::new();
     for row in rows {
-        let column = |place| row.try_get::<String, _>(place).map_err(LedgerError::of);
-        let flag = |place| row.try_get::<bool, _>(place).map_err(LedgerError::of);
+        let column = |column_index| row.try_get::<String, _>(column_index).map_err(LedgerError::from_sqlx);
+        let flag = |column_index| row.try_get::<bool, _>(column_index).map_err(LedgerError::from_sqlx);
         if !flag(3)? {
             return Err(LedgerError::Unusable(format!(
                 "the role of LEDGER_DSN may not read {table}: GRANT SELECT ON {table} TO it"
@@ -229,7 +229,7 @@ pub(super) fn statements_of(source: &StatementParts, time: &str, id: &str) -> St
     let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
     let rows = format!("{keys}, {values}");
     let order = format!("AND {key} IS NOT NULL ORDER BY {at}, {key} LIMIT $2");
-    let which = |place: &str| format!("FROM {table} WHERE {filter} AND {place} {order}");
+    let which = |column: &str| format!("FROM {table} WHERE {filter} AND {column} {order}");
     let after = which(&format!("({at}, {key}) > ($1::text::{time}, $3::text::{id})"));
     let from = which(&format!("{at} >= $1::text::{time}"));
     let later = which(&format!("{at} > $1::text::{time}"));

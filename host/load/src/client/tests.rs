@@ -57,7 +57,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
 #[track_caller]
 fn check(method: &str, path: &str, body: &str, n_seen: usize) {
     let server = ClosingServer::start();
-    let mut client = Client::of(server.target.clone());
+    let mut client = Client::new(server.target.clone());
     for _ in 0..2 {
         assert_eq!(client.expect(200, method, path, body).unwrap(), "{}");
     }
@@ -81,7 +81,7 @@ fn a_request_without_an_id_has_its_own_connection_and_is_never_sent_again() {
 fn payments_that_are_sent_at_once_survive_closed_connections() {
     let server = ClosingServer::start();
     // The server handles one connection after the other, so there is one client.
-    let mut clients = [Client::of(server.target.clone())];
+    let mut clients = [Client::new(server.target.clone())];
     for _ in 0..3 {
         let answers = expect_each(&mut clients, 200, ("POST", "/inject"), &[PAYMENT.to_owned()]);
         assert_eq!(answers.unwrap(), ["{}"]);
@@ -93,7 +93,7 @@ fn a_server_that_never_answers_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || listener.incoming().for_each(drop));
-    let mut client = Client::of(HttpTarget { address, host: address.to_string(), pid: None });
+    let mut client = Client::new(HttpTarget { address, host: address.to_string(), pid: None });
     let error = client.send("POST", "/inject", PAYMENT).unwrap_err().to_string();
     assert!(error.contains("closed before the response"), "{error}");
 }

@@ -49,11 +49,11 @@ pub fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
     (0..n_rules)
         .map(|number| {
             // Spread rules with aggregates evenly among the others.
-            let place = number * n_asking / n_rules;
-            let asks = (number + 1) * n_asking / n_rules > place;
+            let first = number * n_asking / n_rules;
+            let asks = (number + 1) * n_asking / n_rules > first;
             n_plain += usize::from(!asks);
             let when = match n_plain % 9 {
-                _ if asks => history(place, n_asking, n_aggregates),
+                _ if asks => history(first, n_asking, n_aggregates),
                 0..6 => comparison(&mut random),
                 6 | 7 => list(&mut random),
                 _ => pattern(&mut random),
@@ -99,11 +99,11 @@ fn pattern(random: &mut Rng) -> String {
     format!("description regex \"(?i){one}|{other}\"")
 }
 
-/// The condition of the rule at position `place` among the rules with aggregates.
-fn history(place: usize, n_asking: usize, n_aggregates: usize) -> String {
+/// The condition of the rule at position `first` among the rules with aggregates.
+fn history(first: usize, n_asking: usize, n_aggregates: usize) -> String {
     let own: Vec<usize> = match n_aggregates {
-        n if n <= n_asking => vec![place % n.max(1)],
-        n => (place..n).step_by(n_asking.max(1)).collect(),
+        n if n <= n_asking => vec![first % n.max(1)],
+        n => (first..n).step_by(n_asking.max(1)).collect(),
     };
     own.into_iter().map(aggregate).collect::<Vec<_>>().join("\n   or ")
 }

@@ -35,7 +35,7 @@ impl Requests {
         let mut random = Rng::with_seed(SEED + 1);
         let run = fastrand::u32(..);
         let prepared =
-            (0..N_BODIES).filter_map(|_| PreparedRequest::of(host, &body(&mut random, run))).collect();
+            (0..N_BODIES).filter_map(|_| PreparedRequest::new(host, &body(&mut random, run))).collect();
         Self { prepared, next: AtomicU64::new(0) }
     }
 
@@ -43,8 +43,8 @@ impl Requests {
     pub(crate) fn write(&self, buffer: &mut Vec<u8>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         buffer.clear();
-        let place = usize::try_from(number).unwrap_or_default() % self.prepared.len().max(1);
-        let Some(prepared) = self.prepared.get(place) else { return };
+        let index = usize::try_from(number).unwrap_or_default() % self.prepared.len().max(1);
+        let Some(prepared) = self.prepared.get(index) else { return };
         buffer.extend_from_slice(&prepared.bytes);
         put_digits(buffer, prepared.id_at, ID.len(), number);
         // Fibonacci hashing spreads the accounts.
@@ -54,7 +54,7 @@ impl Requests {
 }
 
 impl PreparedRequest {
-    fn of(host: &str, body: &str) -> Option<Self> {
+    fn new(host: &str, body: &str) -> Option<Self> {
         let head = format!(
             "POST /inject HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
@@ -68,8 +68,8 @@ impl PreparedRequest {
 
 fn put_digits(buffer: &mut [u8], at: usize, n_digits: usize, number: u64) {
     let mut rest = number;
-    for place in (at..at + n_digits).rev() {
-        if let Some(byte) = buffer.get_mut(place) {
+    for index in (at..at + n_digits).rev() {
+        if let Some(byte) = buffer.get_mut(index) {
             *byte = b'0' + u8::try_from(rest % 10).unwrap_or_default();
         }
         rest /= 10;

@@ -73,7 +73,7 @@ impl<'a> GeneratorThread<'a> {
             number,
             n_lanes,
             free: (0..connections.len()).collect(),
-            resting: RestingConnections::of(number),
+            resting: RestingConnections::new(number),
             n_busy: 0,
             arrivals,
             connections,
@@ -110,8 +110,8 @@ impl<'a> GeneratorThread<'a> {
     fn due(&self, n: usize) -> Option<Instant> {
         let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return None };
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let place = (n * self.n_lanes + self.number) as f64;
-        Some(self.outcome.began + Duration::from_secs_f64(place / per_second))
+        let position = (n * self.n_lanes + self.number) as f64;
+        Some(self.outcome.began + Duration::from_secs_f64(position / per_second))
     }
 
     /// Sends requests until none is due or no connection is free. Returns the time the next one is due.
@@ -125,16 +125,16 @@ impl<'a> GeneratorThread<'a> {
             }
             // Overdue requests are dropped when a connection becomes free. Waking up for each one would take a core
             // from the service.
-            let place = self.free.pop_front()?;
-            self.send(place, due);
+            let slot = self.free.pop_front()?;
+            self.send(slot, due);
         }
         Some(now)
     }
 
     /// Returns connections to use whose pause after a refusal is over.
     fn take_back(&mut self, now: Instant) {
-        while let Some(place) = self.resting.rested(now) {
-            self.free.push_back(place);
+        while let Some(slot) = self.resting.rested(now) {
+            self.free.push_back(slot);
         }
     }
 
@@ -157,42 +157,42 @@ impl<'a> GeneratorThread<'a> {
         let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return 0 };
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let (number, n_lanes) = (self.number as f64, self.n_lanes as f64);
-        let place = then.saturating_duration_since(self.outcome.began).as_secs_f64() * per_second;
+        let position = then.saturating_duration_since(self.outcome.began).as_secs_f64() * per_second;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "rounded, and not negative"
         )]
-        let n = ((place - number) / n_lanes).ceil().max(0.0) as usize;
+        let n = ((position - number) / n_lanes).ceil().max(0.0) as usize;
         n
     }
 
-    fn send(&mut self, place: usize, due: Option<Instant>) {
+    fn send(&mut self, slot: usize, due: Option<Instant>) {
         self.n_taken += 1;
         self.outcome.n_due += 1;
-        let Some(connection) = self.connections.get_mut(place) else { return };
+        let Some(connection) = self.connections.get_mut(slot) else { return };
         self.requests.write(&mut connection.request);
         if connection.send(due.unwrap_or_else(Instant::now)) {
             self.n_busy += 1;
         } else {
-            self.broken(place);
+            self.broken(slot);
         }
     }
 
     /// Waits for at most `patience` and reads the responses that have arrived.
     fn take_answers(&mut self, patience: Duration) -> Result<(), BenchError> {
         let ready = self.arrivals.wait(&self.connections, patience);
-        for place in ready.map_err(BenchError::io("wait for answers"))? {
-            let Some(connection) = self.connections.get_mut(place) else { continue };
+        for slot in ready.map_err(BenchError::io("wait for answers"))? {
+            let Some(connection) = self.connections.get_mut(slot) else { continue };
             if !connection.is_busy {
                 // No request is in flight, so the peer has closed it.
-                self.reopen(place);
+                self.reopen(slot);
                 continue;
             }
             match connection.take(&mut self.piece) {
                 ConnectionEvent::Part => continue,
-                ConnectionEvent::Whole { answer, matched } => self.note(place, &answer, matched),
-                ConnectionEvent::Broken => self.broken(place),
+                ConnectionEvent::Whole { answer, matched } => self.note(slot, &answer, matched),
+                ConnectionEvent::Broken => self.broken(slot),
                 ConnectionEvent::Nonsense(why) => return Err(BenchError::Answer(why.to_owned())),
             }
             self.n_busy -= 1;
@@ -200,8 +200,8 @@ impl<'a> GeneratorThread<'a> {
         Ok(())
     }
 
-    fn note(&mut self, place: usize, answer: &CompleteResponse, matched: bool) {
-        let Some(connection) = self.connections.get(place) else { return };
+    fn note(&mut self, slot: usize, answer: &CompleteResponse, matched: bool) {
+        let Some(connection) = self.connections.get(slot) else { return };
         let now = Instant::now();
         self.outcome.answered.push(RequestSample {
             due_us: micros(connection.due.saturating_duration_since(self.outcome.began)),
@@ -214,23 +214,23 @@ impl<'a> GeneratorThread<'a> {
             usize::from(answer.status == 503 && answer.retry_after.is_none());
         let comes_back = answer.status == 503 && self.load.refused == RefusalPolicy::ComesBack;
         if let Some(seconds) = answer.retry_after.filter(|_| comes_back) {
-            self.resting.lay(place, now, Duration::from_secs(seconds.into()));
+            self.resting.lay(slot, now, Duration::from_secs(seconds.into()));
         } else {
-            self.free.push_back(place);
+            self.free.push_back(slot);
         }
         if answer.closes {
-            self.reopen(place);
+            self.reopen(slot);
         }
     }
 
     /// Repeats the request of a connection that broke. A request that breaks a second one is counted.
-    fn broken(&mut self, place: usize) {
-        self.free.push_back(place);
-        if let Some(broken) = self.reopen(place)
-            && let Some(connection) = self.connections.get_mut(place)
+    fn broken(&mut self, slot: usize) {
+        self.free.push_back(slot);
+        if let Some(broken) = self.reopen(slot)
+            && let Some(connection) = self.connections.get_mut(slot)
             && connection.repeat(broken)
         {
-            self.free.retain(|free| *free != place);
+            self.free.retain(|free| *free != slot);
             self.n_busy += 1;
         } else {
             self.outcome.n_broken += 1;
@@ -239,16 +239,16 @@ impl<'a> GeneratorThread<'a> {
 
     /// Replaces a connection, keeps its free or resting state, and returns the old one. If that fails, the connection is
     /// lost.
-    fn reopen(&mut self, place: usize) -> Option<Connection> {
-        let connection = self.connections.get_mut(place)?;
+    fn reopen(&mut self, slot: usize) -> Option<Connection> {
+        let connection = self.connections.get_mut(slot)?;
         connection.is_busy = false;
-        self.arrivals.forget(connection);
+        self.arrivals.remove(connection);
         let opened = Connection::open(self.target);
-        if let Ok(new) = opened.and_then(|new| self.arrivals.watch(place, &new).map(|()| new)) {
+        if let Ok(new) = opened.and_then(|new| self.arrivals.watch(slot, &new).map(|()| new)) {
             return Some(mem::replace(connection, new));
         }
-        self.free.retain(|free| *free != place);
-        self.resting.forget(place);
+        self.free.retain(|free| *free != slot);
+        self.resting.remove(slot);
         None
     }
 

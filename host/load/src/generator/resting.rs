@@ -18,25 +18,25 @@ pub(super) struct RestingConnections {
 
 impl RestingConnections {
     /// Creates an empty set for the generator thread with this number.
-    pub(super) fn of(lane: usize) -> Self {
+    pub(super) fn new(lane: usize) -> Self {
         Self { until: BinaryHeap::new(), random: Rng::with_seed(SEED + lane as u64) }
     }
 
     /// Adds a connection. Its pause lasts between one and two times `retry_after`, at random: otherwise all connections
     /// refused together would return together.
-    pub(super) fn lay(&mut self, place: usize, now: Instant, retry_after: Duration) {
+    pub(super) fn lay(&mut self, slot: usize, now: Instant, retry_after: Duration) {
         let until = now + retry_after.mul_f64(1.0 + self.random.f64());
-        self.until.push(Reverse((until, place)));
+        self.until.push(Reverse((until, slot)));
     }
 
     /// Removes a connection whose pause is over.
     pub(super) fn rested(&mut self, now: Instant) -> Option<usize> {
         self.next().filter(|next| *next <= now)?;
-        self.until.pop().map(|Reverse((_, place))| place)
+        self.until.pop().map(|Reverse((_, slot))| slot)
     }
 
-    pub(super) fn forget(&mut self, place: usize) {
-        self.until.retain(|Reverse((_, resting))| *resting != place);
+    pub(super) fn remove(&mut self, slot: usize) {
+        self.until.retain(|Reverse((_, resting))| *resting != slot);
     }
 
     /// The end of the next pause.

@@ -34,13 +34,13 @@ impl ConnectionSchedule {
     }
 
     /// Registers a new connection under this index. Closing the connection removes it.
-    pub(super) fn watch(&self, place: usize, connection: &Connection) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(place as u64);
+    pub(super) fn watch(&self, slot: usize, connection: &Connection) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(slot as u64);
         Ok(epoll::add(&self.epoll, connection, data, epoll::EventFlags::IN)?)
     }
 
     /// Removes a closed connection that was not replaced.
-    pub(super) fn forget(&self, connection: &Connection) {
+    pub(super) fn remove(&self, connection: &Connection) {
         epoll::delete(&self.epoll, connection).ok();
     }
 
@@ -74,18 +74,18 @@ impl ConnectionSchedule {
         Ok(Self {})
     }
 
-    pub(super) fn watch(&self, _place: usize, _connection: &Connection) -> io::Result<()> {
+    pub(super) fn watch(&self, _slot: usize, _connection: &Connection) -> io::Result<()> {
         Ok(())
     }
 
-    pub(super) fn forget(&self, _connection: &Connection) {}
+    pub(super) fn remove(&self, _connection: &Connection) {}
 
     pub(super) fn wait(&self, all: &[Connection], patience: Duration) -> io::Result<Vec<usize>> {
         let mut polled: Vec<PollFd<'_>> =
             all.iter().map(|connection| PollFd::new(connection, PollFlags::IN)).collect();
         wait_for(&mut polled, patience)?;
         let ready = polled.iter().enumerate().filter(|(_, one)| !one.revents().is_empty());
-        Ok(ready.map(|(place, _)| place).collect())
+        Ok(ready.map(|(slot, _)| slot).collect())
     }
 }
 

@@ -114,7 +114,7 @@ fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
         0 => String::new(),
         n_refused => format!(", with {n_refused} refusals"),
     };
-    let left = if run.heeds_retry_after {
+    let left = if run.obeys_retry_after {
         "sent a second, the others had no connection or heeded Retry-After"
     } else {
         "sent a second, the others found no free connection"

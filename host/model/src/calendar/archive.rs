@@ -21,9 +21,9 @@ pub(super) struct Archive<'a> {
 
 pub(super) fn write(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     let (mut table, mut body) = (HEAD.to_owned(), Vec::new());
-    let mut places: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut offsets: BTreeMap<&[u8], usize> = BTreeMap::new();
     for (name, bytes) in files {
-        let at = *places.entry(bytes).or_insert_with(|| {
+        let at = *offsets.entry(bytes).or_insert_with(|| {
             body.extend_from_slice(bytes);
             body.len() - bytes.len()
         });

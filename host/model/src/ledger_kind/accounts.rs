@@ -19,7 +19,7 @@ pub struct AccountComparison {
 impl AccountComparison {
     /// Compares an entry with a payment. Two currencies never agree.
     #[must_use]
-    pub fn of(entry: &Transaction, payment: &Transaction) -> Self {
+    pub fn new(entry: &Transaction, payment: &Transaction) -> Self {
         let has_same_currency = is_same_currency(&entry.currency, &payment.currency);
         let agree = |source: &Option<Arc<str>>, destination: &Option<Arc<str>>| {
             has_same_currency
@@ -80,7 +80,7 @@ mod tests {
     #[track_caller]
     fn check(entry: [&str; 2], payment: [&str; 2], is_same: bool, is_swapped: bool) {
         let [entry, payment] = [entry, payment].map(|[from, to]| moved(from, to, 1));
-        assert_eq!(AccountComparison::of(&entry, &payment), AccountComparison { is_same, is_swapped });
+        assert_eq!(AccountComparison::new(&entry, &payment), AccountComparison { is_same, is_swapped });
     }
 
     #[test]

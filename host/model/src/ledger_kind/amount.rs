@@ -10,9 +10,9 @@ use crate::transaction::{AmountAgreement, InvalidTransaction, Json};
 const CUT_BEHIND: &str = "0.0000000000000001";
 
 /// Reads the amount. `is_exact` states whether `precise_amount` has all its digits.
-pub(super) fn of(data: &Json, is_exact: bool) -> Result<Option<Decimal>, InvalidTransaction> {
-    let told = number(data, "amount");
-    let Some(units) = number(data, "precise_amount") else { return Ok(written(data).or(told)) };
+pub(super) fn read_amount(data: &Json, is_exact: bool) -> Result<Option<Decimal>, InvalidTransaction> {
+    let reported = number(data, "amount");
+    let Some(units) = number(data, "precise_amount") else { return Ok(written(data).or(reported)) };
     let precision = match number(data, "precision") {
         // Blnk treats a missing precision as 1.
         None | Some(Decimal::ZERO) => 0,
@@ -20,7 +20,7 @@ pub(super) fn of(data: &Json, is_exact: bool) -> Result<Option<Decimal>, Invalid
             Some(power) => power,
             None if precision < Decimal::ZERO => return Err(invalid("precision", "a number of at least 1")),
             // A fraction such as a third of a unit is not a decimal.
-            None => return Ok(written(data).or(told)),
+            None => return Ok(written(data).or(reported)),
         },
     };
     if units.scale() > 0 {
@@ -28,16 +28,16 @@ pub(super) fn of(data: &Json, is_exact: bool) -> Result<Option<Decimal>, Invalid
     }
     let exact = Decimal::from_json(&format!("{units}e-{precision}"))
         .map_err(|_| invalid("precise_amount", "at most 38 digits in units of `precision`"))?;
-    if told.is_some_and(|told| !agree(exact, told)) {
+    if reported.is_some_and(|reported| !agree(exact, reported)) {
         return Err(invalid("precise_amount", "`amount` times `precision`"));
     }
     let is_small = units.mantissa().unsigned_abs() < u128::from(EXACT_MAX);
     Ok(Some(if is_exact || is_small { exact } else { written(data).unwrap_or(exact) }))
 }
 
-fn agree(exact: Decimal, told: Decimal) -> bool {
+fn agree(exact: Decimal, reported: Decimal) -> bool {
     let cut = Decimal::from_plain(CUT_BEHIND).unwrap_or_default().to_f64();
-    AmountAgreement::Doubles.holds(exact, told) || (exact.to_f64() - told.to_f64()).abs() <= cut
+    AmountAgreement::Doubles.holds(exact, reported) || (exact.to_f64() - reported.to_f64()).abs() <= cut
 }
 
 /// Parses `amount_string`, which has up to 17 digits.
@@ -71,7 +71,7 @@ mod tests {
     #[track_caller]
     fn check(data: &str, is_exact: bool, expected: Result<&str, &str>) {
         let data = Json::parse(format!("{{{data}}}").as_bytes(), JsonLimits::ENVELOPE).unwrap();
-        let amount = of(&data, is_exact).map(|amount| amount.unwrap().to_string());
+        let amount = read_amount(&data, is_exact).map(|amount| amount.unwrap().to_string());
         let field = amount.as_ref().map_err(|error| error.field().unwrap_or_default());
         assert_eq!(field.map(String::as_str), expected);
     }

@@ -41,13 +41,13 @@ const INDICATOR: char = '@';
 const LINEAGE: &str = "_lineage";
 
 pub(super) fn read(
-    told: EntryReport<'_>,
+    entry_report: EntryReport<'_>,
     identity: LedgerIdentity,
     words_known: &StatusWords,
 ) -> Result<ReportedEntry, InvalidTransaction> {
-    let EntryReport { telling, mut data, message, arrival } = told;
+    let EntryReport { channel, mut data, message, arrival } = entry_report;
     let left_out = shortened(&mut data);
-    let words = EntryFields::of(&data);
+    let words = EntryFields::new(&data);
     let Some(id) = words.id else { return Err(InvalidTransaction::MissingField { field: "transaction_id" }) };
     let id: Arc<str> = id.into();
     let copied = words.copied();
@@ -77,8 +77,8 @@ pub(super) fn read(
         }
     };
     let also = copied.into_iter().map(Arc::from).collect();
-    let is_exact = !matches!(telling, ReportChannel::Event(_));
-    let amount = amount::of(&data, is_exact)?;
+    let is_exact = !matches!(channel, ReportChannel::Event(_));
+    let amount = amount::read_amount(&data, is_exact)?;
     let Json::Object(mut members) = data else { return Err(InvalidTransaction::NotAnObject) };
     put(&mut members, "transaction_id", Json::Text(payment.into()));
     if let Some(reference) = reference {
@@ -88,7 +88,7 @@ pub(super) fn read(
         put(&mut members, "amount", Json::Number(JsonNumber::from(amount)));
     }
     let report =
-        TransactionReport::read(telling.word(), Json::Object(members), message, arrival, words_known)?
+        TransactionReport::read(channel.word(), Json::Object(members), message, arrival, words_known)?
             .at_its_schedule();
     let report = report.with_left_out(left_out).with_exact_amount(is_exact);
     Ok(ReportedEntry { id, also, leg_of, happened, queued_refund, report })
@@ -128,7 +128,7 @@ struct EntryFields<'a> {
 }
 
 impl<'a> EntryFields<'a> {
-    fn of(data: &'a Json) -> Self {
+    fn new(data: &'a Json) -> Self {
         let text = |path: &[&str]| match data.at(path) {
             Some(Json::Text(text)) if !text.is_empty() => Some(&**text),
             _ => None,

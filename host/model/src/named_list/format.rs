@@ -87,7 +87,7 @@ pub enum NotAList {
 impl ContentPointer {
     /// Detects a pointer by the start of the content.
     #[must_use]
-    pub fn of(content: &[u8]) -> Option<Self> {
+    pub fn parse(content: &[u8]) -> Option<Self> {
         const LFS: [&[u8]; 3] =
             [b"version https://git-lfs", b"version http://git-media", b"version https://hawser."];
         let starts_with = |start: &[u8]| content.starts_with(start);
@@ -159,7 +159,7 @@ pub fn check(list: &str) -> Result<(), NotAList> {
 /// Checks the rules common to all lists, whatever separates entries.
 pub(super) fn check_any(text: &str) -> Result<(), NotAList> {
     let text = text.trim_start_matches('\u{feff}');
-    if let Some(pointer) = ContentPointer::of(text.as_bytes()) {
+    if let Some(pointer) = ContentPointer::parse(text.as_bytes()) {
         return Err(pointer.into());
     }
     if let Some((line, _)) = numbered(text).find(|(_, line)| line.contains('\0')) {

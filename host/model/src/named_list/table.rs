@@ -207,8 +207,9 @@ mod tests {
     #[track_caller]
     fn check_warning(table: &str, line: usize, words: &str) {
         let warnings = read_table("blocked", table).unwrap().warnings;
-        let is_told = warnings.iter().any(|warning| warning.line == line && warning.message.contains(words));
-        assert!(is_told, "{table:?}: {warnings:?}");
+        let is_reported =
+            warnings.iter().any(|warning| warning.line == line && warning.message.contains(words));
+        assert!(is_reported, "{table:?}: {warnings:?}");
     }
 
     #[track_caller]

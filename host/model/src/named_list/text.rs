@@ -97,8 +97,8 @@ pub fn invisible_characters(text: &str) -> impl Iterator<Item = (usize, char)> {
 
 /// Returns the first character of an entry that is not seen.
 fn invisible_character(entry: &str) -> Option<char> {
-    let invisible = entry.char_indices().find(|(place, character)| {
-        let is_inside = *place > 0 && place + character.len_utf8() < entry.len();
+    let invisible = entry.char_indices().find(|(offset, character)| {
+        let is_inside = *offset > 0 && offset + character.len_utf8() < entry.len();
         is_invisible(*character) && !(is_inside && is_joiner(*character))
     });
     invisible.map(|(_, character)| character)
@@ -240,15 +240,15 @@ pub(super) fn entry_of_line(line: &str) -> Option<Cow<'_, str>> {
 
 fn plain_entry(line: &str) -> &str {
     let line = line.trim();
-    let begins = |(place, _): &(usize, &str)| {
+    let begins = |(offset, _): &(usize, &str)| {
         let (before, behind) =
-            (line.get(..*place).unwrap_or_default(), line.get(place + 1..).unwrap_or_default());
+            (line.get(..*offset).unwrap_or_default(), line.get(offset + 1..).unwrap_or_default());
         before.is_empty()
             || before.ends_with(char::is_whitespace)
                 && (behind.is_empty() || behind.starts_with(char::is_whitespace))
     };
     match line.match_indices('#').find(begins) {
-        Some((place, _)) => line.get(..place).unwrap_or_default().trim_end(),
+        Some((offset, _)) => line.get(..offset).unwrap_or_default().trim_end(),
         None => line,
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct SearchPrice {
 
 impl SearchPrice {
     /// Returns the prices of a valid pattern.
-    pub(super) fn of(pattern: &str) -> Self {
+    pub(super) fn of_pattern(pattern: &str) -> Self {
         let hir = regex_syntax::parse(pattern).ok();
         let slow = hir.as_ref().and_then(n_compiled_bytes).unwrap_or(PATTERN_COMPILED_BYTES_MAX);
         let slow = SEARCHED_BYTE_PER_KIB * slow.div_ceil(1024) as u64;

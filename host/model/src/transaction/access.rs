@@ -52,7 +52,7 @@ impl FieldAccess {
         if path.is_stage() && semantics.has_stage() {
             return Self(FieldGetter::Stage(Arc::clone(words)));
         }
-        Self(match (path.metadata_keys(), NamedField::of(path)) {
+        Self(match (path.metadata_keys(), NamedField::of_path(path)) {
             (Some(keys), _) => FieldGetter::Metadata(keys.into()),
             (None, Some(named @ NamedField::Status)) if semantics.is_caseless_in_status() => {
                 FieldGetter::Caseless(named, TextComparison::Caseless)
@@ -135,7 +135,7 @@ impl Transaction {
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
             Some(keys) => Value::of_json(self.metadata_at(keys).0),
-            None => NamedField::of(path).map_or(Value::Missing, |named| named.read(self)),
+            None => NamedField::of_path(path).map_or(Value::Missing, |named| named.read(self)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Transaction {
 }
 
 impl NamedField {
-    fn of(path: &FieldPath) -> Option<Self> {
+    fn of_path(path: &FieldPath) -> Option<Self> {
         if path.field_type() == FieldType::Unknown {
             return None;
         }

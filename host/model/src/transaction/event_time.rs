@@ -41,7 +41,7 @@ impl EventTime {
 
     /// Creates a time from our clock, for a sender that gave none. Its text is in UTC, to the microsecond.
     #[must_use]
-    pub fn of(clock: DateTime<Utc>) -> Self {
+    pub fn from_clock(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
         Self {
             micros: clock.timestamp_micros(),
@@ -75,9 +75,9 @@ impl EventTime {
     #[must_use]
     pub fn accepted_at(self, arrival: DateTime<Utc>) -> Self {
         match (self.is_given, self.follows_arrival) {
-            (false, _) => Self::of(arrival),
+            (false, _) => Self::from_clock(arrival),
             (true, false) => self,
-            (true, true) => Self { follows_arrival: false, ..self.happening_at(&Self::of(arrival)) },
+            (true, true) => Self { follows_arrival: false, ..self.happening_at(&Self::from_clock(arrival)) },
         }
     }
 
@@ -160,10 +160,10 @@ mod tests {
 
     #[test]
     fn a_time_that_happened_later_than_it_says_is_kept_with_its_instant() {
-        let told = EventTime::parse("2026-01-02T03:00:00+02:00").unwrap();
-        assert_eq!(told.to_stored(), "2026-01-02T03:00:00+02:00");
-        assert_eq!(EventTime::from_stored(&told.to_stored()), None);
-        let later = told.happening_at(&EventTime::parse("2026-01-05T00:00:00.5Z").unwrap());
+        let parsed = EventTime::parse("2026-01-02T03:00:00+02:00").unwrap();
+        assert_eq!(parsed.to_stored(), "2026-01-02T03:00:00+02:00");
+        assert_eq!(EventTime::from_stored(&parsed.to_stored()), None);
+        let later = parsed.happening_at(&EventTime::parse("2026-01-05T00:00:00.5Z").unwrap());
         let read = EventTime::from_stored(&later.to_stored()).unwrap();
         assert_eq!((read.micros(), read.as_str()), (later.micros(), "2026-01-02T03:00:00+02:00"));
     }

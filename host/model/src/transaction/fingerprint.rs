@@ -11,7 +11,7 @@ use crate::transaction::parse::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json, JsonLimits, Transaction};
 
 /// Number of entries sorted without a heap allocation.
-const ENTRIES_IN_PLACE: usize = 32;
+const ENTRIES_INLINE: usize = 32;
 /// Usual size of the canonical text, in bytes.
 const USUAL_BYTES: usize = 512;
 
@@ -27,13 +27,13 @@ pub struct Fingerprint(pub [u8; 32]);
 impl Fingerprint {
     /// Returns the fingerprint of a status alone.
     pub fn of_status(status: &str) -> Self {
-        Self::of(&[("status".into(), Json::Text(status.into()))])
+        Self::new(&[("status".into(), Json::Text(status.into()))])
     }
 
     /// Returns the fingerprint of the entries of a valid transaction, as sent.
-    pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
-        let said = sent.iter().filter_map(|(name, value)| Some((&**name, CanonicalValue::of(name, value)?)));
-        let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.collect();
+    pub(super) fn new(sent: &[(Box<str>, Json)]) -> Self {
+        let said = sent.iter().filter_map(|(name, value)| Some((&**name, CanonicalValue::new(name, value)?)));
+        let mut said: SmallVec<[_; ENTRIES_INLINE]> = said.collect();
         said.sort_unstable_by_key(|(name, _)| *name);
         let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::Canonical);
         for (name, meaning) in said {
@@ -60,11 +60,11 @@ impl Transaction {
             false => set(&mut sent, "created_at", None),
         }
         // The stored body lacks some of what the request said, so the whole is compared first.
-        if Fingerprint::of(&sent) != own {
+        if Fingerprint::new(&sent) != own {
             return None;
         }
         set(&mut sent, "status", status);
-        Some(Fingerprint::of(&sent))
+        Some(Fingerprint::new(&sent))
     }
 }
 
@@ -84,7 +84,7 @@ enum CanonicalValue<'a> {
 
 impl<'a> CanonicalValue<'a> {
     /// Returns `None` if the entry is equivalent to its absence.
-    fn of(name: &str, value: &'a Json) -> Option<Self> {
+    fn new(name: &str, value: &'a Json) -> Option<Self> {
         match (kind_of(name), value) {
             _ if is_left_out(name, value) => None,
             (Some(WireKind::Boolean), Json::Boolean(false)) => None,

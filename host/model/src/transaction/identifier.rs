@@ -24,7 +24,7 @@ use crate::transaction::{InvalidTransaction, Transaction};
 pub struct UnclearCharacter {
     character: char,
     /// Position, counted from 1, in characters.
-    place: usize,
+    index: usize,
     n_characters: usize,
     fault: IdentifierFault,
 }
@@ -124,7 +124,7 @@ pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCha
             }
             _ => return None,
         };
-        Some(UnclearCharacter { character: *character, place: index + 1, n_characters, fault })
+        Some(UnclearCharacter { character: *character, index: index + 1, n_characters, fault })
     };
     characters.iter().enumerate().find_map(fault_at)
 }
@@ -185,7 +185,7 @@ fn is_letter_before(characters: &[char], index: usize) -> bool {
 
 impl fmt::Display for UnclearCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { character, place, n_characters, fault } = self;
+        let Self { character, index, n_characters, fault } = self;
         let fault = match fault {
             IdentifierFault::Control => "a control character",
             IdentifierFault::Invisible => "an invisible character",
@@ -195,7 +195,7 @@ impl fmt::Display for UnclearCharacter {
         if let Some((_, name)) = NAMES.iter().find(|(named, _)| named == character) {
             write!(f, " ({name})")?;
         }
-        write!(f, " as character {place} of {n_characters}")
+        write!(f, " as character {index} of {n_characters}")
     }
 }
 

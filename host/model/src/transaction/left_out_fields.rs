@@ -22,7 +22,7 @@ pub struct LeftOutFields {
 impl LeftOutFields {
     /// Creates the mark, or returns `None` if nothing was left out.
     #[must_use]
-    pub fn of(mut names: Vec<Box<str>>) -> Option<Self> {
+    pub fn new(mut names: Vec<Box<str>>) -> Option<Self> {
         if names.len() > NAMES_MAX {
             let n_more = names.len() - NAMES_MAX;
             names.truncate(NAMES_MAX);
@@ -97,7 +97,7 @@ pub fn metadata_paths(keys: Vec<Box<str>>) -> Vec<Box<str>> {
 
 /// Marks the data of a report with what was left out when it was read.
 pub fn mark_left_out(data: &mut Json, names: Vec<Box<str>>) {
-    if let (Json::Object(entries), Some(left_out)) = (data, LeftOutFields::of(names)) {
+    if let (Json::Object(entries), Some(left_out)) = (data, LeftOutFields::new(names)) {
         entries.retain(|(name, _)| **name != *LEFT_OUT);
         entries.insert(0, (LEFT_OUT.into(), left_out.to_json()));
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn the_mark_is_stored_and_shown_and_no_caller_can_set_it() {
         let names = || vec!["description".into(), "meta_data.note".into()];
-        for marked in [LeftOutFields::of(names()), LeftOutFields::of(names()).map(LeftOutFields::judged)] {
+        for marked in [LeftOutFields::new(names()), LeftOutFields::new(names()).map(LeftOutFields::judged)] {
             let with = transaction(r#", "left_out": ["x"]"#).with_left_out(marked.clone());
             let read = Transaction::from_stored(&with.to_stored()).unwrap();
             assert_eq!(read, with);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_names_are_bounded() {
-        let names = |n: usize| LeftOutFields::of((0..n).map(|n| format!("{n}").into()).collect());
+        let names = |n: usize| LeftOutFields::new((0..n).map(|n| format!("{n}").into()).collect());
         assert_eq!(names(0), None);
         assert_eq!(names(NAMES_MAX).unwrap().names().len(), NAMES_MAX);
         assert_eq!(names(NAMES_MAX + 5).unwrap().names().last().map(|name| &**name), Some("and 5 more"));

@@ -102,8 +102,8 @@ impl Transaction {
         }
         let known = self.long_texts.0.get_or_init(|| self.find_long_texts());
         let address = text.as_ptr().addr();
-        let place = known.binary_search_by_key(&address, |long| long.address).ok()?;
-        known.get(place).filter(|long| long.n_bytes == text.len())
+        let index = known.binary_search_by_key(&address, |long| long.address).ok()?;
+        known.get(index).filter(|long| long.n_bytes == text.len())
     }
 
     fn find_long_texts(&self) -> Box<[LongText]> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  bytes ──Json::parse──▶ entries ──Fields──▶ Transaction           stored by the service
-//!                            └───Fingerprint::of──▶ Fingerprint     content of the request
+//!                            └───Fingerprint::new──▶ Fingerprint     content of the request
 //! ```
 
 mod decimal_text;
@@ -72,7 +72,7 @@ impl Transaction {
             _ => None,
         });
         let read =
-            transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))?;
+            transaction_of(Fields::new(entries), || left_out("transaction_id"), || left_out("created_at"))?;
         let read = match later {
             Some(later) => Transaction { timestamp: later, ..read },
             None => read,
@@ -185,8 +185,9 @@ fn read(
         .filter(|(name, _)| kind_of(name).is_none())
         .filter_map(|(name, _)| Some((String::from(&**name), meant_by(name)?)))
         .collect();
-    let fingerprint = Fingerprint::of(&entries);
-    let transaction = transaction_of(Fields::of(entries), id_left_out, || Ok(EventTime::of(arrival)));
+    let fingerprint = Fingerprint::new(&entries);
+    let transaction =
+        transaction_of(Fields::new(entries), id_left_out, || Ok(EventTime::from_clock(arrival)));
     let transaction = transaction.map_err(|error| with_spelling(error, &spelled))?;
     let misspelled = spelled.into_iter().next();
     let misspelled = misspelled.map(|(given, field)| InvalidTransaction::MisspelledField { given, field });

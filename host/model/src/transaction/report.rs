@@ -100,7 +100,7 @@ impl TransactionReport {
     /// Marks what was left out of the transaction.
     #[must_use]
     pub(crate) fn with_left_out(self, names: Vec<Box<str>>) -> Self {
-        Self { transaction: self.transaction.with_left_out(LeftOutFields::of(names)), ..self }
+        Self { transaction: self.transaction.with_left_out(LeftOutFields::new(names)), ..self }
     }
 
     /// Has the transaction judged as if nothing had been left out.
@@ -146,7 +146,7 @@ impl TransactionReport {
 fn fingerprint_with(sent: &[(Box<str>, Json)], status: Option<&str>) -> Fingerprint {
     let mut entries: Vec<_> = sent.iter().filter(|(name, _)| **name != *"status").cloned().collect();
     entries.extend(status.map(|status| ("status".into(), Json::Text(status.into()))));
-    Fingerprint::of(&entries)
+    Fingerprint::new(&entries)
 }
 
 #[cfg(test)]
@@ -238,8 +238,8 @@ mod tests {
         check_is_of("applied", r#", "source": "", "created_at": "0001-01-01T00:00:00Z""#, pending, true);
     }
 
-    fn id_of(word: &str, told: &str, message: Option<&str>) -> String {
-        let json = Json::parse(told.as_bytes(), JsonLimits::ENVELOPE).unwrap();
+    fn id_of(word: &str, data: &str, message: Option<&str>) -> String {
+        let json = Json::parse(data.as_bytes(), JsonLimits::ENVELOPE).unwrap();
         let words = StatusWords::built_in();
         let report = TransactionReport::read(word, json, message, DateTime::UNIX_EPOCH, &words).unwrap();
         report.into_transaction().transaction_id.to_string()
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn an_id_that_is_left_out_follows_from_the_message_or_from_what_is_told() {
-        let told = r#"{"amount": 1.10, "currency": "EUR", "reference": "r", "meta_data": {"a": 1, "b": 2}}"#;
-        let first = id_of("applied", told, None);
+        let data = r#"{"amount": 1.10, "currency": "EUR", "reference": "r", "meta_data": {"a": 1, "b": 2}}"#;
+        let first = id_of("applied", data, None);
         assert_eq!(
             first, "cc9848e5-5a58-5a25-9e10-fdcbd5b58bd9",
             "an id that was given stays the same in every version"
@@ -256,19 +256,19 @@ mod tests {
         for again in [
             r#"{"reference": "r", "meta_data": {"b": 2.0, "a": 1}, "currency": "EUR", "amount": 1.1}"#
                 .to_owned(),
-            told.replacen('{', r#"{"transaction_id": "", "status": "void", "#, 1),
-            told.replacen('{', r#"{"transaction_id": null, "source": "", "hash": null, "#, 1),
+            data.replacen('{', r#"{"transaction_id": "", "status": "void", "#, 1),
+            data.replacen('{', r#"{"transaction_id": null, "source": "", "hash": null, "#, 1),
         ] {
             assert_eq!(id_of("void", &again, None), first, "{again}");
         }
-        let by_message = id_of("applied", told, Some("msg_1"));
-        assert_eq!(id_of("applied", &told.replace("1.10", "2"), Some("msg_1")), by_message);
+        let by_message = id_of("applied", data, Some("msg_1"));
+        assert_eq!(id_of("applied", &data.replace("1.10", "2"), Some("msg_1")), by_message);
         for other in
-            [id_of("applied", &told.replace("1.10", "2"), None), id_of("applied", told, Some("msg_2"))]
+            [id_of("applied", &data.replace("1.10", "2"), None), id_of("applied", data, Some("msg_2"))]
         {
             assert!(other != first && other != by_message, "{other}");
         }
-        let with_id = told.replacen('{', r#"{"transaction_id": "t", "#, 1);
+        let with_id = data.replacen('{', r#"{"transaction_id": "t", "#, 1);
         assert_eq!(id_of("applied", &with_id, Some("msg_1")), "t");
     }
 

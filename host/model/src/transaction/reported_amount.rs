@@ -45,16 +45,16 @@ impl Transaction {
         stored: StoredAmounts<'_>,
         AmountTerms { agreement: amounts, is_exact, words }: AmountTerms<'_>,
     ) -> ReportedAmount {
-        let (told, current) = (self.amount.value(), stored.current.value());
-        let is_capture = Decimal::ZERO < told
-            && told < current
+        let (reported, current) = (self.amount.value(), stored.current.value());
+        let is_capture = Decimal::ZERO < reported
+            && reported < current
             && self.status.as_deref().is_some_and(|status| words.is_settled(status));
-        if amounts.holds(told, current) {
-            match is_exact && told != current && self.status.is_some() {
+        if amounts.holds(reported, current) {
+            match is_exact && reported != current && self.status.is_some() {
                 true => ReportedAmount::Changed(self.amount.clone()),
                 false => ReportedAmount::Same,
             }
-        } else if amounts.holds(told, stored.first.value()) {
+        } else if amounts.holds(reported, stored.first.value()) {
             // The authorisation is reported again.
             ReportedAmount::Same
         } else if is_capture {
@@ -98,8 +98,8 @@ pub fn compare_report(
         ReportedAmount::Same => None,
         ReportedAmount::Changed(amount) => Some(amount),
     };
-    let told = Transaction { amount: stored.amount.clone(), ..report.clone() };
-    told.disagreement_with(stored, terms.agreement).map_or(Ok(changed), Err)
+    let reported = Transaction { amount: stored.amount.clone(), ..report.clone() };
+    reported.disagreement_with(stored, terms.agreement).map_or(Ok(changed), Err)
 }
 
 #[cfg(test)]
@@ -113,9 +113,15 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(told: &str, status: &str, [first, current]: [&str; 2], is_exact: bool, expected: Option<&str>) {
+    fn check(
+        reported: &str,
+        status: &str,
+        [first, current]: [&str; 2],
+        is_exact: bool,
+        expected: Option<&str>,
+    ) {
         let body =
-            format!(r#"{{"amount": {told}, "currency": "EUR", "reference": "r", "status": "{status}"}}"#);
+            format!(r#"{{"amount": {reported}, "currency": "EUR", "reference": "r", "status": "{status}"}}"#);
         let report = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap().0;
         let (first, current) = (number(first), number(current));
         let stored = StoredAmounts { first: &first, current: &current };
@@ -126,7 +132,7 @@ mod tests {
             ReportedAmount::Same => Some("same".to_owned()),
             ReportedAmount::Changed(amount) => Some(amount.as_str().to_owned()),
         };
-        assert_eq!(effect.as_deref(), expected, "{told} {status}");
+        assert_eq!(effect.as_deref(), expected, "{reported} {status}");
     }
 
     #[test]
@@ -136,10 +142,10 @@ mod tests {
         check("40", "applied", ["100", "60"], false, Some("40"));
         check("100", "applied", ["100", "60"], false, Some("same"));
         check("100.0", "applied", ["100", "100"], false, Some("same"));
-        for (told, status) in
+        for (reported, status) in
             [("60", "pending"), ("60", "void"), ("60", "on the desk"), ("101", "applied"), ("0", "applied")]
         {
-            check(told, status, ["100", "100"], false, None);
+            check(reported, status, ["100", "100"], false, None);
         }
         check("70", "applied", ["100", "60"], false, None);
         check("-60", "applied", ["-50", "-50"], false, None);

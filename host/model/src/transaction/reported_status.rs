@@ -36,7 +36,7 @@ pub struct DatedStatus {
 impl ReportedStatus {
     /// Returns the status that a transaction reports.
     #[must_use]
-    pub fn of(transaction: &Transaction) -> Self {
+    pub fn from_transaction(transaction: &Transaction) -> Self {
         // Any status is further than none, whatever its rank.
         let earlier = EarlierStatuses::new(&StatusWords::built_in(), []);
         Self::default().with(transaction.status.as_deref(), transaction.changed(), &earlier)
@@ -62,8 +62,8 @@ impl ReportedStatus {
                 let is_latest = self.latest.as_ref().is_none_or(|latest| {
                     (latest.changed, earlier.rank(&latest.status)) < (changed, earlier.rank(status))
                 });
-                let told = || DatedStatus { changed, status: status.into() };
-                let latest = if is_latest { Some(told()) } else { self.latest.clone() };
+                let dated = || DatedStatus { changed, status: status.into() };
+                let latest = if is_latest { Some(dated()) } else { self.latest.clone() };
                 Self { latest, undated: self.undated.clone() }
             }
             None => {
@@ -79,8 +79,8 @@ impl Transaction {
     /// version. Returns `None` for any other value and for the zero time of year 1.
     #[must_use]
     pub fn changed(&self) -> Option<i64> {
-        let (_, told) = self.unnamed.iter().find(|(name, _)| **name == *CHANGED_FIELD)?;
-        match told {
+        let (_, changed) = self.unnamed.iter().find(|(name, _)| **name == *CHANGED_FIELD)?;
+        match changed {
             Json::Text(text) if is_zero_time(text) => None,
             Json::Text(text) => StatedTime::read(text, Semantics::CURRENT).map(StatedTime::start),
             Json::Number(number) => number.value().to_string().parse().ok(),
@@ -105,14 +105,14 @@ mod tests {
 
     /// Checks that the order of reports does not affect the result.
     #[track_caller]
-    fn check(told: &[Reported<'_>], expected: Option<&str>) {
-        let hear = |standing: ReportedStatus, (status, changed): &Reported<'_>| {
-            standing.with(*status, *changed, &listed_only())
+    fn check(reports: &[Reported<'_>], expected: Option<&str>) {
+        let add_report = |current: ReportedStatus, (status, changed): &Reported<'_>| {
+            current.with(*status, *changed, &listed_only())
         };
-        let forwards = told.iter().fold(ReportedStatus::default(), hear);
-        let backwards = told.iter().rev().chain(told).fold(ReportedStatus::default(), hear);
-        assert_eq!(forwards, backwards, "{told:?}");
-        assert_eq!(forwards.status(&listed_only()), expected, "{told:?}");
+        let forwards = reports.iter().fold(ReportedStatus::default(), add_report);
+        let backwards = reports.iter().rev().chain(reports).fold(ReportedStatus::default(), add_report);
+        assert_eq!(forwards, backwards, "{reports:?}");
+        assert_eq!(forwards.status(&listed_only()), expected, "{reports:?}");
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_change_is_a_time_or_the_version_of_a_row() {
-        for (told, expected) in [
+        for (reports, expected) in [
             (r#""1970-01-01T00:00:01.5Z""#, Some(1_500_000)),
             (r#""1970-01-01T02:00:01.5+02:00""#, Some(1_500_000)),
             (r#""1970-01-01 00:00:01.5""#, Some(1_500_000)),
@@ -156,13 +156,13 @@ mod tests {
             ("99999999999999999999", None),
         ] {
             let body =
-                format!(r#"{{"amount": 1, "currency": "EUR", "reference": "r", "updated_at": {told}}}"#);
+                format!(r#"{{"amount": 1, "currency": "EUR", "reference": "r", "updated_at": {reports}}}"#);
             let (transaction, _) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
-            assert_eq!(transaction.changed(), expected, "{told}");
+            assert_eq!(transaction.changed(), expected, "{reports}");
         }
     }
 
-    fn told() -> impl Strategy<Value = (Option<&'static str>, Option<i64>)> {
+    fn arbitrary_report() -> impl Strategy<Value = (Option<&'static str>, Option<i64>)> {
         let words = vec!["pending", "applied", "APPLIED", "failed", "void", "captured"];
         (prop::option::of(prop::sample::select(words)), prop::option::of(0..4_i64))
     }
@@ -170,15 +170,15 @@ mod tests {
     proptest! {
         #[test]
         fn the_reported_status_depends_on_neither_order_nor_repetition(
-            (heard, shuffled) in prop::collection::vec(told(), 1..8).prop_flat_map(|heard| {
-                let twice = [heard.clone(), heard.clone()].concat();
-                (Just(heard), Just(twice).prop_shuffle())
+            (reports, shuffled) in prop::collection::vec(arbitrary_report(), 1..8).prop_flat_map(|reports| {
+                let twice = [reports.clone(), reports.clone()].concat();
+                (Just(reports), Just(twice).prop_shuffle())
             })
         ) {
-            let stands = |heard: &[Reported<'_>]| {
-                heard.iter().fold(ReportedStatus::default(), |standing, (status, changed)| standing.with(*status, *changed, &listed_only()))
+            let result_of = |reports: &[Reported<'_>]| {
+                reports.iter().fold(ReportedStatus::default(), |current, (status, changed)| current.with(*status, *changed, &listed_only()))
             };
-            prop_assert_eq!(stands(&heard), stands(&shuffled));
+            prop_assert_eq!(result_of(&reports), result_of(&shuffled));
         }
     }
 }

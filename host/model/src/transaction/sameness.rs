@@ -39,10 +39,10 @@ mod tests {
             let text = "x".repeat(length);
             assert!(is_same_text(&text, &text.clone()));
             assert!(!is_same_text(&text, &format!("{text}x")) && !is_same_text(&format!("{text}x"), &text));
-            for place in 0..length {
+            for index in 0..length {
                 let mut other = text.clone();
-                other.replace_range(place..=place, "y");
-                assert!(!is_same_text(&text, &other), "{length} {place}");
+                other.replace_range(index..=index, "y");
+                assert!(!is_same_text(&text, &other), "{length} {index}");
             }
         }
     }

@@ -89,7 +89,7 @@ impl StatusStage {
         STAGES.into_iter().find(|stage| stage.name() == name)
     }
 
-    fn of(status: &str, words: &StatusWords) -> Self {
+    fn of_status(status: &str, words: &StatusWords) -> Self {
         words.entry_of(status).map_or(StatusStage::Other, |(stage, _)| stage)
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn meant<'s>(
     word: Option<&'s str>,
     words: &StatusWords,
 ) -> Option<&'s str> {
-    let stage = |status| StatusStage::of(status, words);
+    let stage = |status| StatusStage::of_status(status, words);
     match (brought.map(stage), word.map(stage)) {
         (Some(_), Some(StatusStage::Other)) => brought,
         (brought_stage, word_stage) if word_stage > brought_stage => word,
@@ -158,8 +158,8 @@ mod tests {
 
     #[track_caller]
     fn check_order(statuses: &[Option<&str>]) {
-        for (place, earlier) in statuses.iter().enumerate() {
-            for later in statuses.iter().skip(place) {
+        for (index, earlier) in statuses.iter().enumerate() {
+            for later in statuses.iter().skip(index) {
                 assert_eq!(further(*earlier, *later), *later);
                 assert_eq!(further(*later, *earlier), *later);
             }
@@ -168,31 +168,31 @@ mod tests {
 
     /// Reports the words one after the other, as the service does, and checks which of them stands after each.
     #[track_caller]
-    fn check_told(words: &[&str], expected: &[&str]) {
-        let (mut stood, mut standing): (Vec<Arc<str>>, Option<String>) = (Vec::new(), None);
+    fn check_reports(words: &[&str], expected: &[&str]) {
+        let (mut earlier_statuses, mut current): (Vec<Arc<str>>, Option<String>) = (Vec::new(), None);
         for (word, expected) in words.iter().zip(expected) {
-            let earlier = EarlierStatuses::new(&StatusWords::built_in(), stood.iter().cloned());
-            let now = earlier.further(standing.as_deref(), Some(word)).map(str::to_owned);
-            if now != standing {
-                stood.extend(now.as_deref().map(Arc::from));
+            let earlier = EarlierStatuses::new(&StatusWords::built_in(), earlier_statuses.iter().cloned());
+            let now = earlier.further(current.as_deref(), Some(word)).map(str::to_owned);
+            if now != current {
+                earlier_statuses.extend(now.as_deref().map(Arc::from));
             }
             assert_eq!(now.as_deref(), Some(*expected), "{word} of {words:?}");
-            standing = now;
+            current = now;
         }
     }
 
     #[test]
     fn a_word_that_is_not_listed_stands_above_what_was_known_when_it_was_first_told() {
-        check_told(&["foo", "pending"], &["foo", "pending"]);
-        check_told(&["pending", "foo", "pending"], &["pending", "foo", "foo"]);
-        check_told(
+        check_reports(&["foo", "pending"], &["foo", "pending"]);
+        check_reports(&["pending", "foo", "pending"], &["pending", "foo", "foo"]);
+        check_reports(
             &["held", "foo", "queued", "applied", "bar"],
             &["held", "foo", "foo", "applied", "applied"],
         );
-        check_told(&["queued", "foo", "held", "foo"], &["queued", "foo", "held", "held"]);
-        check_told(&["zoo", "foo", "bar", "foo", "FOO"], &["zoo", "foo", "bar", "bar", "bar"]);
-        check_told(&["foo", "Foo"], &["foo", "foo"]);
-        check_told(&["pending", "foo", "held", "bar", "foo"], &["pending", "foo", "held", "bar", "bar"]);
+        check_reports(&["queued", "foo", "held", "foo"], &["queued", "foo", "held", "held"]);
+        check_reports(&["zoo", "foo", "bar", "foo", "FOO"], &["zoo", "foo", "bar", "bar", "bar"]);
+        check_reports(&["foo", "Foo"], &["foo", "foo"]);
+        check_reports(&["pending", "foo", "held", "bar", "foo"], &["pending", "foo", "held", "bar", "bar"]);
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
             "captured partially_refunded refunded",
         ] {
             let words: Vec<&str> = sequence.split(if sequence.contains('|') { '|' } else { ' ' }).collect();
-            check_told(&words, &words);
+            check_reports(&words, &words);
         }
     }
 
@@ -256,10 +256,10 @@ mod tests {
     #[test]
     fn every_word_stands_in_the_table_once_in_small_letters() {
         let letters = |word: &str| word.replace('_', "");
-        for (place, (word, stage, position)) in WORDS.iter().enumerate() {
+        for (index, (word, stage, position)) in WORDS.iter().enumerate() {
             assert_eq!(*word, word.to_ascii_lowercase());
             assert!(
-                WORDS.iter().skip(place + 1).all(|(other, ..)| letters(other) != letters(word)),
+                WORDS.iter().skip(index + 1).all(|(other, ..)| letters(other) != letters(word)),
                 "{word}"
             );
             let entry = StatusWords::built_in().entry_of(&letters(word).to_uppercase());
@@ -312,18 +312,18 @@ mod tests {
     proptest! {
         #[test]
         fn the_furthest_status_depends_on_neither_order_nor_repetition(
-            (heard, shuffled) in prop::collection::vec(status(), 1..8).prop_flat_map(|heard| {
-                let twice = [heard.clone(), heard.clone()].concat();
-                (Just(heard), Just(twice).prop_shuffle())
+            (reports, shuffled) in prop::collection::vec(status(), 1..8).prop_flat_map(|reports| {
+                let twice = [reports.clone(), reports.clone()].concat();
+                (Just(reports), Just(twice).prop_shuffle())
             })
         ) {
-            let stands = |heard: &[Option<String>]| {
-                heard.iter().fold(None, |so_far: Option<String>, next| {
+            let result_of = |reports: &[Option<String>]| {
+                reports.iter().fold(None, |so_far: Option<String>, next| {
                     further(so_far.as_deref(), next.as_deref()).map(str::to_owned)
                 })
             };
-            prop_assert_eq!(stands(&heard), stands(&shuffled));
-            prop_assert!(heard.contains(&stands(&heard)));
+            prop_assert_eq!(result_of(&reports), result_of(&shuffled));
+            prop_assert!(reports.contains(&result_of(&reports)));
         }
 
         #[test]

@@ -21,7 +21,7 @@ struct WideObject {
     address: usize,
     hasher: RandomState,
     /// Hash of each key, and the place of its member, sorted.
-    places: Box<[(u64, u32)]>,
+    hashed_indices: Box<[(u64, u32)]>,
 }
 
 impl Transaction {
@@ -48,7 +48,7 @@ impl Transaction {
         self.wide_objects.0.get_or_init(|| {
             let mut found = Vec::new();
             if let Some(metadata) = &self.metadata {
-                each_wide_in(metadata, &mut |members| found.push(WideObject::of(members)));
+                each_wide_in(metadata, &mut |members| found.push(WideObject::new(members)));
             }
             found.sort_unstable_by_key(|wide| wide.address);
             found.into()
@@ -68,26 +68,26 @@ impl Transaction {
         let known = self.known_wide_objects();
         let address = members.as_ptr().addr();
         match known.binary_search_by_key(&address, |wide| wide.address) {
-            Ok(place) => known.get(place)?.find(members, key),
+            Ok(index) => known.get(index)?.find(members, key),
             Err(_) => find(members, key),
         }
     }
 }
 
 impl WideObject {
-    fn of(members: &Members) -> Self {
+    fn new(members: &Members) -> Self {
         let hasher = RandomState::new();
-        let hashed = members.iter().zip(0..).map(|((key, _), place)| (hasher.hash_one(&**key), place));
-        let mut places: Box<[(u64, u32)]> = hashed.collect();
-        places.sort_unstable();
-        Self { address: members.as_ptr().addr(), hasher, places }
+        let hashed = members.iter().zip(0..).map(|((key, _), index)| (hasher.hash_one(&**key), index));
+        let mut hashed_indices: Box<[(u64, u32)]> = hashed.collect();
+        hashed_indices.sort_unstable();
+        Self { address: members.as_ptr().addr(), hasher, hashed_indices }
     }
 
     fn find<'t>(&self, members: &'t Members, key: &str) -> Option<&'t Json> {
         let hash = self.hasher.hash_one(key);
-        let first = self.places.partition_point(|(other, _)| *other < hash);
-        let alike = self.places.get(first..)?.iter().take_while(|(other, _)| *other == hash);
-        let mut members = alike.filter_map(|(_, place)| members.get(*place as usize));
+        let first = self.hashed_indices.partition_point(|(other, _)| *other < hash);
+        let alike = self.hashed_indices.get(first..)?.iter().take_while(|(other, _)| *other == hash);
+        let mut members = alike.filter_map(|(_, index)| members.get(*index as usize));
         members.find(|(name, _)| is_same_text(name, key)).map(|(_, value)| value)
     }
 }

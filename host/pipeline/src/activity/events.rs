@@ -167,7 +167,7 @@ struct Seen {
     totals: ServiceTotals,
     verdicts: VerdictCursor,
     rule_set_version: u64,
-    told_at: Instant,
+    reported_at: Instant,
 }
 
 /// Up to where listeners know the verdicts.
@@ -186,11 +186,11 @@ impl VerdictCursor {
     }
 
     /// Notes that so many verdicts up to `through` are told of. Returns how many of those that are counted are left out.
-    fn told(&mut self, n_told: u64, n_counted: u64, through: Sequence) -> u64 {
+    fn reported(&mut self, n_reported: u64, n_counted: u64, through: Sequence) -> u64 {
         self.through = Some(through);
         let n_new = n_counted.saturating_sub(self.n_uncounted);
-        self.n_uncounted = (self.n_uncounted + n_told).saturating_sub(n_counted);
-        n_new.saturating_sub(n_told)
+        self.n_uncounted = (self.n_uncounted + n_reported).saturating_sub(n_counted);
+        n_new.saturating_sub(n_reported)
     }
 
     /// Notes that no verdict is counted. The next one may be stored already, so the position stays.
@@ -249,7 +249,7 @@ impl Observer {
         metrics.take_flagged();
         let (totals, rule_set_version) = (metrics.totals(), registry.current().version);
         let verdicts = VerdictCursor::default();
-        self.seen = Some(Seen { totals, verdicts, rule_set_version, told_at: Instant::now() });
+        self.seen = Some(Seen { totals, verdicts, rule_set_version, reported_at: Instant::now() });
     }
 
     async fn look(&mut self) -> Result<Vec<Event>, StoreError> {
@@ -265,15 +265,15 @@ impl Observer {
         let mut events = Vec::new();
         let counts = counts_between(&seen.totals, &totals);
         let n_judged = counts.approve + counts.alert + counts.review + counts.block;
-        if n_judged > 0 || seen.told_at.elapsed() >= QUIET_MAX {
+        if n_judged > 0 || seen.reported_at.elapsed() >= QUIET_MAX {
             let tick = tick(clock.now(), through, counts, &seen.totals, &totals);
             events.push(event(Topic::Ticks, through, &tick));
-            seen.told_at = Instant::now();
+            seen.reported_at = Instant::now();
         }
         if n_judged > 0 {
             let numbers = numbers_of(&flagged, seen.verdicts.after(n_judged, through), through);
             let verdicts = rows_of(store, &numbers).await?;
-            let n_more = seen.verdicts.told(verdicts.len() as u64, n_judged, through);
+            let n_more = seen.verdicts.reported(verdicts.len() as u64, n_judged, through);
             events.push(event(Topic::Verdicts, through, &NewVerdicts { verdicts, n_more }));
         } else {
             seen.verdicts.nothing_counted(through);
@@ -297,7 +297,7 @@ fn numbers_of(flagged: &[Sequence], after: Sequence, through: Sequence) -> Vec<S
 async fn rows_of(store: &Store, numbers: &[Sequence]) -> Result<Vec<VerdictRow>, StoreError> {
     let records = store.verdicts_of(numbers).await?;
     // A text that is not ours would have failed when it was written.
-    Ok(records.iter().filter_map(|record| VerdictRow::of(record).ok()).collect())
+    Ok(records.iter().filter_map(|record| VerdictRow::from_record(record).ok()).collect())
 }
 
 fn counts_between(before: &ServiceTotals, after: &ServiceTotals) -> VerdictCounts {
@@ -356,9 +356,9 @@ mod tests {
                 continue;
             }
             let after = position.after(*n_counted, through).0;
-            let told: Vec<u64> = stored.iter().copied().filter(|number| *number > after).collect();
-            let n_more = position.told(told.len() as u64, *n_counted, through);
-            assert_eq!((&*told, n_more), *expected);
+            let reported: Vec<u64> = stored.iter().copied().filter(|number| *number > after).collect();
+            let n_more = position.reported(reported.len() as u64, *n_counted, through);
+            assert_eq!((&*reported, n_more), *expected);
         }
     }
 

@@ -73,7 +73,7 @@ impl Statistics {
         let file = data_dir.join(file::NAME);
         let (minutes, hours) = file::read(&file).unwrap_or_else(|error| {
             tracing::warn!(path = %file.display(), %error, "the statistics of earlier runs cannot be read");
-            (Steps::of(StepLength::Minute), Steps::of(StepLength::Hour))
+            (Steps::new(StepLength::Minute), Steps::new(StepLength::Hour))
         });
         let totals = metrics.totals();
         let kept = Mutex::new(KeptFigures { totals, of_rules: HashMap::new(), minutes, hours });
@@ -148,7 +148,7 @@ impl Statistics {
         let mut before = std::mem::take(&mut kept.of_rules);
         for in_force in &rule_set.rules {
             let (id, counts) = (in_force.rule.instruction.record.id, &in_force.rule.outcomes);
-            let read = RuleFigures::of(counts);
+            let read = RuleFigures::from_counts(counts);
             let known = before.remove(&id);
             let since = match known.as_ref().filter(|known| Arc::ptr_eq(&known.counts, counts)) {
                 Some(known) => read.since(known.read),
@@ -157,12 +157,12 @@ impl Statistics {
             figures.add_rule(id, since);
             // What a rule did before it was replaced.
             if let Some(replaced) = known.filter(|known| !Arc::ptr_eq(&known.counts, counts)) {
-                figures.add_rule(id, RuleFigures::of(&replaced.counts).since(replaced.read));
+                figures.add_rule(id, RuleFigures::from_counts(&replaced.counts).since(replaced.read));
             }
             kept.of_rules.insert(id, ReadOutcomes { counts: Arc::clone(counts), read });
         }
         for (id, removed) in before {
-            figures.add_rule(id, RuleFigures::of(&removed.counts).since(removed.read));
+            figures.add_rule(id, RuleFigures::from_counts(&removed.counts).since(removed.read));
         }
         kept.minutes.add(now, &figures);
         kept.hours.add(now, &figures);

@@ -92,7 +92,7 @@ impl VerdictRow {
     ///
     /// # Errors
     /// When the stored texts are not what the service writes.
-    pub fn of(record: &VerdictRecord) -> Result<Self, serde_json::Error> {
+    pub fn from_record(record: &VerdictRecord) -> Result<Self, serde_json::Error> {
         let fields: StoredFields<'_> = serde_json::from_str(&record.body)?;
         let answer: AnswerFields<'_> = serde_json::from_str(&record.assessment)?;
         let accepted = DateTime::from_timestamp_micros(record.accepted_micros).unwrap_or_default();

@@ -41,7 +41,7 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 /// How long deliveries under way may take to end once the service stops.
 const DRAIN: Duration = Duration::from_secs(2);
 const DEAD_LETTERS_KEPT: TimeDelta = TimeDelta::days(30);
-const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
+const DELETE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The dependencies of a [`DeliveryLoop`].
 pub(super) struct DeliveryDeps {
@@ -67,7 +67,7 @@ pub(super) struct DeliveryLoop {
     look_at: Instant,
     settle_at: Option<Instant>,
     count_at: Instant,
-    forget_at: Instant,
+    delete_at: Instant,
     /// When the clock was last read, and its value in microseconds since 1970 UTC.
     clock_read: Option<(Instant, i64)>,
     /// When to check next for waits computed by a clock that was ahead.
@@ -86,7 +86,7 @@ impl DeliveryLoop {
             look_at: now,
             settle_at: None,
             count_at: now,
-            forget_at: now,
+            delete_at: now,
             clock_read: None,
             // The clock may have been ahead in an earlier run.
             shorten_at: Some(now),
@@ -174,12 +174,15 @@ impl DeliveryLoop {
         self.deps.metrics.alerts_kept(counts.n_pending, counts.n_dead);
         let count_at = Instant::now() + if counts.n_pending == 0 { LOOK_EVERY } else { COUNT_EVERY };
         self.count_at = self.shorten_at.map_or(count_at, |shorten_at| shorten_at.min(count_at));
-        if self.forget_at <= Instant::now() {
-            self.forget_at = Instant::now() + FORGET_EVERY;
+        if self.delete_at <= Instant::now() {
+            self.delete_at = Instant::now() + DELETE_EVERY;
             let before = self.deps.clock.now() - DEAD_LETTERS_KEPT;
-            let n_forgotten = self.deps.store.forget_dead_letters(before.timestamp_micros()).await?;
-            if n_forgotten > 0 {
-                tracing::warn!(n_forgotten, "dead letters were removed: they were older than 30 days");
+            let n_deleted = self.deps.store.forget_dead_letters(before.timestamp_micros()).await?;
+            if n_deleted > 0 {
+                tracing::warn!(
+                    n_forgotten = n_deleted,
+                    "dead letters were removed: they were older than 30 days"
+                );
             }
         }
         Ok(n_shortened > 0)

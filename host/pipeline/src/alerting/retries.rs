@@ -17,8 +17,8 @@ impl Retries {
 
     /// Returns the delay after `n_attempts` attempts, or `None` after the last one.
     pub(super) fn after(&self, n_attempts: u32) -> Option<Duration> {
-        let place = usize::try_from(n_attempts).unwrap_or(usize::MAX).checked_sub(1)?;
-        let wait = self.waits.get(place)?;
+        let index = usize::try_from(n_attempts).unwrap_or(usize::MAX).checked_sub(1)?;
+        let wait = self.waits.get(index)?;
         Some(wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
     }
 

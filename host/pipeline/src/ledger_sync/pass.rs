@@ -98,15 +98,15 @@ impl LedgerReader {
         let since = horizon.now.saturating_sub(micros(self.deps.settings.look_back)).max(0);
         let mark = self.mark_from(since).await?;
         let begins_earlier = since < mark.since_micros;
-        let mut place = if begins_earlier { PagePosition::From(since) } else { self.start(&mark) };
+        let mut position = if begins_earlier { PagePosition::From(since) } else { self.start(&mark) };
         if self.shown.is_first_pass() {
             let from = mark.micros.saturating_sub(micros(self.deps.settings.overlap)).max(mark.since_micros);
             self.shown.begins(connection.count(if begins_earlier { since } else { from }).await?);
         }
         loop {
-            let page = self.look(connection, &place).await?;
+            let page = self.look(connection, &position).await?;
             let Some(last) = page.rows.last() else { break };
-            place = behind(last);
+            position = behind(last);
             self.take(page.rows, page.refusal.as_ref(), &horizon).await?;
             if page.is_last {
                 break;
@@ -156,17 +156,19 @@ impl LedgerReader {
     async fn look(
         &mut self,
         connection: &mut LedgerConnection,
-        place: &PagePosition,
+        position: &PagePosition,
     ) -> Result<LedgerPage, LedgerError> {
         loop {
-            match connection.rows(place, self.limit).await {
+            match connection.rows(position, self.limit).await {
                 Ok(rows) => {
                     let is_last = rows.len() < self.limit;
                     self.limit = (self.limit * 2).min(self.deps.settings.batch_rows.get());
                     return Ok(LedgerPage { rows, refusal: None, is_last });
                 }
                 Err(LedgerError::Unshowable(_) | LedgerError::Slow) if self.limit > 1 => self.limit = 1,
-                Err(LedgerError::Unshowable(_) | LedgerError::Slow) => return alone(connection, place).await,
+                Err(LedgerError::Unshowable(_) | LedgerError::Slow) => {
+                    return alone(connection, position).await;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -210,13 +212,13 @@ impl LedgerReader {
         if kept.is_full || report.is_full {
             // The page is read again, so only what is new is counted.
             let report = FeedReport { n_differing: 0, ..report };
-            let n_rows = report.n_taken + report.n_updated + kept.n_told;
-            self.shown.took(n_rows, report, kept.n_told, self.mark.as_ref().map(|mark| mark.micros));
+            let n_rows = report.n_taken + report.n_updated + kept.n_logged;
+            self.shown.took(n_rows, report, kept.n_logged, self.mark.as_ref().map(|mark| mark.micros));
             return Err(LedgerSyncError::TooManyDead);
         }
         self.mark = moved.or_else(|| self.mark.take());
         digests.iter().for_each(|digest| self.recent.remember(digest));
-        self.shown.took(rows.len(), report, kept.n_told, self.mark.as_ref().map(|mark| mark.micros));
+        self.shown.took(rows.len(), report, kept.n_logged, self.mark.as_ref().map(|mark| mark.micros));
         Ok(())
     }
 
@@ -246,12 +248,12 @@ impl LedgerReader {
             taken.fed.push(LedgerFeedRow { transaction, fingerprint, if_it_differs: if_it_differs() });
             is_unclear
         } else {
-            let told = row.to_json(keys_max)?;
+            let data = row.to_json(keys_max)?;
             let of_row =
-                EntryReport { telling: ReportChannel::Row, data: told.clone(), message: None, arrival };
+                EntryReport { channel: ReportChannel::Row, data: data.clone(), message: None, arrival };
             let entry = self.deps.payments.read(of_row).map_err(|error| RowError::from(&error))?;
             let is_unclear = entry.report.transaction().has_unclear_identifier();
-            taken.entries.push(RowEntry { entry, told, if_it_differs: if_it_differs() });
+            taken.entries.push(RowEntry { entry, data, if_it_differs: if_it_differs() });
             is_unclear
         };
         if is_unclear {
@@ -309,8 +311,11 @@ impl LedgerReader {
 
 /// Returns the next row alone. Its key is read first, because a database that sorts before it limits would compute
 /// every row.
-async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Result<LedgerPage, LedgerError> {
-    let Some((created_at, id)) = connection.key(place).await? else {
+async fn alone(
+    connection: &mut LedgerConnection,
+    position: &PagePosition,
+) -> Result<LedgerPage, LedgerError> {
+    let Some((created_at, id)) = connection.key(position).await? else {
         return Ok(LedgerPage { rows: Vec::new(), refusal: None, is_last: true });
     };
     let at = PagePosition::At { created_at: created_at.clone(), id: id.clone() };

@@ -219,7 +219,7 @@ fn hours(minutes: i64) -> String {
 }
 
 impl LedgerStatus {
-    pub(super) fn of(shown: &Arc<SyncProgress>) -> Self {
+    pub(super) fn new(shown: &Arc<SyncProgress>) -> Self {
         Self(Arc::clone(shown))
     }
 }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn an_error_that_helps_is_not_replaced_by_a_later_one_and_is_gone_when_the_ledger_was_read() {
         let shown = Arc::new(SyncProgress::new(&Arc::new(Metrics::new()), None));
-        let said = || LedgerStatus::of(&shown).to_string();
+        let said = || LedgerStatus::new(&shown).to_string();
         let helpful = || LedgerSyncError::Ledger(LedgerError::Unusable("set this".to_owned()));
         let later = || LedgerSyncError::Ledger(LedgerError::Silent(Duration::from_secs(1)));
         shown.failed(&helpful());
@@ -296,9 +296,9 @@ mod tests {
         shown.passed(None);
         for (minutes, hours) in [(120, "2 h"), (330, "5.5 h")] {
             shown.lies_ahead(Some(minutes));
-            assert!(LedgerStatus::of(&shown).to_string().contains(&format!("lie {hours} ahead")));
+            assert!(LedgerStatus::new(&shown).to_string().contains(&format!("lie {hours} ahead")));
         }
         shown.lies_ahead(None);
-        assert_eq!(LedgerStatus::of(&shown).to_string(), "ok");
+        assert_eq!(LedgerStatus::new(&shown).to_string(), "ok");
     }
 }

@@ -70,7 +70,7 @@ impl TransactionPipeline {
         let alert = self.deps.alerting.alert(&admitted.transaction, assessment);
         let micros = self.deps.clock.now().timestamp_micros();
         let announcement = alert.map(|alert| Announcement { alert, micros });
-        Conclusion { announcement, evaluation: EvaluationFigures::of(assessment, duration) }
+        Conclusion { announcement, evaluation: EvaluationFigures::new(assessment, duration) }
     }
 
     /// Consolidates the outcomes of all rules into the verdict.

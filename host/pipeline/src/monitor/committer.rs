@@ -91,9 +91,9 @@ impl Committer {
                 // Lets threads that wait for a core run first; their messages join the next group.
                 thread::yield_now();
                 while arrived.len() < GROUP_MAX
-                    && let Ok(news) = arriving.try_recv()
+                    && let Ok(message) = arriving.try_recv()
                 {
-                    arrived.push(news);
+                    arrived.push(message);
                 }
                 self.sort_in(&mut arrived);
             }
@@ -102,12 +102,12 @@ impl Committer {
     }
 
     fn sort_in(&mut self, arrived: &mut Vec<CommitMessage>) {
-        for news in arrived.drain(..) {
-            if news.sequence() < self.next {
+        for message in arrived.drain(..) {
+            if message.sequence() < self.next {
                 // It was taken back while it was evaluated.
-                news.refuse();
+                message.refuse();
             } else {
-                self.waiting.insert(news.sequence(), news);
+                self.waiting.insert(message.sequence(), message);
             }
         }
     }
@@ -160,24 +160,28 @@ impl Committer {
                 self.alerting.announce(&alerts);
             }
             Err(error) => {
-                let n_kept = group.len();
+                let n_rolled_back = group.len();
                 // Before the callers are notified, so that an immediate retry does not see the entries.
                 self.take_back(first);
                 group.into_iter().for_each(Commit::refuse);
-                return self.judge_failure(error, n_kept);
+                return self.judge_failure(error, n_rolled_back);
             }
         }
         Ok(())
     }
 
     /// Returns an error if the committer must end after this failure.
-    fn judge_failure(&mut self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
+    fn judge_failure(&mut self, error: StoreError, n_rolled_back: usize) -> Result<(), StoreError> {
         self.metrics.commit_failed();
         if matches!(error, StoreError::SyncFailed { .. }) {
-            tracing::error!(error = %ErrorChain(&error), n_kept, "a commit was not confirmed; it may be stored");
+            tracing::error!(
+                error = %ErrorChain(&error),
+                n_kept = n_rolled_back,
+                "a commit was not confirmed; it may be stored"
+            );
             return Err(error);
         }
-        self.failures.note(&error, n_kept);
+        self.failures.note(&error, n_rolled_back);
         self.check.failing(format!("the last commit failed: {}", ErrorChain(&error)));
         Ok(())
     }
@@ -194,7 +198,7 @@ impl Committer {
 #[derive(Debug, Default)]
 struct CommitFailures {
     has_failed: bool,
-    last_told: Option<Instant>,
+    last_logged: Option<Instant>,
     n_commits: u64,
     n_transactions: u64,
 }
@@ -204,14 +208,14 @@ impl CommitFailures {
         self.has_failed = true;
         self.n_commits += 1;
         self.n_transactions += n_transactions as u64;
-        if self.last_told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
+        if self.last_logged.is_none_or(|logged| logged.elapsed() >= BETWEEN_LINES) {
             tracing::error!(
                 error = %ErrorChain(error),
                 commits = self.n_commits,
                 transactions = self.n_transactions,
                 "commits failed since the last such line; nothing of them was stored"
             );
-            *self = Self { has_failed: true, last_told: Some(Instant::now()), ..Self::default() };
+            *self = Self { has_failed: true, last_logged: Some(Instant::now()), ..Self::default() };
         }
     }
 

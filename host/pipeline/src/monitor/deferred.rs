@@ -26,7 +26,7 @@ impl TransactionPipeline {
         (event, precision): (Arc<str>, AmountPrecision),
         waiting: CommitWaiter,
     ) {
-        let (told, changed) = (transaction.status.clone(), transaction.changed());
+        let (reported, changed) = (transaction.status.clone(), transaction.changed());
         let fingerprint = waiting.pending_entry.fingerprint();
         let compared = self.compare_unjudged(&known, &transaction, precision);
         let judged = match compared {
@@ -39,16 +39,18 @@ impl TransactionPipeline {
         };
         let answer = match judged {
             Ok((assessment, amount)) => {
-                let change = ReportedChange { status: told.as_deref(), changed, amount };
-                let heard = match accepted_of(&known) {
+                let change = ReportedChange { status: reported.as_deref(), changed, amount };
+                let outcome = match accepted_of(&known) {
                     Ok(accepted) => self.outcome_of(&known, accepted, change).await,
                     Err(error) => Err(error),
                 };
-                match heard {
-                    Ok(ReportOutcome { change: Some(change), standing, .. }) => {
-                        return self.update(change, standing, assessment, event, waiting);
+                match outcome {
+                    Ok(ReportOutcome { change: Some(change), reported_statuses, .. }) => {
+                        return self.update(change, reported_statuses, assessment, event, waiting);
                     }
-                    Ok(unchanged) => self.keep_standing(&known, unchanged, &event).await.map(|()| assessment),
+                    Ok(unchanged) => {
+                        self.store_reported_statuses(&known, unchanged, &event).await.map(|()| assessment)
+                    }
                     Err(error) => Err(error),
                 }
             }
@@ -65,15 +67,15 @@ impl TransactionPipeline {
         transaction: &Transaction,
     ) -> Result<ReportOutcome, MonitorError> {
         if known.late.is_none() {
-            return Ok(ReportOutcome { change: None, standing: None, without_effect: None });
+            return Ok(ReportOutcome { change: None, reported_statuses: None, without_effect: None });
         }
-        let (told, changed) = (transaction.status.as_deref(), transaction.changed());
-        let change = ReportedChange { status: told, changed, amount: None };
-        let heard = self.outcome_of(known, accepted_of(known)?, change).await?;
-        if heard.change.is_some() {
+        let (reported, changed) = (transaction.status.as_deref(), transaction.changed());
+        let change = ReportedChange { status: reported, changed, amount: None };
+        let outcome = self.outcome_of(known, accepted_of(known)?, change).await?;
+        if outcome.change.is_some() {
             self.readiness()?;
         }
-        Ok(heard)
+        Ok(outcome)
     }
 
     /// Compares a request or report with a transaction without a verdict. Returns a new amount.
@@ -103,10 +105,12 @@ impl TransactionPipeline {
         precision: AmountPrecision,
     ) -> Arc<Transaction> {
         let Ok(accepted) = accepted_of(known) else { return transaction };
-        let told = transaction.amount.value();
+        let reported = transaction.amount.value();
         let is_rounded = |stored: &&JsonNumber| {
             let stored = stored.value();
-            precision != AmountPrecision::Exact && told != stored && self.deps.amounts.holds(told, stored)
+            precision != AmountPrecision::Exact
+                && reported != stored
+                && self.deps.amounts.holds(reported, stored)
         };
         match known.amount.iter().chain([&accepted.amount]).find(is_rounded) {
             Some(stored) => Arc::new(Transaction::clone(&transaction).with_amount(stored)),

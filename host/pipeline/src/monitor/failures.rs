@@ -12,14 +12,14 @@ use tollgate_model::transaction::Transaction;
 pub(super) fn note(
     rule: &BoundRule,
     failure: RuleFailure,
-    place: usize,
+    rule_index: usize,
     evaluated: &Evaluated,
     (transaction, sequence): (&Arc<Transaction>, Sequence),
 ) {
     if failure == RuleFailure::Quarantined {
         return;
     }
-    let mut details = evaluated.failures.iter().filter(|(failed, _)| *failed == place);
+    let mut details = evaluated.failures.iter().filter(|(failed, _)| *failed == rule_index);
     let detail = details.next().map(|(_, detail)| detail.clone());
     let run = FailedRun { sequence, failure, detail };
     if !rule.outcomes.note_failure(rule.instruction.digest, run.clone()) {

@@ -140,31 +140,35 @@ impl TransactionPipeline {
         let mut known: HashMap<_, _> =
             known.into_iter().map(|known| (Arc::clone(&known.record.transaction_id), known)).collect();
         let (mut new, mut updates) = (Vec::with_capacity(mine.len()), Vec::new());
-        let (mut standings, mut noted, mut without_effect) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut all_statuses, mut noted, mut without_effect) = (Vec::new(), Vec::new(), Vec::new());
         for (row, pending_entry) in mine {
             let Some(known) = known.remove(&row.transaction.transaction_id) else {
                 new.push((row, pending_entry));
                 continue;
             };
             let accepted = accepted_of(&known)?;
-            let told = &row.transaction;
+            let reported = &row.transaction;
             // The columns of a database have all digits.
-            let compared = compare_report(told, &accepted, known.amount.as_ref(), self.amount_terms(true));
+            let compared =
+                compare_report(reported, &accepted, known.amount.as_ref(), self.amount_terms(true));
             if let Ok(amount) = compared {
-                let change =
-                    ReportedChange { status: told.status.as_deref(), changed: told.changed(), amount };
+                let change = ReportedChange {
+                    status: reported.status.as_deref(),
+                    changed: reported.changed(),
+                    amount,
+                };
                 let outcome = self.outcome_of(&known, accepted, change).await?;
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 without_effect.extend(self.without_effect(known.record.sequence, &outcome, &EVENT.into()));
-                let ReportOutcome { change, standing, .. } = outcome;
+                let ReportOutcome { change, reported_statuses, .. } = outcome;
                 if let Some(change) = change {
                     report.n_updated += 1;
                     updates.push(pending_entry.completion());
                     let waiting = CommitWaiter::of_feed(pending_entry, None);
-                    self.update(change, standing, assessment, EVENT.into(), waiting);
+                    self.update(change, reported_statuses, assessment, EVENT.into(), waiting);
                 } else {
                     report.n_known += 1;
-                    standings.extend(standing.map(|standing| (known.record.sequence, standing)));
+                    all_statuses.extend(reported_statuses.map(|statuses| (known.record.sequence, statuses)));
                     noted.push((pending_entry, assessment));
                 }
             } else {
@@ -174,7 +178,7 @@ impl TransactionPipeline {
             }
         }
         all_durable(updates).await?;
-        let standings = standings.iter().map(|(target, standing)| (*target, standing)).collect();
+        let standings = all_statuses.iter().map(|(target, statuses)| (*target, statuses)).collect();
         let commit = CommitRecord { standings, without_effect: &without_effect, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
         for (pending_entry, assessment) in noted {
@@ -214,14 +218,14 @@ impl TransactionPipeline {
         for (index, (row, pending_entry)) in new.into_iter().enumerate() {
             let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
             transaction.read_long_texts();
-            let (place, transaction, arrival) = self.deps.history.admit_as(|sequence| {
-                let place = SequenceSlot::new(sequence, self.committer.clone());
+            let (slot, transaction, arrival) = self.deps.history.admit_as(|sequence| {
+                let slot = SequenceSlot::new(sequence, self.committer.clone());
                 let arrival = self.arrivals.stamp(&mut transaction);
                 let transaction = Arc::new(transaction);
-                (Arc::clone(&transaction), (place, transaction, arrival))
+                (Arc::clone(&transaction), (slot, transaction, arrival))
             });
             let record = TransactionRecord {
-                sequence: place.sequence(),
+                sequence: slot.sequence(),
                 transaction_id: Arc::clone(&transaction.transaction_id),
                 fingerprint,
                 event_micros: transaction.timestamp.micros(),
@@ -241,7 +245,7 @@ impl TransactionPipeline {
             let caller = Caller::Waiting(CommitWaiter::of_feed(pending_entry, hash));
             let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
             let record = NumberedRecord::Transaction(record, progress);
-            place.fill(Commit { record, announcement: None, completion });
+            slot.fill(Commit { record, announcement: None, completion });
         }
     }
 

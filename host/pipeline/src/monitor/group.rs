@@ -210,7 +210,7 @@ impl CommitWaiter {
 }
 
 impl EvaluationFigures {
-    pub(super) fn of(assessment: &Assessment, duration: Duration) -> Self {
+    pub(super) fn new(assessment: &Assessment, duration: Duration) -> Self {
         let failures = assessment.failures.iter().map(|failed| failed.failure).collect();
         Self { verdict: assessment.verdict, failures, duration }
     }
@@ -233,9 +233,11 @@ pub(super) fn record_of(group: &[Commit], keeps_alerts: bool) -> CommitRecord<'_
                 written.transactions.push(record);
                 written.ledger.extend(progress);
             }
-            NumberedRecord::Update(record, standing) => {
+            NumberedRecord::Update(record, reported_statuses) => {
                 written.updates.push(record);
-                written.standings.extend(standing.as_ref().map(|standing| (record.target, standing)));
+                written
+                    .standings
+                    .extend(reported_statuses.as_ref().map(|statuses| (record.target, statuses)));
             }
             NumberedRecord::Deferred(record) => written.deferred_verdicts.push(record),
         }

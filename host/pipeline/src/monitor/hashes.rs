@@ -143,7 +143,7 @@ impl KnownHashes {
     fn try_claim(&self, digest: HashDigest) -> Result<Result<Arc<SetOnce<()>>, Arc<SetOnce<()>>>, Arc<str>> {
         let range = self.range();
         let mut table = self.table.lock();
-        table.forget(&range);
+        table.remove_range(&range);
         match table.known.entry(digest) {
             Entry::Occupied(known) => match known.get() {
                 KnownHash::Claimed(ended) => return Ok(Err(Arc::clone(ended))),
@@ -160,7 +160,7 @@ impl KnownHashes {
 
 impl HashTable {
     /// Removes what was accepted outside of these times.
-    fn forget(&mut self, range: &Range<DateTime<Utc>>) {
+    fn remove_range(&mut self, range: &Range<DateTime<Utc>>) {
         while let Some((_, digest)) = self.ages.pop_front_if(|(accepted, _)| !range.contains(accepted)) {
             let is_old = |known: &KnownHash| matches!(known, KnownHash::Stored { accepted, .. } if !range.contains(accepted));
             if self.known.get(&digest).is_some_and(is_old) {

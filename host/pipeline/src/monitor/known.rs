@@ -24,12 +24,18 @@ impl TransactionPipeline {
         let fingerprint = waiting.pending_entry.fingerprint();
         let answer = if known.fingerprint() == fingerprint {
             match self.left_behind(&known, &transaction).await {
-                Ok(ReportOutcome { change: Some(change), standing, .. }) => {
-                    return self.update(change, standing, assessment.into(), INJECTED.into(), waiting);
+                Ok(ReportOutcome { change: Some(change), reported_statuses, .. }) => {
+                    return self.update(
+                        change,
+                        reported_statuses,
+                        assessment.into(),
+                        INJECTED.into(),
+                        waiting,
+                    );
                 }
                 Ok(unchanged) => {
                     let event = INJECTED.into();
-                    self.keep_standing(&known, unchanged, &event).await.map(|()| assessment.into())
+                    self.store_reported_statuses(&known, unchanged, &event).await.map(|()| assessment.into())
                 }
                 Err(error) => Err(error),
             }
@@ -52,7 +58,7 @@ fn answer(
     words: &StatusWords,
 ) -> MonitorAnswer {
     let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
-    let mut told = transaction.clone();
+    let mut reported = transaction.clone();
     let status = first.status.as_deref();
     let has_failed =
         || status.into_iter().chain(known.status.as_deref()).any(|it| words.is_failed_or_later(it));
@@ -61,12 +67,13 @@ fn answer(
         if transaction.fingerprint_with(fingerprint, status) == Some(known.fingerprint()) {
             return Ok(assessment.into());
         }
-        told = told.with_status(status);
+        reported = reported.with_status(status);
     }
     // The amount of a deferred verdict may be that of the ledger, which has more digits than this request and its first one.
-    let agrees = AmountAgreement::Doubles.holds(told.amount.value(), first.amount.value());
-    let with_its_amount = (known.late.is_some() && agrees).then(|| told.clone().with_amount(&first.amount));
-    let difference = with_its_amount.and_then(|told| told.difference_from(&first));
-    let difference = difference.or_else(|| told.difference_from(&first));
+    let agrees = AmountAgreement::Doubles.holds(reported.amount.value(), first.amount.value());
+    let with_its_amount =
+        (known.late.is_some() && agrees).then(|| reported.clone().with_amount(&first.amount));
+    let difference = with_its_amount.and_then(|reported| reported.difference_from(&first));
+    let difference = difference.or_else(|| reported.difference_from(&first));
     Err(MonitorError::Conflict(difference.as_deref().unwrap_or("created_at").into()))
 }

@@ -23,7 +23,7 @@ pub(super) struct ReportOutcome {
     /// `None` if the current status does not change.
     pub(super) change: Option<NumberedChange>,
     /// All statuses reported so far, if they must be stored because this report adds to them.
-    pub(super) standing: Option<ReportedStatus>,
+    pub(super) reported_statuses: Option<ReportedStatus>,
     /// The reported status, if it does not stand and must be stored.
     pub(super) without_effect: Option<Arc<str>>,
 }
@@ -91,12 +91,12 @@ impl TransactionPipeline {
         waiting: CommitWaiter,
     ) {
         if known.assessment().is_none() {
-            let precision = AmountPrecision::of(&report);
-            let told = Arc::new(report.into_transaction());
-            self.judge_unjudged(known, told, (event, precision), waiting).await;
+            let precision = AmountPrecision::of_report(&report);
+            let reported = Arc::new(report.into_transaction());
+            self.judge_unjudged(known, reported, (event, precision), waiting).await;
         } else {
-            let heard = self.hear(&known, &report).await;
-            self.store_update(&known, heard, event, waiting).await;
+            let outcome = self.compare_with_stored(&known, &report).await;
+            self.store_update(&known, outcome, event, waiting).await;
         }
     }
 
@@ -109,13 +109,13 @@ impl TransactionPipeline {
     ) {
         match self.deps.store.current(waiting.pending_entry.id()).await {
             Ok(Some(known)) => {
-                let heard = match accepted_of(&known) {
+                let outcome = match accepted_of(&known) {
                     Ok(accepted) => {
                         self.outcome_of(&known, accepted, ReportedChange::of_status(&status)).await
                     }
                     Err(error) => Err(error),
                 };
-                self.store_update(&known, heard, event, waiting).await;
+                self.store_update(&known, outcome, event, waiting).await;
             }
             Ok(None) => {
                 tracing::error!(transaction.id = %waiting.pending_entry.id(), "a ledger updates a payment that is not stored");
@@ -131,19 +131,19 @@ impl TransactionPipeline {
     async fn store_update(
         &self,
         known: &CurrentRecord,
-        heard: Result<ReportOutcome, MonitorError>,
+        outcome: Result<ReportOutcome, MonitorError>,
         event: Arc<str>,
         waiting: CommitWaiter,
     ) {
         let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
-        let answer = match heard {
-            Ok(ReportOutcome { change: Some(change), standing, .. }) => match self.readiness() {
-                Ok(()) => return self.update(change, standing, assessment, event, waiting),
+        let answer = match outcome {
+            Ok(ReportOutcome { change: Some(change), reported_statuses, .. }) => match self.readiness() {
+                Ok(()) => return self.update(change, reported_statuses, assessment, event, waiting),
                 Err(error) => Err(error),
             },
             Ok(unchanged) => {
                 self.deps.metrics.status_unchanged();
-                self.keep_standing(known, unchanged, &event).await.map(|()| assessment)
+                self.store_reported_statuses(known, unchanged, &event).await.map(|()| assessment)
             }
             Err(error) => Err(error),
         };
@@ -151,7 +151,7 @@ impl TransactionPipeline {
     }
 
     /// Stores what was reported when the current status does not change.
-    pub(super) async fn keep_standing(
+    pub(super) async fn store_reported_statuses(
         &self,
         known: &CurrentRecord,
         unchanged: ReportOutcome,
@@ -159,10 +159,10 @@ impl TransactionPipeline {
     ) -> Result<(), MonitorError> {
         let target = known.record.sequence;
         let without_effect: Vec<_> = self.without_effect(target, &unchanged, event).into_iter().collect();
-        if unchanged.standing.is_none() && without_effect.is_empty() {
+        if unchanged.reported_statuses.is_none() && without_effect.is_empty() {
             return Ok(());
         }
-        let standings = unchanged.standing.iter().map(|standing| (target, standing)).collect();
+        let standings = unchanged.reported_statuses.iter().map(|statuses| (target, statuses)).collect();
         let commit = CommitRecord { standings, without_effect: &without_effect, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
@@ -180,7 +180,7 @@ impl TransactionPipeline {
     }
 
     /// Compares a report with a known transaction. Only amount, currency and accounts must agree.
-    async fn hear(
+    async fn compare_with_stored(
         &self,
         known: &CurrentRecord,
         report: &TransactionReport,
@@ -188,15 +188,16 @@ impl TransactionPipeline {
         let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
         // A deferred verdict may have been requested with another description and amount than the feed had.
         let accepted = if known.late.is_none() { first.clone() } else { accepted_of(known)? };
-        let told = report.transaction();
+        let reported = report.transaction();
         let current = known.amount.as_ref().unwrap_or(&accepted.amount);
         let terms = self.amount_terms(report.has_exact_amount());
-        let amount = compare_report(told, &first, Some(current), terms)
+        let amount = compare_report(reported, &first, Some(current), terms)
             .map_err(|field| MonitorError::Conflict(field.into()))?;
         if !report.is_of(first.status.as_deref(), known.fingerprint()) {
-            self.describe(&known.record.transaction_id, told).await?;
+            self.describe(&known.record.transaction_id, reported).await?;
         }
-        let change = ReportedChange { status: told.status.as_deref(), changed: told.changed(), amount };
+        let change =
+            ReportedChange { status: reported.status.as_deref(), changed: reported.changed(), amount };
         self.outcome_of(known, accepted, change).await
     }
 
@@ -211,13 +212,13 @@ impl TransactionPipeline {
         &self,
         known: &CurrentRecord,
         accepted: Transaction,
-        told: ReportedChange<'_>,
+        reported: ReportedChange<'_>,
     ) -> Result<ReportOutcome, MonitorError> {
-        let ReportedChange { status, changed, amount } = told;
-        let stood = standing_of(known, &accepted);
-        let is_told_again = stood.latest.is_none() && changed.is_none() && stood.undated.as_deref() == status;
+        let ReportedChange { status, changed, amount } = reported;
+        let stored = statuses_of(known, &accepted);
+        let is_repeated = stored.latest.is_none() && changed.is_none() && stored.undated.as_deref() == status;
         let words = self.deps.history.status_words();
-        let earlier = if is_told_again || stood.statuses().chain(status).all(|word| words.has(word)) {
+        let earlier = if is_repeated || stored.statuses().chain(status).all(|word| words.has(word)) {
             EarlierStatuses::new(words, [])
         } else {
             let updates = self.deps.store.status_updates_of(known.record.sequence, STATUSES_RANKED_MAX).await;
@@ -225,28 +226,28 @@ impl TransactionPipeline {
             let after = updates.into_iter().map(|update| update.after);
             EarlierStatuses::new(words, accepted.status.clone().into_iter().chain(after))
         };
-        let standing = stood.with(status, changed, &earlier);
-        let has_more = standing != stood && standing.latest.is_some();
-        let after = standing.status(&earlier);
+        let reported_statuses = stored.with(status, changed, &earlier);
+        let has_more = reported_statuses != stored && reported_statuses.latest.is_some();
+        let after = reported_statuses.status(&earlier);
         let mut outcome = ReportOutcome {
-            change: NumberedChange::of(known, accepted, after, amount),
-            standing: None,
+            change: NumberedChange::new(known, accepted, after, amount),
+            reported_statuses: None,
             without_effect: None,
         };
-        if let (None, Some(status), Some(stands)) = (&outcome.change, status, stood.status(&earlier))
-            && !status.eq_ignore_ascii_case(stands)
+        if let (None, Some(status), Some(current)) = (&outcome.change, status, stored.status(&earlier))
+            && !status.eq_ignore_ascii_case(current)
         {
             // A ledger that repeats its reports must not cause a write each time.
             let is_new = self.deps.store.lacks_status_without_effect(known.record.sequence, status).await;
             let is_new = is_new.map_err(|error| unreadable(&error))?;
             outcome.without_effect = is_new.then(|| status.into());
         }
-        outcome.standing = has_more.then_some(standing);
+        outcome.reported_statuses = has_more.then_some(reported_statuses);
         Ok(outcome)
     }
 
-    async fn describe(&self, id: &str, told: &Transaction) -> Result<(), MonitorError> {
-        let (store, body) = (&self.deps.store, told.to_wire());
+    async fn describe(&self, id: &str, reported: &Transaction) -> Result<(), MonitorError> {
+        let (store, body) = (&self.deps.store, reported.to_wire());
         let kept = store.later_description(id).await.map_err(|error| unreadable(&error))?;
         if kept.as_deref() == Some(&*body) {
             return Ok(());
@@ -260,7 +261,7 @@ impl TransactionPipeline {
     pub(super) fn update(
         &self,
         change: NumberedChange,
-        standing: Option<ReportedStatus>,
+        reported_statuses: Option<ReportedStatus>,
         assessment: Arc<str>,
         event: Arc<str>,
         waiting: CommitWaiter,
@@ -276,7 +277,7 @@ impl TransactionPipeline {
             amounts,
         };
         // If the updater is gone, dropping the waiter notifies the callers.
-        drop(self.updater.send(Update { change, record, standing, assessment, waiting }));
+        drop(self.updater.send(Update { change, record, reported_statuses, assessment, waiting }));
     }
 }
 
@@ -288,14 +289,14 @@ impl<'r> ReportedChange<'r> {
 }
 
 impl AmountPrecision {
-    pub(super) const fn of(report: &TransactionReport) -> Self {
+    pub(super) const fn of_report(report: &TransactionReport) -> Self {
         if report.has_exact_amount() { Self::Exact } else { Self::Rounded }
     }
 }
 
 impl NumberedChange {
     /// Returns the change to this status and amount; `None` if neither is new.
-    fn of(
+    fn new(
         known: &CurrentRecord,
         accepted: Transaction,
         status: Option<&str>,
@@ -334,10 +335,10 @@ pub(super) fn accepted_of(known: &CurrentRecord) -> Result<Transaction, MonitorE
     Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))
 }
 
-fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> ReportedStatus {
+fn statuses_of(known: &CurrentRecord, accepted: &Transaction) -> ReportedStatus {
     match (&known.standing, &known.status) {
-        (Some(standing), _) => standing.clone(),
+        (Some(statuses), _) => statuses.clone(),
         (None, Some(status)) => ReportedStatus { latest: None, undated: Some(status.as_str().into()) },
-        (None, None) => ReportedStatus::of(accepted),
+        (None, None) => ReportedStatus::from_transaction(accepted),
     }
 }

@@ -19,7 +19,7 @@ const BATCH_MAX: usize = 64;
 pub(super) struct Update {
     pub(super) change: StatusChange,
     pub(super) record: StatusUpdateRecord,
-    pub(super) standing: Option<ReportedStatus>,
+    pub(super) reported_statuses: Option<ReportedStatus>,
     pub(super) assessment: Arc<str>,
     pub(super) waiting: CommitWaiter,
 }
@@ -61,18 +61,18 @@ impl Updater {
     }
 
     fn apply(&self, updates: Vec<Update>) {
-        let split = |Update { change, record, standing, assessment, waiting }| {
-            (change, (record, standing, assessment, waiting))
+        let split = |Update { change, record, reported_statuses, assessment, waiting }| {
+            (change, (record, reported_statuses, assessment, waiting))
         };
         let (changes, rest): (Vec<_>, Vec<_>) = updates.into_iter().map(split).unzip();
-        let places =
+        let slots =
             self.history.update(changes, |sequence| SequenceSlot::new(sequence, self.committer.clone()));
-        for (place, (record, standing, assessment, waiting)) in places.into_iter().zip(rest) {
-            let record = StatusUpdateRecord { sequence: place.sequence(), ..record };
+        for (slot, (record, reported_statuses, assessment, waiting)) in slots.into_iter().zip(rest) {
+            let record = StatusUpdateRecord { sequence: slot.sequence(), ..record };
             let caller = Caller::Waiting(waiting);
             let completion = CommitCompletion { caller, answer: assessment, evaluation: None };
-            let record = NumberedRecord::Update(record, standing);
-            place.fill(Commit { record, announcement: None, completion });
+            let record = NumberedRecord::Update(record, reported_statuses);
+            slot.fill(Commit { record, announcement: None, completion });
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{EVENTS, LedgerEvents, LedgerKind, PaymentError, Payments, PaymentsDe
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptLetters {
     /// How many rows were told of, in the log and the metrics.
-    pub n_told: usize,
+    pub n_logged: usize,
     /// Rows get verdicts, and the limit of dead letters is reached: a row has neither, so the mark must not pass it.
     pub is_full: bool,
 }
@@ -27,7 +27,7 @@ impl Payments {
         letters: Vec<DeadLetter>,
     ) -> Result<KeptLetters, StoreError> {
         let PaymentsDeps { store, evaluates_rows, alerting, .. } = &self.inner.deps;
-        let mut told = KeptLetters { n_told: letters.len(), is_full: false };
+        let mut kept = KeptLetters { n_logged: letters.len(), is_full: false };
         let (mut kept_before, mut alerts, mut dead_letters) = (Vec::new(), Vec::new(), Vec::new());
         for letter in letters {
             kept_before.push(store.keeps_dead_letter(&letter.digest).await?);
@@ -40,17 +40,17 @@ impl Payments {
         store.commit(&CommitRecord { ledger: vec![&progress], ..CommitRecord::default() }).await?;
         for ((letter, was_kept), alert) in progress.dead_letters.iter().zip(kept_before).zip(alerts) {
             let is_kept = store.keeps_dead_letter(&letter.digest).await?;
-            told.is_full |= *evaluates_rows && !is_kept;
+            kept.is_full |= *evaluates_rows && !is_kept;
             if *evaluates_rows && (was_kept || !is_kept) {
                 // It was told before, or will be when it is kept.
-                told.n_told -= 1;
+                kept.n_logged -= 1;
                 continue;
             }
             tell(letter);
             alerting.announce(alert.as_slice());
         }
         self.count_dead_letters().await?;
-        Ok(told)
+        Ok(kept)
     }
 
     /// Deletes a dead letter, also that of a row, because its content will never be accepted. Returns whether there was one
@@ -79,7 +79,7 @@ impl Payments {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) async fn count_dead_letters(&self) -> Result<(), StoreError> {
-        count(&self.inner.news, &self.inner.deps.store).await
+        count(&self.inner.ledger_events, &self.inner.deps.store).await
     }
 }
 
@@ -110,7 +110,7 @@ impl PaymentsInner {
     }
 
     /// Keeps a dead letter of this feed.
-    pub(super) async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
+    pub(super) async fn store_dead_letter(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
         let (store, digest) = (&self.deps.store, letter.digest);
         let is_repeated = store.keeps_dead_letter(&digest).await?;
         let (letter, alert) = self.with_alert(letter);
@@ -130,7 +130,7 @@ impl PaymentsInner {
         if !is_repeated {
             self.deps.alerting.announce(alert.as_slice());
         }
-        Ok(count(&self.news, store).await?)
+        Ok(count(&self.ledger_events, store).await?)
     }
 }
 

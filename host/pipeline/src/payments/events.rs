@@ -36,25 +36,25 @@ struct EventState {
 impl LedgerEvents {
     /// Creates the state before the first event.
     #[must_use]
-    pub(crate) fn of(kind: LedgerKind) -> Self {
+    pub(crate) fn new(kind: LedgerKind) -> Self {
         Self { kind, state: Arc::default() }
     }
 
     /// Records that an event was taken.
-    pub fn took(&self, now: DateTime<Utc>) {
+    pub fn record_accepted(&self, now: DateTime<Utc>) {
         self.state.lock().last_event = Some(now);
     }
 
     /// Records that an event was refused for this reason. Log lines are rate-limited; each shows a count and the first
     /// reason.
-    pub fn refused(&self, now: DateTime<Utc>, why: &str) {
+    pub fn record_refused(&self, now: DateTime<Utc>, why: &str) {
         let mut state = self.state.lock();
         state.last_refusal = Some((now, why.to_owned()));
         if state.n_unsaid == 0 {
             why.clone_into(&mut state.first_unsaid);
         }
         state.n_unsaid += 1;
-        state.say();
+        state.log_pending();
     }
 
     /// Records the number of dead letters and the reason of the last.
@@ -80,13 +80,13 @@ impl LedgerEvents {
     }
 
     /// Logs pending refusals if the interval has passed.
-    pub(crate) fn say(&self) {
-        self.state.lock().say();
+    pub(crate) fn log_pending(&self) {
+        self.state.lock().log_pending();
     }
 }
 
 impl EventState {
-    fn say(&mut self) {
+    fn log_pending(&mut self) {
         let is_time = self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY);
         if self.n_unsaid > 0 && is_time {
             tracing::warn!(count = self.n_unsaid, first = %self.first_unsaid, "events of the ledger were refused");
@@ -138,22 +138,24 @@ mod tests {
 
     #[test]
     fn a_ledger_that_told_nothing_is_not_mentioned_unless_it_was_named() {
-        assert_eq!(LedgerEvents::of(LedgerKind::Generic).to_string(), "");
-        assert_eq!(LedgerEvents::of(LedgerKind::Blnk).to_string(), "blnk; no event yet");
+        assert_eq!(LedgerEvents::new(LedgerKind::Generic).to_string(), "");
+        assert_eq!(LedgerEvents::new(LedgerKind::Blnk).to_string(), "blnk; no event yet");
     }
 
     #[test]
     fn the_last_event_and_the_last_refusal_are_told() {
-        let news = LedgerEvents::of(LedgerKind::Generic);
-        news.took(DateTime::UNIX_EPOCH);
-        news.refused(DateTime::UNIX_EPOCH, "missing_field: `amount` is required");
-        assert!(!news.to_string().contains("dead letter"));
-        news.dead_letters(1, "not_held".to_owned());
-        assert!(news.to_string().ends_with("; 1 dead letter (not_held), see GET /ledger/dead-letters"));
-        news.dead_letters(0, String::new());
-        news.looks_like_blnk();
+        let ledger_events = LedgerEvents::new(LedgerKind::Generic);
+        ledger_events.record_accepted(DateTime::UNIX_EPOCH);
+        ledger_events.record_refused(DateTime::UNIX_EPOCH, "missing_field: `amount` is required");
+        assert!(!ledger_events.to_string().contains("dead letter"));
+        ledger_events.dead_letters(1, "not_held".to_owned());
+        assert!(
+            ledger_events.to_string().ends_with("; 1 dead letter (not_held), see GET /ledger/dead-letters")
+        );
+        ledger_events.dead_letters(0, String::new());
+        ledger_events.looks_like_blnk();
         assert_eq!(
-            news.to_string(),
+            ledger_events.to_string(),
             "generic; last event 1970-01-01T00:00:00.000Z; last refusal 1970-01-01T00:00:00.000Z: missing_field: `amount` is \
              required; events look like those of Blnk: set LEDGER_KIND=blnk"
         );

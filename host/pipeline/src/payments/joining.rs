@@ -35,10 +35,10 @@ pub(super) type Result<T> = std::result::Result<T, PaymentError>;
 /// An entry that settles or reverses another one, and how it was sent.
 pub(super) struct ChildEntry<'a> {
     pub(super) entry: &'a ReportedEntry,
-    pub(super) telling: ReportChannel<'a>,
+    pub(super) channel: ReportChannel<'a>,
     pub(super) event: &'a Arc<str>,
     /// The text written by [`text_of`].
-    pub(super) told: &'a str,
+    pub(super) sent: &'a str,
     /// The stored waiting entry, if it waited.
     pub(super) waiting: Option<&'a WaitingEntry>,
     /// The reports of the entry that arrived over other channels while it waited.
@@ -79,8 +79,8 @@ impl PaymentsInner {
         self.take_alone(child).await?;
         self.commit(&self.known_by(entry).await?).await?;
         drop(locked);
-        let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
-        self.join_those_that_wait(told).await?;
+        let arrived = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
+        self.join_those_that_wait(arrived).await?;
         Ok(EntryOutcome::Payment(Arc::clone(payment)))
     }
 
@@ -88,7 +88,7 @@ impl PaymentsInner {
     pub(super) async fn known_by(&self, entry: &ReportedEntry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
         let of = &transaction.transaction_id;
-        let standing = match &entry.happened {
+        let state = match &entry.happened {
             PaymentEvent::Payment(Progress::Awaited) => PaymentState::Awaited,
             PaymentEvent::Payment(Progress::Held) => {
                 PaymentState::Held(Hold { held: transaction.amount.value(), settled: Decimal::ZERO })
@@ -102,7 +102,7 @@ impl PaymentsInner {
                 None => changes.push(known(id, of)),
             }
         }
-        let moved = match standing {
+        let moved = match state {
             PaymentState::Awaited => None,
             PaymentState::Moved => Some(None),
             PaymentState::Held(hold) => Some(Some(hold)),
@@ -158,10 +158,10 @@ impl PaymentsInner {
     }
 
     /// Joins the entries that wait for these, and in turn those that wait for the joined ones. Work beyond the limit of
-    /// one call is left to [`PaymentsInner::join_what_can_be`].
-    pub(super) async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
+    /// one call is left to [`PaymentsInner::join_ready_entries`].
+    pub(super) async fn join_those_that_wait(&self, mut parents: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
-        while let Some(parent) = told.pop_front() {
+        while let Some(parent) = parents.pop_front() {
             let locked = self.lock(&self.entries, &parent).await;
             let waiting = self.deps.store.waiting_entries(WaitingQuery::For(&parent), n_left).await?;
             if waiting.is_empty() {
@@ -173,7 +173,7 @@ impl PaymentsInner {
             drop(locked);
             // Each may turn out to be a child of another entry, which has another lock.
             self.take_waiting_shadows(shadows).await?;
-            told.extend(waiting.into_iter().map(|waiting| waiting.entry));
+            parents.extend(waiting.into_iter().map(|waiting| waiting.entry));
         }
         Ok(())
     }
@@ -219,7 +219,7 @@ impl PaymentsInner {
         let payment: Arc<str> = (*parent.transaction_id).into();
         let steps = joinings.iter().zip(plans);
         let mut steps: Vec<_> =
-            steps.map(|(joining, plan)| self.carry_out(joining, plan, &payment).boxed()).collect();
+            steps.map(|(joining, plan)| self.apply_plan(joining, plan, &payment).boxed()).collect();
         let (mut taken, mut changes) = (Vec::with_capacity(steps.len()), Vec::new());
         while !steps.is_empty() {
             let later = steps.split_off(steps.len().min(SIDE_BY_SIDE));
@@ -253,7 +253,7 @@ impl PaymentsInner {
             PaymentEvent::Settled { is_released, .. } => is_released,
             _ => return self.refund(joining, paid),
         };
-        if !AccountComparison::of(transaction, paid).is_same {
+        if !AccountComparison::new(transaction, paid).is_same {
             return self.refund(joining, paid);
         }
         let was_settled = matches!(parent.standing, PaymentState::Held(hold) if self.fills(hold));
@@ -273,13 +273,13 @@ impl PaymentsInner {
     fn refund(&self, joining: &ChildEntry<'_>, paid: &Transaction) -> ParentAction {
         let transaction = joining.entry.report.transaction();
         match self.deps.kind.amounts().holds(transaction.amount.value(), paid.amount.value()) {
-            true if AccountComparison::of(transaction, paid).is_swapped => ParentAction::Reverse,
+            true if AccountComparison::new(transaction, paid).is_swapped => ParentAction::Reverse,
             _ => ParentAction::Nothing,
         }
     }
 
     /// Carries out an effect. Returns the outcome for the entry, and the changes to store.
-    async fn carry_out(
+    async fn apply_plan(
         &self,
         joining: &ChildEntry<'_>,
         plan: ParentAction,
@@ -301,8 +301,8 @@ impl PaymentsInner {
                 return Ok(taken);
             }
             ParentAction::Refuse(contradiction) => {
-                let feed = if joining.telling == ReportChannel::Row { ROWS } else { EVENTS };
-                self.bury(self.dead_letter(joining, &contradiction), feed).await?;
+                let feed = if joining.channel == ReportChannel::Row { ROWS } else { EVENTS };
+                self.store_dead_letter(self.dead_letter(joining, &contradiction), feed).await?;
                 return Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()));
             }
         };
@@ -310,7 +310,7 @@ impl PaymentsInner {
             match self.take_alone(joining).await {
                 // No sender waits for an answer, and a conflict that stays would block every other waiting entry.
                 Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
-                    return self.bury_conflict(joining, &field).await;
+                    return self.store_conflict(joining, &field).await;
                 }
                 taken => taken?,
             }
@@ -334,7 +334,7 @@ impl PaymentsInner {
         if matches!(joining.entry.happened, PaymentEvent::Settled { .. }) && !joining.is_taken() {
             match self.take_alone(joining).await {
                 Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
-                    return self.bury_conflict(joining, &field).await;
+                    return self.store_conflict(joining, &field).await;
                 }
                 taken => taken?,
             }
@@ -344,14 +344,14 @@ impl PaymentsInner {
     }
 
     /// Keeps a waiting entry whose id belongs to another payment as a dead letter.
-    pub(super) async fn bury_conflict(
+    pub(super) async fn store_conflict(
         &self,
         joining: &ChildEntry<'_>,
         field: &str,
     ) -> Result<(EntryOutcome, Vec<EntryChange>)> {
         let detail = format!("its id is known with another `{field}`");
         let contradiction = Contradiction { reason: "transaction_conflict", detail };
-        self.bury(self.dead_letter(joining, &contradiction), EVENTS).await?;
+        self.store_dead_letter(self.dead_letter(joining, &contradiction), EVENTS).await?;
         Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()))
     }
 
@@ -362,7 +362,7 @@ impl PaymentsInner {
             let further = further.child();
             match self.take_report(&further).await {
                 Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
-                    self.bury_conflict(&further, &field).await?;
+                    self.store_conflict(&further, &field).await?;
                 }
                 taken => taken?,
             }
@@ -371,7 +371,7 @@ impl PaymentsInner {
     }
 
     async fn take_report(&self, joining: &ChildEntry<'_>) -> Result<()> {
-        if joining.telling == ReportChannel::Row {
+        if joining.channel == ReportChannel::Row {
             return self.take_part_of_row(joining).await;
         }
         let report = joining.entry.report.clone();
@@ -408,11 +408,11 @@ impl PaymentsInner {
     }
 
     pub(super) fn dead_letter(&self, joining: &ChildEntry<'_>, contradiction: &Contradiction) -> DeadLetter {
-        let told = joining.told.split_once('\n').unwrap_or_default().1;
-        let sent = match joining.telling {
-            ReportChannel::Event(_) => envelope("event", joining.event, told),
-            ReportChannel::Hook => envelope("hook_type", joining.event, told),
-            ReportChannel::Row => told.to_owned(),
+        let sent = joining.sent.split_once('\n').unwrap_or_default().1;
+        let sent = match joining.channel {
+            ReportChannel::Event(_) => envelope("event", joining.event, sent),
+            ReportChannel::Hook => envelope("hook_type", joining.event, sent),
+            ReportChannel::Row => sent.to_owned(),
         };
         let Contradiction { reason, detail } = contradiction;
         DeadLetter {
@@ -434,10 +434,10 @@ pub fn envelope(member: &str, event: &str, data: &str) -> String {
 }
 
 /// Returns the stored form of a report: the channel and the data.
-pub(super) fn text_of(telling: ReportChannel<'_>, told: &Json) -> String {
-    match telling {
-        ReportChannel::Event(word) => format!("{EVENT}{word}\n{told}"),
-        ReportChannel::Hook => format!("{HOOK}\n{told}"),
-        ReportChannel::Row => format!("{ROW}\n{told}"),
+pub(super) fn text_of(channel: ReportChannel<'_>, data: &Json) -> String {
+    match channel {
+        ReportChannel::Event(word) => format!("{EVENT}{word}\n{data}"),
+        ReportChannel::Hook => format!("{HOOK}\n{data}"),
+        ReportChannel::Row => format!("{ROW}\n{data}"),
     }
 }

@@ -231,8 +231,8 @@ impl PaymentsInner {
     }
 
     async fn refuse(&self, child: &ChildEntry<'_>, contradiction: Contradiction) -> Result<EntryOutcome> {
-        let feed = if child.telling == ReportChannel::Row { ROWS } else { EVENTS };
-        self.bury(self.dead_letter(child, &contradiction), feed).await?;
+        let feed = if child.channel == ReportChannel::Row { ROWS } else { EVENTS };
+        self.store_dead_letter(self.dead_letter(child, &contradiction), feed).await?;
         Ok(EntryOutcome::Dead(contradiction.reason))
     }
 
@@ -244,15 +244,15 @@ impl PaymentsInner {
         if self.deps.identity != LedgerIdentity::Reference {
             return Vec::new();
         }
-        let mut places: Vec<_> =
-            entries.map(|entry| self.place_of(&entry.report.transaction().transaction_id)).collect();
+        let mut lock_indices: Vec<_> =
+            entries.map(|entry| self.lock_index_of(&entry.report.transaction().transaction_id)).collect();
         // In this order, each once, so that two callers never wait for each other.
-        places.sort_unstable();
-        places.dedup();
-        let mut locked = Vec::with_capacity(places.len());
-        for place in places {
+        lock_indices.sort_unstable();
+        lock_indices.dedup();
+        let mut locked = Vec::with_capacity(lock_indices.len());
+        for lock_index in lock_indices {
             #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
-            locked.push(self.payments[place].lock().await);
+            locked.push(self.payments[lock_index].lock().await);
         }
         locked
     }

@@ -17,22 +17,22 @@ pub(crate) struct RowEntry {
     /// The entry.
     pub entry: ReportedEntry,
     /// The row as a JSON object.
-    pub told: Json,
+    pub data: Json,
     /// The dead letter to keep if its id belongs to another payment.
     pub if_it_differs: DeadLetter,
 }
 
 impl RowEntry {
     fn text(&self) -> String {
-        text_of(ReportChannel::Row, &self.told)
+        text_of(ReportChannel::Row, &self.data)
     }
 
-    fn child<'c>(&'c self, event: &'c Arc<str>, told: &'c str) -> ChildEntry<'c> {
+    fn child<'c>(&'c self, event: &'c Arc<str>, sent: &'c str) -> ChildEntry<'c> {
         ChildEntry {
             entry: &self.entry,
-            telling: ReportChannel::Row,
+            channel: ReportChannel::Row,
             event,
-            told,
+            sent,
             waiting: None,
             further: &[],
         }
@@ -75,7 +75,7 @@ impl Payments {
         for row in &settling {
             report.is_full |= lacks_room(inner.apply(&row.child(&event, &row.text())).await)?;
         }
-        inner.join_what_can_be().await?;
+        inner.join_ready_entries().await?;
         let mark = progress.mark.filter(|_| !report.is_full);
         let progress = LedgerProgress { mark, ..progress };
         inner.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;

@@ -21,9 +21,9 @@ use super::{
 /// A waiting entry, parsed again.
 pub(super) struct RereadEntry<'w> {
     pub(super) entry: ReportedEntry,
-    telling: ReportChannel<'w>,
+    channel: ReportChannel<'w>,
     event: Arc<str>,
-    told: &'w str,
+    sent: &'w str,
     further: Vec<FurtherReport<'w>>,
     waiting: &'w WaitingEntry,
 }
@@ -31,18 +31,18 @@ pub(super) struct RereadEntry<'w> {
 /// A report of an entry that another report made known.
 pub(super) struct FurtherReport<'w> {
     entry: ReportedEntry,
-    telling: ReportChannel<'w>,
+    channel: ReportChannel<'w>,
     event: Arc<str>,
-    told: &'w str,
+    sent: &'w str,
 }
 
 impl RereadEntry<'_> {
     pub(super) fn child(&self) -> ChildEntry<'_> {
         ChildEntry {
             entry: &self.entry,
-            telling: self.telling,
+            channel: self.channel,
             event: &self.event,
-            told: self.told,
+            sent: self.sent,
             waiting: Some(self.waiting),
             further: &self.further,
         }
@@ -53,9 +53,9 @@ impl FurtherReport<'_> {
     pub(super) fn child(&self) -> ChildEntry<'_> {
         ChildEntry {
             entry: &self.entry,
-            telling: self.telling,
+            channel: self.channel,
             event: &self.event,
-            told: self.told,
+            sent: self.sent,
             waiting: None,
             further: &[],
         }
@@ -90,7 +90,7 @@ impl PaymentsInner {
             entry: (*child.entry.id).into(),
             parent: parent.into(),
             event: (**child.event).into(),
-            told: child.told.into(),
+            told: child.sent.into(),
             heard_micros: self.deps.clock.now().timestamp_micros(),
             is_taken: false,
         };
@@ -100,18 +100,18 @@ impl PaymentsInner {
     }
 
     async fn keep_report(&self, child: &ChildEntry<'_>, waiting: &WaitingEntry) -> Result<()> {
-        if reports_of(waiting).iter().any(|(_, told)| channel_of(told) == channel_of(child.told)) {
+        if reports_of(waiting).iter().any(|(_, sent)| channel_of(sent) == channel_of(child.sent)) {
             return Ok(());
         }
-        let told = format!("{}\n{}\n{}", waiting.told, child.event, child.told);
-        Ok(self.commit(&[EntryChange::ToldAgain { entry: waiting.entry.clone(), told: told.into() }]).await?)
+        let sent = format!("{}\n{}\n{}", waiting.told, child.event, child.sent);
+        Ok(self.commit(&[EntryChange::ToldAgain { entry: waiting.entry.clone(), told: sent.into() }]).await?)
     }
 
     pub(super) fn waits_no_longer(&self) {
         self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
     }
 
-    pub(super) async fn join_what_can_be(&self) -> Result<()> {
+    pub(super) async fn join_ready_entries(&self) -> Result<()> {
         loop {
             let mut joinable =
                 self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
@@ -132,7 +132,7 @@ impl PaymentsInner {
         }
     }
 
-    pub(super) async fn take_what_waited(&self) -> Result<()> {
+    pub(super) async fn expire_waiting(&self) -> Result<()> {
         let wait = i64::try_from(self.deps.parent_wait.as_micros()).unwrap_or(i64::MAX);
         let before = self.deps.clock.now().timestamp_micros().saturating_sub(wait);
         loop {
@@ -192,7 +192,7 @@ impl PaymentsInner {
         }
         match self.take_alone(joining).await {
             Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
-                self.bury_conflict(joining, &field).await?;
+                self.store_conflict(joining, &field).await?;
                 Ok(vec![EntryChange::Arrived(waiting.entry.clone())])
             }
             taken => {
@@ -209,9 +209,9 @@ impl PaymentsInner {
     pub(super) fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<RereadEntry<'w>> {
         let mut reports = reports_of(waiting).into_iter();
         let read = |report| self.reread_report(waiting.heard_micros, report);
-        let FurtherReport { entry, telling, event, told } = reports.next().and_then(read)?;
+        let FurtherReport { entry, channel, event, sent } = reports.next().and_then(read)?;
         let further = reports.filter_map(read).collect();
-        Some(RereadEntry { entry, telling, event, told, further, waiting })
+        Some(RereadEntry { entry, channel, event, sent, further, waiting })
     }
 
     /// Parses all stored reports of a waiting entry that this version accepts.
@@ -222,31 +222,31 @@ impl PaymentsInner {
 
     fn reread_report<'w>(
         &self,
-        heard_micros: i64,
-        (event, told): (&'w str, &'w str),
+        arrival_micros: i64,
+        (event, sent): (&'w str, &'w str),
     ) -> Option<FurtherReport<'w>> {
-        let (telling, text) = split(told)?;
+        let (channel, text) = split(sent)?;
         let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
-        let arrival = DateTime::from_timestamp_micros(heard_micros)?;
-        let entry = self.read(EntryReport { telling, data, message: None, arrival }).ok()?;
-        Some(FurtherReport { entry, telling, event: event.into(), told })
+        let arrival = DateTime::from_timestamp_micros(arrival_micros)?;
+        let entry = self.read(EntryReport { channel, data, message: None, arrival }).ok()?;
+        Some(FurtherReport { entry, channel, event: event.into(), sent })
     }
 
     /// Turns an unreadable waiting entry into a dead letter, because it would block every other waiting entry.
     pub(super) async fn give_up(&self, waiting: &WaitingEntry) -> Result<()> {
-        let told = waiting.told.split_once('\n').unwrap_or_default().1;
+        let sent = waiting.told.split_once('\n').unwrap_or_default().1;
         let letter = DeadLetter {
             digest: Sha256::digest(&*waiting.told).into(),
             transaction_id: waiting.entry.to_string(),
             created_at: String::new(),
             reason: "unreadable",
             detail: format!("it waited for {} and cannot be read any more", waiting.parent),
-            row: Json::Text(told.into()).to_string(),
+            row: Json::Text(sent.into()).to_string(),
             found_micros: self.deps.clock.now().timestamp_micros(),
             alert: None,
         };
         let digest = letter.digest;
-        self.bury(letter, ROWS).await?;
+        self.store_dead_letter(letter, ROWS).await?;
         // An event is nowhere else.
         if !waiting.told.starts_with(ROW) && !self.deps.store.keeps_dead_letter(&digest).await? {
             return Err(PaymentError::TooManyDead);
@@ -276,17 +276,17 @@ fn reports_of(waiting: &WaitingEntry) -> Vec<(&str, &str)> {
 }
 
 /// Returns the word for the channel of a stored report.
-fn channel_of(told: &str) -> &str {
-    told.split([' ', '\n']).next().unwrap_or_default()
+fn channel_of(sent: &str) -> &str {
+    sent.split([' ', '\n']).next().unwrap_or_default()
 }
 
 /// Splits a stored report into its channel and its data.
-fn split(told: &str) -> Option<(ReportChannel<'_>, &str)> {
-    let (telling, text) = told.split_once('\n')?;
-    let telling = match telling {
+fn split(sent: &str) -> Option<(ReportChannel<'_>, &str)> {
+    let (channel, text) = sent.split_once('\n')?;
+    let channel = match channel {
         HOOK => ReportChannel::Hook,
         ROW => ReportChannel::Row,
         event => ReportChannel::Event(event.strip_prefix(EVENT)?),
     };
-    Some((telling, text))
+    Some((channel, text))
 }

@@ -148,7 +148,7 @@ impl PendingEdits {
     }
 
     /// Like `begin`, for another repository: pending removals of the previous one do not apply to it.
-    pub(super) fn begin_anew(&self, intake: &Intake) {
+    pub(super) fn restart(&self, intake: &Intake) {
         *self.waiting.lock() = QueuedEdits::default();
         self.begin(intake);
     }

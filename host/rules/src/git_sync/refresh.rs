@@ -88,7 +88,7 @@ impl GitSyncInner {
                 configured.remote.fetch(&clone, configured.branch.as_deref()).map_err(GitSyncError::from);
             let found = match found {
                 Ok(fetched) if self.is_named_no_more(configured, &clone, &fetched) => {
-                    return self.find_anew(configured, manner);
+                    return self.find_again(configured, manner);
                 }
                 found => found.and_then(|fetched| self.judge(configured, &clone, fetched, false, manner)),
             };
@@ -103,10 +103,10 @@ impl GitSyncInner {
                 found => return found,
             }
         }
-        self.find_anew(configured, manner)
+        self.find_again(configured, manner)
     }
 
-    fn find_anew(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
+    fn find_again(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
         let (clone, fetched) = self.fresh(configured)?;
         self.judge(configured, &clone, fetched, true, manner)
     }
@@ -242,7 +242,7 @@ impl GitSyncInner {
         force: bool,
     ) -> Result<Option<String>, GitSyncError> {
         let _writing = self.writing.lock();
-        let clone = if is_fresh { self.put_in_place()? } else { self.open()? };
+        let clone = if is_fresh { self.install_clone()? } else { self.open()? };
         clone.rename_branch(&fetched.branch)?;
         self.remember(&clone, is_named)?;
         clone.set_in_force(fetched.commit)?;
@@ -267,14 +267,14 @@ impl GitSyncInner {
         Ok(replaced)
     }
 
-    fn put_in_place(&self) -> Result<LocalClone, GitSyncError> {
-        let clone = self.directory.put_begun_in_place()?;
+    fn install_clone(&self) -> Result<LocalClone, GitSyncError> {
+        let clone = self.directory.install_begun()?;
         let followed = clone.address().zip(clone.branch());
         let before = std::mem::replace(&mut self.shown.lock().followed, followed.clone());
         if before == followed {
             self.deps.edits.begin(&self.deps.intake);
         } else {
-            self.deps.edits.begin_anew(&self.deps.intake);
+            self.deps.edits.restart(&self.deps.intake);
         }
         Ok(clone)
     }

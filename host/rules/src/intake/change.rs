@@ -30,7 +30,7 @@ pub(super) struct VersionContents {
 }
 
 impl VersionContents {
-    pub(super) fn of(rule_set: &RuleSet) -> Self {
+    pub(super) fn from_rule_set(rule_set: &RuleSet) -> Self {
         Self {
             rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
             lists: rule_set.lists.clone(),
@@ -53,7 +53,7 @@ impl VersionContents {
             _ => deps.sandbox.admit(bytes),
         };
         let bodies = fusion::bodies(&admit, &self.bodies, &rules);
-        let was_short = basis_of(deps, &VersionContents::of(&before).rules).is_short;
+        let was_short = basis_of(deps, &VersionContents::from_rule_set(&before).rules).is_short;
         let holds = deps.holds.of_version(basis_of(deps, &rules), was_short);
         RuleSet::fused(version, rules, &bodies, self.lists)
             .at_commit(self.commit)
@@ -128,7 +128,7 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
             );
         }
     }
-    let rules = VersionContents::of(&rule_set).rules;
+    let rules = VersionContents::from_rule_set(&rule_set).rules;
     deps.required.came_into_force(n_in_force(&rules));
     deps.sources.came_into_force(&rule_set);
     deps.lists.came_into_force(&rule_set);
@@ -137,7 +137,7 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
     deps.holds.came_into_force(reasons, basis_of(deps, &rules).longest_window);
     // The rule set already evaluates transactions meanwhile.
     let in_force = deps.registry.current();
-    tokio::spawn(in_background(move || in_force.hasten()));
+    tokio::spawn(in_background(move || in_force.compile_searches()));
 }
 
 /// Returns what decides about the holds of a version with these rules.

@@ -102,7 +102,7 @@ impl RulePipeline {
         scope: CheckScope,
     ) -> Result<ScriptCheck, IntakeError> {
         let current = self.deps.registry.current();
-        let Compilation { rule, diagnostics } = KnownNames::of(&self.deps, &current.lists).compile(script);
+        let Compilation { rule, diagnostics } = KnownNames::new(&self.deps, &current.lists).compile(script);
         let refused = |diagnostics, refusal| ScriptCheck {
             diagnostics,
             compiled: None,
@@ -128,14 +128,14 @@ impl RulePipeline {
             _ => None,
         };
         let refusal = self.would_save(&rule.entry.name, &manifest, estimate, replaces).err();
-        let (entry, digest) = (rule.entry, ContentDigest::of(&bytes));
+        let (entry, digest) = (rule.entry, ContentDigest::of_bytes(&bytes));
         let compiled = Some(CompiledScript { entry, manifest, digest, estimate });
         Ok(ScriptCheck { diagnostics, compiled, refusal, would_have_matched: None })
     }
 
     fn trial_of_script(&self, script: String) -> Result<Option<Trial>, IntakeError> {
         let current = self.deps.registry.current();
-        let names = KnownNames::of(&self.deps, &current.lists);
+        let names = KnownNames::new(&self.deps, &current.lists);
         let draft = Draft::compile(&self.deps.artifacts, names, script)?;
         self.trial_of(&draft, &InstructionSource::Api)
     }
@@ -156,7 +156,7 @@ impl RulePipeline {
         check_name(&current, name, &self.activating, replaces)?;
         granting::check(deps, &source, manifest)?;
         let Some(estimate) = estimate else { return Ok(()) };
-        deps.policy.of(&source)?.check_estimate(estimate)?;
+        deps.policy.grant_for(&source)?.check_estimate(estimate)?;
         if deps.history.fits(&estimate) { Ok(()) } else { Err(IntakeError::NoRoom(Some(estimate))) }
     }
 }

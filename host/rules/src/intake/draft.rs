@@ -74,7 +74,7 @@ pub struct Identity {
 
 impl<'a> KnownNames<'a> {
     /// Returns the names known to a service, with these lists.
-    pub(in crate::intake) fn of(deps: &'a IntakeDeps, lists: &'a Lists) -> Self {
+    pub(in crate::intake) fn new(deps: &'a IntakeDeps, lists: &'a Lists) -> Self {
         Self { lists, zones: deps.history.zones(), currencies: &deps.currencies }
     }
 
@@ -135,7 +135,7 @@ impl Draft {
     ///
     /// # Errors
     /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
-    pub fn of(
+    pub fn from_content(
         deps: &IntakeDeps,
         lists: &Lists,
         source: &InstructionSource,
@@ -143,7 +143,7 @@ impl Draft {
     ) -> Result<Self, IntakeError> {
         match content {
             RuleContent::Script(script) => {
-                Self::compile(&deps.artifacts, KnownNames::of(deps, lists), script)
+                Self::compile(&deps.artifacts, KnownNames::new(deps, lists), script)
             }
             RuleContent::Module(module) => {
                 admitting::check_zones(&module, deps.history.zones())?;
@@ -178,7 +178,7 @@ impl Draft {
     ///
     /// # Errors
     /// [`IntakeError::Refused`] if the engine cannot compile anything.
-    pub fn stand_in(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
+    pub fn placeholder(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
         let said = manifest_of(&record.module).ok().flatten();
         let entry =
             said.and_then(|manifest| manifest.rules.into_iter().next()).unwrap_or_else(|| RuleEntry {
@@ -197,7 +197,7 @@ impl Draft {
             cost: Cost::default(),
         };
         let module = sandbox
-            .stand_in(manifest, ContentDigest::of(&record.module))
+            .placeholder(manifest, ContentDigest::of_bytes(&record.module))
             .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let (script, checked, bytes) = (record.script.clone(), None, record.module.clone());
         let (cost, warnings, estimate) = (Cost::default(), Vec::new(), None);
@@ -344,7 +344,7 @@ impl Identity {
 
     /// Returns the identity of an existing instruction.
     #[must_use]
-    pub fn of(record: &InstructionRecord) -> Self {
+    pub fn from_record(record: &InstructionRecord) -> Self {
         Self {
             id: record.id,
             source: record.source.clone(),

@@ -37,7 +37,7 @@ impl RulePipeline {
             let deps = &pipeline.deps;
             granting::check(deps, &source, draft.manifest())?;
             let estimate = of_manifest(draft.manifest(), &deps.history, &deps.registry.current().lists)?;
-            deps.policy.of(&source)?.check_estimate(estimate)?;
+            deps.policy.grant_for(&source)?.check_estimate(estimate)?;
             if !deps.history.fits(&estimate) {
                 return Err(IntakeError::NoRoom(Some(estimate)));
             }

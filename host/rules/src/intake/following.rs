@@ -153,7 +153,7 @@ impl Follower {
     /// Watches the directory that is there now. Returns whether it appeared, was replaced or disappeared.
     async fn watch(&mut self) -> bool {
         let directory = self.directory.clone();
-        let Ok(root) = RootIdentity::of(&directory) else { return self.watcher.take().is_some() };
+        let Ok(root) = RootIdentity::of_directory(&directory) else { return self.watcher.take().is_some() };
         if self.watcher.as_ref().is_none_or(|watcher| watcher.root != root) {
             self.behind_links = None;
         }
@@ -188,7 +188,7 @@ impl Follower {
         if self.behind_links.as_ref() == Some(&behind_links) {
             return false;
         }
-        self.notices.heed(behind_links.clone());
+        self.notices.set_behind_links(behind_links.clone());
         let Some(mut watcher) = self.watcher.take() else { return false };
         let of = behind_links.clone();
         let watched = spawn_blocking(move || {
@@ -407,7 +407,7 @@ fn read_steadily(
     let whole = DirectoryLook::at(found.files.iter().filter(is_taken), &found, now);
     let pending = held_back.iter().map(|path| settling.pending(path, at, now)).collect();
     drop(settling);
-    let behind_links = BehindLinks::of(&found);
+    let behind_links = BehindLinks::new(&found);
     tree.ignored = Some(others.examine(&mut before.heads.lock(), now));
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
     Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all, pending }))

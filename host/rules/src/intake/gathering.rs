@@ -28,12 +28,12 @@ pub(super) fn gather(deps: &IntakeDeps, tree: &RuleTree, refused: &HashSet<Strin
     let in_force: HashSet<ContentDigest> = current
         .rules
         .iter()
-        .map(|in_force| ContentDigest::of(in_force.rule.instruction.record.written()))
+        .map(|in_force| ContentDigest::of_bytes(in_force.rule.instruction.record.written()))
         .collect();
     let mut gathered = GatheredQueries::default();
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
-        if refused.contains(&file.path) || in_force.contains(&ContentDigest::of(content.bytes())) {
+        if refused.contains(&file.path) || in_force.contains(&ContentDigest::of_bytes(content.bytes())) {
             continue;
         }
         let Some(manifest) = manifest_in(content) else { continue };

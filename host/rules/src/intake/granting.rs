@@ -28,7 +28,7 @@ impl Intake {
 
 /// Returns the grant for modules of other compilers from this source.
 pub(super) fn budget(deps: &IntakeDeps, source: &InstructionSource) -> Result<Grant, IntakeError> {
-    Ok(deps.policy.of(source)?.budget())
+    Ok(deps.policy.grant_for(source)?.budget())
 }
 
 /// Checks whether a rule from this source may be in force.
@@ -37,7 +37,7 @@ pub(super) fn check(
     source: &InstructionSource,
     manifest: &Manifest,
 ) -> Result<(), IntakeError> {
-    Ok(deps.policy.of(source)?.check(manifest)?)
+    Ok(deps.policy.grant_for(source)?.check(manifest)?)
 }
 
 /// Checks whether a rule may run again with its original grant.
@@ -83,7 +83,7 @@ pub(super) fn quarantine(
 ) -> Option<Quarantine> {
     let known = record.quarantine.as_ref();
     // A lasting quarantine takes precedence; other obstacles are reported on release.
-    if let Some(lasting) = known.filter(|known| !known.cause.is_found_anew()) {
+    if let Some(lasting) = known.filter(|known| !known.cause.is_found_again()) {
         return Some(lasting.clone());
     }
     let checked = || check(deps, &record.source, manifest);

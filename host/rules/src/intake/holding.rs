@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::intake::change::{self, VersionContents};
-use crate::intake::{Intake, IntakeError, RulePipeline, carry_through};
+use crate::intake::{Intake, IntakeError, RulePipeline, run_detached};
 
 /// Pause after a version that could not be stored.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ impl Intake {
     /// # Errors
     /// [`IntakeError::Unavailable`]; new transactions are refused until it succeeds.
     pub async fn settle_holds(&self) -> Result<(), IntakeError> {
-        carry_through(Arc::clone(&self.pipeline).settle_holds()).await
+        run_detached(Arc::clone(&self.pipeline).settle_holds()).await
     }
 
     /// Notes whether the repository was named over the API, so that it never makes the service unready. Returns whether the
@@ -53,7 +53,8 @@ impl RulePipeline {
         }
         let current = self.deps.registry.current();
         let version =
-            change::bring_into_force(&self.deps, current.version, VersionContents::of(&current)).await?;
+            change::bring_into_force(&self.deps, current.version, VersionContents::from_rule_set(&current))
+                .await?;
         let names: Vec<&str> =
             self.deps.registry.current().holds.reasons.iter().map(|reason| reason.check()).collect();
         if names.is_empty() {

@@ -23,7 +23,7 @@ impl IgnoredReport {
 
     /// Reports the ignored files of a source. Only a change is logged.
     pub(super) fn note(&self, tree: &RuleTree) {
-        let (source, Some(now)) = (tree.origin.place(), &tree.ignored) else { return };
+        let (source, Some(now)) = (tree.origin.kind(), &tree.ignored) else { return };
         let mut files = self.files.lock();
         let before = files.insert(source, now.clone()).unwrap_or_default();
         if before == *now {

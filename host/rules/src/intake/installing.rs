@@ -140,7 +140,7 @@ impl RulePipeline {
             ..ListedInstruction::with(instruction, InstructionStatus::Activating)
         };
         let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
-        tokio::spawn(RequestIds::carried(async move {
+        tokio::spawn(RequestIds::propagate(async move {
             if let Err(error) = pipeline.activate(reserved).await {
                 tracing::error!(instruction.id = id.0, error = %error, "an instruction did not come into force");
             }
@@ -156,7 +156,7 @@ impl RulePipeline {
         let ReservedInstruction { instruction, draft, change, shown } = reserved;
         let (id, estimate) = (instruction.record.id, draft.estimate);
         let needs_a_fill = draft.needs_a_fill(&self.deps.history);
-        let turns = self.turns.of(&self.deps.policy.owner_of(&instruction.record.source).name);
+        let turns = self.turns.turn_of(&self.deps.policy.owner_of(&instruction.record.source).name);
         let turn = if needs_a_fill { Some(turns.fill.lock().await) } else { None };
         // Never closed.
         let fill = if needs_a_fill { self.fills.acquire().await.ok() } else { None };
@@ -165,14 +165,14 @@ impl RulePipeline {
         }
         let pipeline = Arc::clone(&self);
         let binding = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new));
-        let rule = self.telling_of_progress(&instruction, binding).await?;
+        let rule = self.with_progress(&instruction, binding).await?;
         drop((fill, turn));
         let _state = self.state.lock().await;
         if !shown.commit() {
             return Err(IntakeError::Removed(id));
         }
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         // A file may have taken the name meanwhile.
         let replaced = match change {
             InstructionChange::Add => {
@@ -206,7 +206,7 @@ impl RulePipeline {
 
 impl RulePipeline {
     /// Waits for the fill of an instruction, and logs its progress while that takes long.
-    async fn telling_of_progress<T>(&self, instruction: &Instruction, fill: impl Future<Output = T>) -> T {
+    async fn with_progress<T>(&self, instruction: &Instruction, fill: impl Future<Output = T>) -> T {
         let mut pauses = interval_at(Instant::now() + PROGRESS_PAUSE, PROGRESS_PAUSE);
         let mut fill = pin!(fill);
         loop {

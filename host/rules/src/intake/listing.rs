@@ -109,7 +109,7 @@ impl Iterator for ListedInstructions {
         Some(match self.advance()? {
             NextInstruction::InForce(in_force) => {
                 let instruction = Arc::clone(&in_force.rule.instruction);
-                let status = InstructionStatus::of(&instruction.record);
+                let status = InstructionStatus::of_record(&instruction.record);
                 ListedInstruction {
                     refused_change: pipeline.refused_change_of(&instruction.record.source),
                     mismatches: in_force.rule.counted_mismatches(),
@@ -128,7 +128,7 @@ impl Iterator for ListedInstructions {
 impl RulePipeline {
     /// Returns the error in the newer content of the file that an instruction came from, which is not in force.
     fn refused_change_of(&self, source: &InstructionSource) -> Option<FailedScript> {
-        let (kind, path) = (TreeKind::of(source)?, source.path()?);
+        let (kind, path) = (TreeKind::of_source(source)?, source.path()?);
         let failed = self.failed.lock();
         failed.get(&kind)?.iter().rfind(|file| file.path == path).cloned()
     }

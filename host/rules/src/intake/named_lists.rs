@@ -14,8 +14,8 @@ use crate::intake::change::{self, VersionContents, list_record};
 use crate::intake::list_texts::warn_of_oddities;
 use crate::intake::list_warnings::EntryWarnings;
 use crate::intake::precondition::{Precondition, tag_of_list};
-use crate::intake::warnings::anew;
-use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, off_the_executor};
+use crate::intake::warnings::recompute;
+use crate::intake::{Intake, IntakeError, RulePipeline, off_the_executor, run_detached};
 
 /// Maximum number of entries of a list set over the API.
 pub const LIST_ENTRIES_MAX: usize = 1_000_000;
@@ -72,7 +72,7 @@ impl Intake {
             off_the_executor(move || format::check(&text).map(|()| text).map_err(|why| not_a_list(&why)))
                 .await?;
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
-        carry_through(async move { pipeline.set_list(name, text, &condition).await }).await
+        run_detached(async move { pipeline.set_list(name, text, &condition).await }).await
     }
 
     /// Removes a list that was set over the API. Rules that name it fail afterwards.
@@ -83,7 +83,7 @@ impl Intake {
     pub async fn remove_list(&self, name: &str, condition: Precondition) -> Result<(), IntakeError> {
         self.pipeline.check_list_change(name)?;
         let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
-        carry_through(async move { pipeline.remove_list(&name, &condition).await }).await
+        run_detached(async move { pipeline.remove_list(&name, &condition).await }).await
     }
 }
 
@@ -120,7 +120,7 @@ impl RulePipeline {
             return Err(IntakeError::TooManyLists);
         }
         let is_new = before.is_none();
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         contents.lists.insert(&name, list.clone());
         self.bring(&current, contents, is_new.then(|| name.clone())).await?;
         warn_of_oddities(&name, &list, &oddities::of_text(&list.text));
@@ -138,7 +138,7 @@ impl RulePipeline {
             return Err(IntakeError::ListNotFound(name.to_owned()));
         };
         condition.check(Some(&[tag_of_list(list)]))?;
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         contents.lists.remove(name);
         self.bring(&current, contents, Some(name.to_owned())).await?;
         tracing::info!(list = name, "list removed");
@@ -159,8 +159,8 @@ impl RulePipeline {
             let pipeline = Arc::clone(self);
             contents = off_the_executor(move || {
                 let changed = [name];
-                let anew = |rule| anew(&pipeline.deps, &contents.lists, rule, &changed);
-                let rules = contents.rules.iter().map(anew).collect();
+                let recompute = |rule| recompute(&pipeline.deps, &contents.lists, rule, &changed);
+                let rules = contents.rules.iter().map(recompute).collect();
                 Ok(VersionContents { rules, ..contents })
             })
             .await?;
@@ -204,12 +204,12 @@ pub(super) fn check_count(n_entries: usize) -> Result<(), IntakeError> {
 
 fn text_of(entries: &[Box<str>]) -> Result<String, IntakeError> {
     check_count(entries.len())?;
-    for (place, entry) in entries.iter().enumerate() {
+    for (index, entry) in entries.iter().enumerate() {
         let n_characters =
             if entry.len() > ENTRY_CHARACTERS_MAX { entry.chars().count() } else { entry.len() };
         if n_characters == 0 || n_characters > ENTRY_CHARACTERS_MAX {
             return Err(IntakeError::InvalidList(format!(
-                "entry {place} has {n_characters} characters, 1 to {ENTRY_CHARACTERS_MAX} are allowed"
+                "entry {index} has {n_characters} characters, 1 to {ENTRY_CHARACTERS_MAX} are allowed"
             )));
         }
     }

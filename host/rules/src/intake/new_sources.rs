@@ -34,7 +34,7 @@ struct SourceState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefusedFiles {
     /// A rule that fails stands for each of them, once another file of the source is in force.
-    StandIn,
+    Placeholder,
     /// The rules that stand for some of them stay.
     Keep,
     /// No rule stands for them.
@@ -58,9 +58,9 @@ impl NewSources {
 
     /// Notes the sources of a rule set that came into force.
     pub(super) fn came_into_force(&self, rule_set: &RuleSet) {
-        for place in [TreeKind::Directory, TreeKind::Git] {
-            if self.is_new(place) && is_in_force(place, rule_set) {
-                self.state(place).was_in_force.store(true, Ordering::Relaxed);
+        for tree_kind in [TreeKind::Directory, TreeKind::Git] {
+            if self.is_new(tree_kind) && is_in_force(tree_kind, rule_set) {
+                self.state(tree_kind).was_in_force.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -71,39 +71,41 @@ impl NewSources {
     }
 
     /// Returns the treatment of refused files of this source.
-    pub(super) fn refused_files(&self, place: TreeKind) -> RefusedFiles {
+    pub(super) fn refused_files(&self, tree_kind: TreeKind) -> RefusedFiles {
         match self.partial {
             PartialSource::Accept => RefusedFiles::LeaveOut,
-            PartialSource::Hold | PartialSource::NotReady if self.is_new(place) => RefusedFiles::StandIn,
+            PartialSource::Hold | PartialSource::NotReady if self.is_new(tree_kind) => {
+                RefusedFiles::Placeholder
+            }
             PartialSource::Hold | PartialSource::NotReady => RefusedFiles::Keep,
         }
     }
 
     /// Returns why refused files of this source make the service not ready; `None` if they do not.
-    pub(super) fn why_not_ready(&self, place: TreeKind, rule_set: &RuleSet) -> Option<&'static str> {
-        if self.state(place).is_of_the_api.load(Ordering::Relaxed) {
+    pub(super) fn why_not_ready(&self, tree_kind: TreeKind, rule_set: &RuleSet) -> Option<&'static str> {
+        if self.state(tree_kind).is_of_the_api.load(Ordering::Relaxed) {
             return None;
         }
-        if self.is_new(place) {
-            return Some(match place {
+        if self.is_new(tree_kind) {
+            return Some(match tree_kind {
                 TreeKind::Directory => "no file of the rules directory was ever in force",
                 TreeKind::Git => "no file of the repository was ever in force",
             });
         }
-        let is_own_stand_in = |record: &InstructionRecord| {
-            record.is_refused_file() && TreeKind::of(&record.source) == Some(place)
+        let is_own_placeholder = |record: &InstructionRecord| {
+            record.is_refused_file() && TreeKind::of_source(&record.source) == Some(tree_kind)
         };
         let mut records = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record);
-        (self.partial == PartialSource::NotReady && records.any(|record| is_own_stand_in(record)))
+        (self.partial == PartialSource::NotReady && records.any(|record| is_own_placeholder(record)))
             .then_some("SERVICE_SOURCES_STRICT asks for all files of a new source")
     }
 
-    fn is_new(&self, place: TreeKind) -> bool {
-        !self.state(place).was_in_force.load(Ordering::Relaxed)
+    fn is_new(&self, tree_kind: TreeKind) -> bool {
+        !self.state(tree_kind).was_in_force.load(Ordering::Relaxed)
     }
 
-    const fn state(&self, place: TreeKind) -> &SourceState {
-        match place {
+    const fn state(&self, tree_kind: TreeKind) -> &SourceState {
+        match tree_kind {
             TreeKind::Directory => &self.directory,
             TreeKind::Git => &self.git,
         }

@@ -40,7 +40,7 @@ pub fn tag_of_list(list: &ListInForce) -> String {
 /// Returns the tag of an instruction: the digest of what its author wrote.
 #[must_use]
 pub fn tag_of_instruction(instruction: &Instruction) -> String {
-    ContentDigest::of(instruction.record.written()).to_string()
+    ContentDigest::of_bytes(instruction.record.written()).to_string()
 }
 
 /// Returns the tags of an instruction and of its compiled module.

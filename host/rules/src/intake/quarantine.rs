@@ -19,12 +19,12 @@ use tollgate_model::instruction::{
 use crate::intake::change::{self, VersionContents};
 use crate::intake::tree::KnownInstruction;
 use crate::intake::{
-    Intake, IntakeError, RulePipeline, carry_through, estimating, granting, off_the_executor,
+    Intake, IntakeError, RulePipeline, estimating, granting, off_the_executor, run_detached,
 };
 
 impl Intake {
     /// Quarantines every rule reported as failing, until the channel closes.
-    pub fn heed(&self, mut reports: UnboundedReceiver<FaultReport>) -> JoinHandle<()> {
+    pub fn quarantine_failing(&self, mut reports: UnboundedReceiver<FaultReport>) -> JoinHandle<()> {
         let pipeline = Arc::clone(&self.pipeline);
         tokio::spawn(async move {
             while let Some(FaultReport { mut failing, displaced }) = reports.recv().await {
@@ -32,7 +32,7 @@ impl Intake {
                     failing.extend(pipeline.to_follow(displaced).await);
                 }
                 let ids: Vec<InstructionId> = failing.iter().map(|failing| failing.id).collect();
-                let done = carry_through(Arc::clone(&pipeline).quarantine(failing)).await;
+                let done = run_detached(Arc::clone(&pipeline).quarantine(failing)).await;
                 let Err(error) = done else { continue };
                 for id in ids {
                     tracing::error!(instruction.id = id.0, error = %error, "a failing rule could not be quarantined and stays in force");
@@ -49,7 +49,7 @@ impl Intake {
     /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] if the policy does not
     /// grant its needs or the change, and [`IntakeError::ModuleRefused`] if its module is no longer admitted.
     pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
-        carry_through(Arc::clone(&self.pipeline).release(id)).await
+        run_detached(Arc::clone(&self.pipeline).release(id)).await
     }
 }
 
@@ -132,7 +132,7 @@ impl RulePipeline {
         if instruction.record.quarantine.is_some() {
             self.deps.policy.check_change(&instruction.record.source)?;
         }
-        if rule.bound.module.is_stand_in() {
+        if rule.bound.module.is_placeholder() {
             // Other changes go on while the history gathers what the rule asks.
             drop(state);
             return self.revive(&instruction.record).await;
@@ -153,13 +153,13 @@ impl RulePipeline {
 
     /// Replaces a placeholder by the rule, whose module is admitted again.
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
-        let turns = self.turns.of(&self.deps.policy.owner_of(&record.source).name);
+        let turns = self.turns.turn_of(&self.deps.policy.owner_of(&record.source).name);
         let _turn = turns.fill.lock().await;
         // Never closed.
         let _fill = self.fills.acquire().await.ok();
         let (deps, lists) = (Arc::clone(&self.deps), self.deps.registry.current().lists.clone());
         let revived = InstructionRecord { quarantine: None, ..record.clone() };
-        self.deps.artifacts.forget_refusal(&record.module);
+        self.deps.artifacts.remove_refusal(&record.module);
         let rule = off_the_executor(move || {
             if let Ok(Some(manifest)) = manifest_of(&revived.module) {
                 granting::check(&deps, &revived.source, &manifest)?;
@@ -178,7 +178,7 @@ impl RulePipeline {
         let instruction = Arc::clone(&rule.instruction);
         let _state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == record.id);
         let known = known.ok_or(IntakeError::NotFound(record.id))?;
         if *known.instruction.record != *record {
@@ -198,7 +198,7 @@ impl RulePipeline {
         quarantine_of: impl Fn(&Instruction) -> Option<Option<Quarantine>>,
     ) -> Result<Vec<Arc<Instruction>>, IntakeError> {
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         let mut changed = Vec::new();
         for rule in &mut contents.rules {
             let Some(quarantine) = quarantine_of(&rule.instruction) else { continue };

@@ -13,7 +13,7 @@ use tollgate_model::instruction::{
 use tollgate_store::{Store, StoreError, UnpushedRemoval};
 
 use crate::intake::tree::{RemovedFiles, TreeKind};
-use crate::intake::{HoldBack, Intake, IntakeError, RulePipeline, RuleTree, TreeReport, carry_through};
+use crate::intake::{HoldBack, Intake, IntakeError, RulePipeline, RuleTree, TreeReport, run_detached};
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::readiness::{ReadinessCheck, ReadinessChecks};
 
@@ -54,7 +54,7 @@ impl UnpushedRemovals {
                 rule.name = removal.name,
                 "the removal of a rule is pushed, or has ended"
             );
-            forget(store, &removal.path).await;
+            delete_unpushed_removal(store, &removal.path).await;
         }
         if !ended.is_empty() {
             self.report();
@@ -84,7 +84,7 @@ impl UnpushedRemovals {
 }
 
 /// Forgets a stored removal. The next start forgets it otherwise.
-async fn forget(store: &Store, path: &str) {
+async fn delete_unpushed_removal(store: &Store, path: &str) {
     if let Err(error) = store.forget_unpushed_removal(path).await {
         tracing::error!(path, error = %ErrorChain(&error), "the removal of a rule has ended, and is still stored");
     }
@@ -127,7 +127,7 @@ impl Intake {
     ) -> Result<(TreeReport, Arc<Instruction>), IntakeError> {
         let (pipeline, released) = (Arc::clone(&self.pipeline), path.clone());
         let taking = async move { pipeline.take_tree(tree, HoldBack::default(), Some(released)).await };
-        let report = carry_through(taking).await?;
+        let report = run_detached(taking).await?;
         let current = self.pipeline.deps.registry.current();
         let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
         match instructions.find(|instruction| is_of_repository(&instruction.record, &path)) {
@@ -170,7 +170,7 @@ impl RulePipeline {
     /// Forgets a stored removal that did not take effect.
     pub(super) async fn take_removal_back(&self, removal: Option<&UnpushedRemoval>) {
         if let Some(removal) = removal {
-            forget(&self.deps.store, &removal.path).await;
+            delete_unpushed_removal(&self.deps.store, &removal.path).await;
         }
     }
 
@@ -188,10 +188,10 @@ impl RulePipeline {
                     rule.name = removal.name,
                     "the removal of a rule has ended"
                 );
-                forget(&self.deps.store, &removal.path).await;
+                delete_unpushed_removal(&self.deps.store, &removal.path).await;
                 continue;
             }
-            set_aside.insert(removal.path.clone(), ContentDigest::of(removal.content.bytes()));
+            set_aside.insert(removal.path.clone(), ContentDigest::of_bytes(removal.content.bytes()));
             self.removals.add(removal);
         }
         self.state.lock().await.set_aside.insert(TreeKind::Git, set_aside);

@@ -8,7 +8,7 @@ use crate::intake::change::{self, VersionContents};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::required::n_in_force;
 use crate::intake::tree::TreeKind;
-use crate::intake::{Intake, IntakeError, RulePipeline, carry_through};
+use crate::intake::{Intake, IntakeError, RulePipeline, run_detached};
 
 impl Intake {
     /// Removes an instruction. One from a file returns when the file's content changes, and at the next start if the
@@ -19,7 +19,7 @@ impl Intake {
     /// [`IntakeError::NotFound`], [`IntakeError::PreconditionFailed`] and [`IntakeError::Unavailable`].
     pub async fn remove(&self, id: InstructionId, condition: Precondition) -> Result<(), IntakeError> {
         let pipeline = Arc::clone(&self.pipeline);
-        carry_through(async move { pipeline.remove(id, &condition).await }).await
+        run_detached(async move { pipeline.remove(id, &condition).await }).await
     }
 }
 
@@ -42,9 +42,9 @@ impl RulePipeline {
         }
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::of(&current);
-        let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
-        let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
+        let mut contents = VersionContents::from_rule_set(&current);
+        let index = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
+        let removed = contents.rules.remove(index.ok_or(IntakeError::NotFound(id))?);
         let record = &removed.instruction.record;
         self.deps.policy.check_change(&record.source)?;
         condition.check(Some(&tags_of_instruction(&removed.instruction)))?;
@@ -54,9 +54,9 @@ impl RulePipeline {
             self.take_removal_back(removal.as_ref()).await;
             return Err(error);
         }
-        if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {
-            let digest = ContentDigest::of(record.written());
-            state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
+        if let (Some(index), Some(path)) = (TreeKind::of_source(&record.source), record.source.path()) {
+            let digest = ContentDigest::of_bytes(record.written());
+            state.set_aside.entry(index).or_default().insert(path.to_owned(), digest);
         }
         removal.into_iter().for_each(|removal| self.removals.add(removal));
         tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");

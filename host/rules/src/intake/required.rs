@@ -65,8 +65,13 @@ impl RequiredRules {
     /// # Errors
     /// [`IntakeError::TooFewRules`] if it leaves fewer rules than before and than required. Typical causes are an
     /// unmounted volume, an empty commit or a wrong branch.
-    pub(super) fn judge(&self, place: TreeKind, n_before: usize, n_after: usize) -> Result<(), IntakeError> {
-        let check = match place {
+    pub(super) fn judge(
+        &self,
+        tree_kind: TreeKind,
+        n_before: usize,
+        n_after: usize,
+    ) -> Result<(), IntakeError> {
+        let check = match tree_kind {
             TreeKind::Directory => &self.directory,
             TreeKind::Git => &self.git,
         };
@@ -75,11 +80,11 @@ impl RequiredRules {
             return Ok(());
         }
         let error = IntakeError::TooFewRules { n_rules: n_after, n_required: self.n_required };
-        let place = match place {
+        let tree_kind = match tree_kind {
             TreeKind::Directory => "the rules directory",
             TreeKind::Git => "the repository",
         };
-        check.degraded(format!("a change of {place} is held back: {error}"));
+        check.degraded(format!("a change of {tree_kind} is held back: {error}"));
         Err(error)
     }
 }

@@ -68,7 +68,7 @@ impl FileKind {
 
     /// Returns the kind for a path below the rules directory. `None` for other files, hidden files and temporary files
     /// of editors.
-    pub(super) fn of(relative: &str) -> Option<Self> {
+    pub(super) fn of_path(relative: &str) -> Option<Self> {
         if relative.split('/').any(|part| part.starts_with('.')) {
             return None;
         }
@@ -88,26 +88,26 @@ pub(super) fn read(
     left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>,
 ) -> RuleTree {
     let (lists, rules): (Vec<_>, Vec<_>) = found.files.iter().partition(|file| file.kind == FileKind::List);
-    let look_at = |place: usize, file: &FoundFile, limit: usize| {
+    let look_at = |index: usize, file: &FoundFile, limit: usize| {
         if file.relative.split('/').count() > DEPTH_MAX + 1 {
             return Err(UnreadableFile::Refused(format!(
                 "the file is nested deeper than {DEPTH_MAX} folders"
             )));
         }
-        if place >= limit {
+        if index >= limit {
             return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
         }
         left_alone(file).map_or(Ok(()), Err)
     };
-    let rules = yielding(rules).enumerate().map(|(place, file)| RuleFile {
+    let rules = yielding(rules).enumerate().map(|(index, file)| RuleFile {
         path: file.relative.clone(),
-        content: look_at(place, file, RULES_MAX).and_then(|()| match file.kind {
+        content: look_at(index, file, RULES_MAX).and_then(|()| match file.kind {
             FileKind::Module => read_bytes(file, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
             _ => read_text(file, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
         }),
     });
-    let lists = yielding(lists).enumerate().map(|(place, file)| {
-        let text = look_at(place, file, LISTS_MAX).and_then(|()| read_text(file, LIST_BYTES_MAX));
+    let lists = yielding(lists).enumerate().map(|(index, file)| {
+        let text = look_at(index, file, LISTS_MAX).and_then(|()| read_text(file, LIST_BYTES_MAX));
         ListFile::new(file.relative.clone(), text)
     });
     let mut tree = RuleTree {
@@ -125,7 +125,7 @@ pub(super) fn read(
 fn add_refused(tree: &mut RuleTree, refused: &RefusedPath) {
     let RefusedPath { relative: path, why } = refused;
     let error = UnreadableFile::Refused(why.clone());
-    match FileKind::of(path) {
+    match FileKind::of_path(path) {
         Some(FileKind::List) => tree.lists.push(ListFile::new(path.clone(), Err(error))),
         Some(FileKind::Script | FileKind::Module) => {
             tree.rules.push(RuleFile { path: path.clone(), content: Err(error) });
@@ -147,7 +147,7 @@ mod tests {
 
     #[track_caller]
     fn check(relative: &str, kind: Option<FileKind>) {
-        assert_eq!(FileKind::of(relative), kind, "{relative}");
+        assert_eq!(FileKind::of_path(relative), kind, "{relative}");
         // A change of such a file behind a link is noticed by its extension.
         let extension = Path::new(relative).extension().unwrap_or_default();
         assert!(kind.is_none() || FileKind::has_extension(extension), "{relative}");

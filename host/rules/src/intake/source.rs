@@ -114,11 +114,11 @@ pub(super) fn is_file(source: &InstructionSource, path: &str) -> bool {
 }
 
 /// Returns whether rules or lists from this source are in force.
-pub(super) fn is_in_force(place: TreeKind, rule_set: &RuleSet) -> bool {
+pub(super) fn is_in_force(tree_kind: TreeKind, rule_set: &RuleSet) -> bool {
     let mut of_rules = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
     let mut of_lists = rule_set.lists.iter().map(|(_, list)| &list.source);
-    of_rules.any(|source| TreeKind::of(source) == Some(place))
-        || of_lists.any(|source| TreeKind::of(source) == Some(place))
+    of_rules.any(|source| TreeKind::of_source(source) == Some(tree_kind))
+        || of_lists.any(|source| TreeKind::of_source(source) == Some(tree_kind))
 }
 
 #[cfg(test)]

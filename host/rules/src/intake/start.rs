@@ -115,7 +115,7 @@ impl Intake {
     }
 }
 
-fn standing_of(stored: &StoredRules) -> CurrentRules {
+fn current_rules(stored: &StoredRules) -> CurrentRules {
     let lists = list_texts::stored_lists(&stored.lists, stored.is_of_first_semantics());
     CurrentRules {
         rules: stored.instructions.iter().cloned().map(Arc::new).map(KnownInstruction::Stored).collect(),
@@ -141,8 +141,8 @@ impl RulePipeline {
     fn assemble_first(&self, stored: &StoredRules, tree: &RuleTree) -> Result<NextRuleSet, IntakeError> {
         let assemble = |tree| {
             let refused = self.deps.sources.refused_files(TreeKind::Directory);
-            let standing = CurrentRules { refused, ..standing_of(stored) };
-            assemble(&self.deps, &self.activating, standing, tree, &RemovedFiles::default())
+            let current_rules = CurrentRules { refused, ..current_rules(stored) };
+            assemble(&self.deps, &self.activating, current_rules, tree, &RemovedFiles::default())
         };
         let next = assemble(tree)?;
         let n_before = stored.instructions.iter().filter(|record| !record.is_refused_file()).count();
@@ -187,7 +187,7 @@ impl RulePipeline {
 impl StoredRules {
     /// Returns whether rules or lists of the rules directory were in force.
     fn has_files(&self) -> bool {
-        let is_file = |source: &InstructionSource| TreeKind::of(source) == Some(TreeKind::Directory);
+        let is_file = |source: &InstructionSource| TreeKind::of_source(source) == Some(TreeKind::Directory);
         self.instructions.iter().any(|record| is_file(&record.source))
             || self.lists.iter().any(|record| is_file(&record.source))
     }
@@ -226,7 +226,7 @@ async fn put_first_set_in_force(
     if is_as_stored(&candidate, stored) {
         change::swap(deps, candidate);
     } else {
-        change::bring_into_force(deps, last_version, VersionContents::of(&candidate)).await?;
+        change::bring_into_force(deps, last_version, VersionContents::from_rule_set(&candidate)).await?;
     }
     let in_force = deps.registry.current();
     tracing::info!(version = in_force.version, rules = in_force.rules.len(), "rule set in force");

@@ -16,7 +16,7 @@ use tollgate_model::instruction::{
 };
 
 use crate::intake::change::{self, VersionContents};
-use crate::intake::{Draft, Identity, Intake, IntakeError, RulePipeline, carry_through, off_the_executor};
+use crate::intake::{Draft, Identity, Intake, IntakeError, RulePipeline, off_the_executor, run_detached};
 
 /// Interval between checks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -55,7 +55,7 @@ impl Intake {
                     continue;
                 }
                 (least, n_checks) = (usize::MAX, 0);
-                if let Err(error) = carry_through(Arc::clone(&pipeline).suspend()).await {
+                if let Err(error) = run_detached(Arc::clone(&pipeline).suspend()).await {
                     tracing::error!(error = %error, "a rule could not be suspended");
                     sleep(PAUSE_AFTER_FAILURE).await;
                 }
@@ -73,7 +73,7 @@ impl RulePipeline {
         if chosen.is_empty() {
             return Ok(());
         }
-        let mut contents = VersionContents::of(&current);
+        let mut contents = VersionContents::from_rule_set(&current);
         let quarantine = Quarantine {
             since: self.deps.clock.now(),
             cause: QuarantineCause::Memory,
@@ -97,8 +97,8 @@ impl RulePipeline {
 
     /// Returns a placeholder for a rule, which asks the history nothing.
     fn without_history(&self, record: &InstructionRecord) -> Result<Arc<BoundRule>, IntakeError> {
-        let draft = Draft::stand_in(&self.deps.sandbox, record)?;
-        draft.bind(&self.deps.history, Identity::of(record)).map(Arc::new)
+        let draft = Draft::placeholder(&self.deps.sandbox, record)?;
+        draft.bind(&self.deps.history, Identity::from_record(record)).map(Arc::new)
     }
 }
 

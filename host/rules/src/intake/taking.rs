@@ -32,7 +32,7 @@ impl RulePipeline {
     ) -> Result<TreeReport, IntakeError> {
         self.ignored.note(&tree);
         let pipeline = Arc::clone(&self);
-        let failed = self.failed.lock().get(&tree.origin.place()).cloned().unwrap_or_default();
+        let failed = self.failed.lock().get(&tree.origin.kind()).cloned().unwrap_or_default();
         let refused: HashSet<String> = failed.into_iter().map(|failed| failed.path).collect();
         let (tree, _gathered) = off_the_executor(move || {
             compile_ahead(&pipeline.deps, &tree);
@@ -42,22 +42,22 @@ impl RulePipeline {
         .await?;
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let mut set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
+        let mut set_aside = state.set_aside.get(&tree.origin.kind()).cloned().unwrap_or_default();
         set_aside.retain(|path, _| Some(path) != released.as_ref());
-        let refused = self.deps.sources.refused_files(tree.origin.place());
-        let standing = CurrentRules { hold_back, refused, ..standing_of(&current, state.last_id) };
+        let refused = self.deps.sources.refused_files(tree.origin.kind());
+        let current_rules = CurrentRules { hold_back, refused, ..current_rules(&current, state.last_id) };
         let pipeline = Arc::clone(&self);
         let origin = tree.origin.clone();
         let assembled = off_the_executor(move || {
-            let next = assemble(&pipeline.deps, &pipeline.activating, standing, &tree, &set_aside)?;
+            let next = assemble(&pipeline.deps, &pipeline.activating, current_rules, &tree, &set_aside)?;
             let set_aside = still_aside(set_aside, &tree, &next.rules);
             Ok((next, tree, set_aside))
         });
         let (next, tree, set_aside) =
             assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
         let NextRuleSet { rules, lists, commit, last_id, mut report, failures, shown } = next;
-        let n_before = n_in_force(&VersionContents::of(&current).rules);
-        self.deps.required.judge(tree.origin.place(), n_before, n_in_force(&rules))?;
+        let n_before = n_in_force(&VersionContents::from_rule_set(&current).rules);
+        self.deps.required.judge(tree.origin.kind(), n_before, n_in_force(&rules))?;
         report.version = current.version;
         if report.is_change() {
             let contents = VersionContents {
@@ -72,12 +72,12 @@ impl RulePipeline {
         }
         drop(shown);
         state.last_id = last_id;
-        if tree.origin.place() == TreeKind::Git {
+        if tree.origin.kind() == TreeKind::Git {
             self.removals.keep_only(&self.deps.store, &set_aside).await;
         }
-        state.set_aside.insert(tree.origin.place(), set_aside);
+        state.set_aside.insert(tree.origin.kind(), set_aside);
         self.remember(&tree.origin, &failures);
-        if tree.origin.place() == TreeKind::Git {
+        if tree.origin.kind() == TreeKind::Git {
             self.deps.lists.commit_is_taken();
         }
         report.failed = failures.into_iter().map(|failure| failure.script).collect();
@@ -97,13 +97,13 @@ impl RulePipeline {
     pub(super) fn remember(&self, origin: &TreeOrigin, failures: &[FileFailure]) {
         let scripts = failures.iter().map(|failure| failure.script.clone()).collect();
         let mut failed = self.failed.lock();
-        let before = failed.insert(origin.place(), scripts).unwrap_or_default();
+        let before = failed.insert(origin.kind(), scripts).unwrap_or_default();
         let n_failed = failed.values().map(Vec::len).sum();
         let named = failed.values().flatten().take(FILES_NAMED_MAX).map(named_with_error);
         let named = named.collect::<Vec<_>>().join("; ");
         let current = self.deps.registry.current();
-        let mut places = failed.iter().filter(|(_, files)| !files.is_empty()).map(|(place, _)| *place);
-        let why = places.find_map(|place| self.deps.sources.why_not_ready(place, &current));
+        let mut kinds = failed.iter().filter(|(_, files)| !files.is_empty()).map(|(kind, _)| *kind);
+        let why = kinds.find_map(|kind| self.deps.sources.why_not_ready(kind, &current));
         drop(failed);
         self.deps.metrics.rule_files_refused(n_failed);
         let more = if n_failed > FILES_NAMED_MAX { "; …" } else { "" };
@@ -131,7 +131,7 @@ fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
         current.rules.iter().map(|in_force| in_force.rule.instruction.digest).collect();
     for file in &tree.rules {
         let Ok(RuleContent::Module(module)) = &file.content else { continue };
-        if !in_force.contains(&ContentDigest::of(module)) {
+        if !in_force.contains(&ContentDigest::of_bytes(module)) {
             let grant = granting::budget(deps, &tree.origin.source(&file.path)).unwrap_or_default();
             // Admission is repeated later and reports the result then.
             deps.artifacts.admit(module, grant).ok();
@@ -139,7 +139,7 @@ fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
     }
 }
 
-fn standing_of(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
+fn current_rules(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
     CurrentRules {
         rules: current
             .rules
@@ -160,7 +160,7 @@ fn still_aside(set_aside: RemovedFiles, tree: &RuleTree, rules: &[Arc<BoundRule>
     if set_aside.is_empty() {
         return set_aside;
     }
-    let digest_of = |content: &RuleContent| ContentDigest::of(content.bytes());
+    let digest_of = |content: &RuleContent| ContentDigest::of_bytes(content.bytes());
     let digests: BTreeMap<&str, Option<ContentDigest>> = tree
         .rules
         .iter()
@@ -168,7 +168,9 @@ fn still_aside(set_aside: RemovedFiles, tree: &RuleTree, rules: &[Arc<BoundRule>
         .collect();
     let has_rule = |path: &str| {
         let mut sources = rules.iter().map(|rule| &rule.instruction.record.source);
-        sources.any(|source| TreeKind::of(source) == Some(tree.origin.place()) && source.path() == Some(path))
+        sources.any(|source| {
+            TreeKind::of_source(source) == Some(tree.origin.kind()) && source.path() == Some(path)
+        })
     };
     let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
         _ if has_rule(path) => false,

@@ -5,7 +5,7 @@ mod compiling;
 mod failure;
 mod known;
 mod lists;
-mod stand_ins;
+mod placeholders;
 
 use std::io;
 
@@ -208,7 +208,7 @@ pub(super) enum TreeKind {
 }
 
 impl TreeOrigin {
-    pub(super) const fn place(&self) -> TreeKind {
+    pub(super) const fn kind(&self) -> TreeKind {
         match self {
             Self::Directory => TreeKind::Directory,
             Self::Git { .. } => TreeKind::Git,
@@ -234,7 +234,7 @@ impl std::fmt::Display for TreeKind {
 }
 
 impl TreeKind {
-    pub(super) const fn of(source: &InstructionSource) -> Option<Self> {
+    pub(super) const fn of_source(source: &InstructionSource) -> Option<Self> {
         match source {
             InstructionSource::Api | InstructionSource::Upload => None,
             InstructionSource::File { .. } => Some(Self::Directory),

@@ -239,7 +239,7 @@ impl RuleTrier {
         let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, as_of);
         self.time_left = self.time_left.saturating_sub(begun.elapsed());
         self.found.n_judged += 1;
-        self.found.n_matched += usize::from(is_match(outcomes.of(0)));
+        self.found.n_matched += usize::from(is_match(outcomes.outcome_of(0)));
     }
 }
 

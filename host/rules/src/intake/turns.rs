@@ -34,7 +34,7 @@ impl OwnerTurns {
     }
 
     /// Returns the turns of an owner.
-    pub(super) fn of(&self, owner: &Arc<str>) -> Arc<OwnerTurn> {
+    pub(super) fn turn_of(&self, owner: &Arc<str>) -> Arc<OwnerTurn> {
         let mut by_owner = self.by_owner.lock();
         let turn = by_owner.entry(Arc::clone(owner)).or_insert_with(|| {
             let (save, fill) = Default::default();

@@ -15,7 +15,7 @@ pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
 }
 
 /// Compiles the rule again if it refers to added or removed lists; its module stays the same.
-pub(super) fn anew(
+pub(super) fn recompute(
     deps: &IntakeDeps,
     lists: &Lists,
     rule: &Arc<BoundRule>,
@@ -23,15 +23,15 @@ pub(super) fn anew(
 ) -> Arc<BoundRule> {
     let record = &rule.instruction.record;
     // A placeholder stays one.
-    if rule.bound.module.is_stand_in() {
+    if rule.bound.module.is_placeholder() {
         return Arc::clone(rule);
     }
     // Modules have no warnings.
     let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);
     };
-    let draft = Draft::compile(&deps.artifacts, KnownNames::of(deps, lists), script.clone());
-    let again = draft.and_then(|draft| draft.bind(&deps.history, Identity::of(record)));
+    let draft = Draft::compile(&deps.artifacts, KnownNames::new(deps, lists), script.clone());
+    let again = draft.and_then(|draft| draft.bind(&deps.history, Identity::from_record(record)));
     match again {
         Ok(again) if again.instruction.digest == rule.instruction.digest => Arc::new(again),
         _ => Arc::clone(rule),

@@ -85,8 +85,8 @@ pub(super) fn compare(
 }
 
 fn noted_outcomes(rule_set: &RuleSet, outcomes: &RuleOutcomes) -> BTreeMap<InstructionId, RuleOutcome> {
-    let noted = outcomes.noted().filter_map(|(place, outcome)| {
-        Some((rule_set.rules.get(place)?.rule.instruction.record.id, outcome.clone()))
+    let noted = outcomes.noted().filter_map(|(rule_index, outcome)| {
+        Some((rule_set.rules.get(rule_index)?.rule.instruction.record.id, outcome.clone()))
     });
     noted.collect()
 }

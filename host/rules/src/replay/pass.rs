@@ -130,7 +130,7 @@ impl<'m> AuditPass<'m> {
             AuditRemark::TakenOver(_) => summary.n_taken_over += 1,
             AuditRemark::NotDerived(_) => summary.n_not_derived += 1,
         }
-        witness.hears(finding);
+        witness.on_finding(finding);
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl<'m> AuditPass<'m> {
         summary: &mut AuditSummary,
     ) -> Result<Option<AuditFinding>, AuditError> {
         let sequence = record.sequence;
-        let place = VerdictPosition {
+        let position = VerdictPosition {
             sequence,
             transaction_id: Arc::clone(&record.transaction_id),
             rule_set_version: record.rule_set_version,
@@ -150,7 +150,7 @@ impl<'m> AuditPass<'m> {
             Ok(transaction) => Arc::new(transaction),
             Err(error) if self.counts_all && is_asked_for => {
                 summary.n_verdicts += u64::from(record.assessment.is_some());
-                return Ok(Some(place.unreadable(&error)));
+                return Ok(Some(position.unreadable(&error)));
             }
             Err(_) => return Ok(None),
         };
@@ -161,7 +161,7 @@ impl<'m> AuditPass<'m> {
                 let odd = self.oddities(record, &transaction);
                 let verdict = LoggedVerdict { version: record.rule_set_version, as_of: sequence, stored };
                 let remark = self.judge(&transaction, verdict, summary)?;
-                remark_of(odd, remark).map(|what| AuditFinding { place, what })
+                remark_of(odd, remark).map(|what| AuditFinding { position, what })
             }
             Some(_) => None,
             None => {
@@ -219,7 +219,7 @@ impl<'m> AuditPass<'m> {
         summary: &mut AuditSummary,
     ) -> Result<Option<AuditFinding>, AuditError> {
         let DeferredVerdictRecord { sequence, target, rule_set_version, verdict } = late;
-        let place = |transaction_id| VerdictPosition {
+        let position = |transaction_id| VerdictPosition {
             sequence: *sequence,
             transaction_id,
             rule_set_version: *rule_set_version,
@@ -227,13 +227,14 @@ impl<'m> AuditPass<'m> {
         let transaction = match Transaction::from_stored(&verdict.body) {
             Ok(transaction) => Arc::new(transaction),
             Err(error) => {
-                return Ok(Some(place(format!("transaction number {target}").into()).unreadable(&error)));
+                return Ok(Some(position(format!("transaction number {target}").into()).unreadable(&error)));
             }
         };
         let stored = &verdict.assessment;
         let verdict = LoggedVerdict { version: *rule_set_version, as_of: *target, stored };
         let remark = self.judge(&transaction, verdict, summary)?;
-        Ok(remark.map(|what| AuditFinding { place: place(Arc::clone(&transaction.transaction_id)), what }))
+        Ok(remark
+            .map(|what| AuditFinding { position: position(Arc::clone(&transaction.transaction_id)), what }))
     }
 
     fn judge(
@@ -306,7 +307,7 @@ fn end_of(after: Sequence, through: Sequence) -> Sequence {
 impl VerdictPosition {
     fn unreadable(self, error: &dyn std::fmt::Display) -> AuditFinding {
         let differs = Difference::new("body", "", format!("it cannot be read: {error}"));
-        AuditFinding { place: self, what: AuditRemark::Differs(vec![differs]) }
+        AuditFinding { position: self, what: AuditRemark::Differs(vec![differs]) }
     }
 }
 

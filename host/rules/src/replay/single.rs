@@ -60,7 +60,7 @@ pub enum SingleError {
 impl Replays {
     /// Creates an instance that runs this audit.
     #[must_use]
-    pub fn of(audit: Audit) -> Self {
+    pub fn new(audit: Audit) -> Self {
         let store = audit.deps.store.clone();
         Self { audit: Arc::new(audit), store, turn: Arc::new(Semaphore::new(1)) }
     }
@@ -70,8 +70,8 @@ impl Replays {
     /// # Errors
     /// See [`SingleError`].
     pub async fn verdict(&self, transaction_id: &str) -> Result<SingleVerdict, SingleError> {
-        let place = self.store.place_of_verdict(transaction_id).await.map_err(AuditError::from)?;
-        let sequence = place.ok_or(SingleError::NotFound)?.ok_or(SingleError::NotJudged)?;
+        let number = self.store.place_of_verdict(transaction_id).await.map_err(AuditError::from)?;
+        let sequence = number.ok_or(SingleError::NotFound)?.ok_or(SingleError::NotJudged)?;
         let turn = Arc::clone(&self.turn).try_acquire_owned().map_err(|error| match error {
             TryAcquireError::NoPermits | TryAcquireError::Closed => SingleError::Busy,
         })?;
@@ -105,7 +105,7 @@ impl PacedObserver {
 }
 
 impl AuditObserver for PacedObserver {
-    fn hears(&mut self, finding: AuditFinding) {
+    fn on_finding(&mut self, finding: AuditFinding) {
         self.found = Some(finding.what);
     }
 

@@ -112,7 +112,7 @@ impl VersionCache {
         }
         let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
         for member in &members {
-            let key = RuleKey::of(member);
+            let key = RuleKey::of_member(member);
             let rule = match self.rules.get(&key) {
                 Some(rule) => Arc::clone(rule),
                 None => Arc::new(rule_of(deps, history, member)?),
@@ -149,7 +149,7 @@ impl VersionCache {
 }
 
 impl RuleKey {
-    fn of(member: &MemberRecord) -> Self {
+    fn of_member(member: &MemberRecord) -> Self {
         Self {
             id: member.id,
             digest: member.digest,
@@ -170,7 +170,7 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
     let MemberRecord { id, name, digest, .. } = member;
     let module = deps.executor.block_on(deps.store.module(*digest))?;
     let module = module.ok_or_else(|| broken(format_args!("the module of rule `{name}` is not stored")))?;
-    if ContentDigest::of(&module) != *digest {
+    if ContentDigest::of_bytes(&module) != *digest {
         return Err(broken(format_args!("the module of rule `{name}` does not match its digest")));
     }
     let record = InstructionRecord {
@@ -186,12 +186,12 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
         owner: member.owner.clone(),
     };
     let draft = match origin_of(member) {
-        _ if record.quarantine.is_some() => Draft::stand_in(&deps.sandbox, &record),
-        Origin::Nobody => Draft::stand_in(&deps.sandbox, &record),
+        _ if record.quarantine.is_some() => Draft::placeholder(&deps.sandbox, &record),
+        Origin::Nobody => Draft::placeholder(&deps.sandbox, &record),
         Origin::Compiler => Draft::stored(&deps.artifacts, &record),
         Origin::Untrusted(grant) => Draft::upload(&deps.artifacts, record.module.clone(), grant),
     };
-    let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
+    let bound = draft.and_then(|draft| draft.bind(history, Identity::from_record(&record)));
     bound.map(|rule| rule.owned_by(record.owner.as_ref())).map_err(|error| match error {
         IntakeError::CompilerUnavailable(_) | IntakeError::Unavailable => {
             RebuildError::Passing(AuditError::Compiler(error.to_string()))

@@ -79,7 +79,7 @@ fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Resul
             Compiler::of_this_program(settings.walls_are_needed),
         )),
         sandbox,
-        memory_bytes: HistoryMemory::of(settings.memory_limit_bytes).bytes,
+        memory_bytes: HistoryMemory::new(settings.memory_limit_bytes).bytes,
         spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
     });
     let stretch = AuditRange { from: Sequence(asked.from), through: Sequence(asked.through) };
@@ -96,7 +96,7 @@ struct FindingPrinter {
 }
 
 impl AuditObserver for FindingPrinter {
-    fn hears(&mut self, finding: AuditFinding) {
+    fn on_finding(&mut self, finding: AuditFinding) {
         if self.is_json {
             self.write(&in_json(&finding).to_string());
         } else {
@@ -151,8 +151,8 @@ impl FindingPrinter {
 }
 
 fn in_words(finding: &AuditFinding) -> Vec<String> {
-    let place = &finding.place;
-    let (id, sequence, version) = (&place.transaction_id, place.sequence, place.rule_set_version);
+    let position = &finding.position;
+    let (id, sequence, version) = (&position.transaction_id, position.sequence, position.rule_set_version);
     let head = format!("transaction `{}`, number {sequence}, rule set {version}", id.escape_debug());
     match &finding.what {
         AuditRemark::Differs(differences) => {
@@ -187,7 +187,7 @@ fn printable(character: char) -> Vec<char> {
 }
 
 fn in_json(finding: &AuditFinding) -> Value {
-    let place = &finding.place;
+    let position = &finding.position;
     let failures = |failures: &[(String, RuleFailure)]| -> Value {
         failures.iter().map(|(name, how)| json!({ "name": name, "failure": how.as_str() })).collect()
     };
@@ -200,7 +200,7 @@ fn in_json(finding: &AuditFinding) -> Value {
         AuditRemark::NotDerived(died) => ("not_derived", failures(died)),
     };
     json!({
-        "transaction_id": place.transaction_id, "sequence": place.sequence.0,
-        "rule_set_version": place.rule_set_version, kind: what,
+        "transaction_id": position.transaction_id, "sequence": position.sequence.0,
+        "rule_set_version": position.rule_set_version, kind: what,
     })
 }

@@ -106,7 +106,7 @@ impl BenchArguments {
             overload: seconds(self.overload_seconds),
             overload_connections: self.overload_connections.into(),
             overload_warm_up: seconds(self.overload_warm_up),
-            heeds_retry_after: self.heed_retry_after,
+            obeys_retry_after: self.heed_retry_after,
             url: self.url,
             directory: self.directory,
             settings: self.settings,

@@ -284,7 +284,7 @@ fn check_module(shown: &str, path: &str, bytes: &[u8], known: &CheckContext<'_>)
     if is_pointer(shown, bytes, known) {
         return false;
     }
-    let granted = known.policy.map(|(policy, source)| policy.of(&source.at(path)));
+    let granted = known.policy.map(|(policy, source)| policy.grant_for(&source.at(path)));
     let grant = match granted.transpose() {
         Ok(granted) => granted.map(|granted| granted.budget()).unwrap_or_default(),
         Err(denial) => {
@@ -308,8 +308,8 @@ fn check_module(shown: &str, path: &str, bytes: &[u8], known: &CheckContext<'_>)
         }
         Err(refusal) => {
             for AdmissionFinding { check, offset, message } in &refusal.findings {
-                let place = offset.map(|offset| format!("at byte {offset}: ")).unwrap_or_default();
-                let finding = CheckFinding::error(Some(shown), format!("{place}{message}"));
+                let location = offset.map(|offset| format!("at byte {offset}: ")).unwrap_or_default();
+                let finding = CheckFinding::error(Some(shown), format!("{location}{message}"));
                 known.report.add(finding.with_code(check.to_string()));
             }
             false
@@ -324,7 +324,7 @@ const POLICY: &str = "not_granted";
 fn is_allowed(shown: &str, path: &str, manifest: &Manifest, known: &CheckContext<'_>) -> bool {
     let granted = |(policy, source): (&Policy, CheckedSource)| -> Result<(), Denial> {
         let source = source.at(path);
-        policy.of(&source)?.check(manifest)?;
+        policy.grant_for(&source)?.check(manifest)?;
         policy.check_count(&source, known.report.sources().iter())?;
         known.report.add_source(source);
         Ok(())
@@ -350,7 +350,7 @@ fn warn_of_unknown_lists(shown: &str, manifest: &Manifest, known: &CheckContext<
 
 /// Reports a placeholder for content that was not fetched; returns whether the file is one.
 fn is_pointer(shown: &str, content: &[u8], known: &CheckContext<'_>) -> bool {
-    let pointer = ContentPointer::of(content);
+    let pointer = ContentPointer::parse(content);
     if let Some(pointer) = pointer {
         known.report.add(CheckFinding::error(Some(shown), format!("it is not a rule: {pointer}")));
     }

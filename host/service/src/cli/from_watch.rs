@@ -3,13 +3,15 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use tollgate_compiler::CompileOptions;
-use tollgate_compiler::from_watch::{CarriedOver, carry_over, render_remarks};
+use tollgate_compiler::from_watch::{RewrittenScript, render_remarks, rewrite_script};
 
 use crate::cli::say;
 
 /// Reports constructs with a different meaning here, and prints the rewritten rule.
 pub(super) fn tell(script: &str, shown: &str, options: &CompileOptions<'_>) {
-    let Some(CarriedOver { remarks, script: rewritten }) = carry_over(script, options) else { return };
+    let Some(RewrittenScript { remarks, script: rewritten }) = rewrite_script(script, options) else {
+        return;
+    };
     if !remarks.is_empty() {
         say(&render_remarks(script, shown, &remarks, io::stderr().is_terminal()));
     }

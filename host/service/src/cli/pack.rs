@@ -37,6 +37,6 @@ fn packed(module: &Path, manifest: &Path, output: &Path) -> Result<String, Strin
     fs::write(output, &bytes).map_err(|error| format!("cannot write {shown}: {error}"))?;
     let names: Vec<String> =
         manifest.rules.iter().map(|rule| format!("`{}`", rule.name.escape_debug())).collect();
-    let place = if bare.len() < whole.len() { ", which replaces the previous one" } else { "" };
-    Ok(format!("{shown}: {} bytes, with the manifest of {}{place}", bytes.len(), names.join(", ")))
+    let replaced = if bare.len() < whole.len() { ", which replaces the previous one" } else { "" };
+    Ok(format!("{shown}: {} bytes, with the manifest of {}{replaced}", bytes.len(), names.join(", ")))
 }

@@ -20,7 +20,7 @@ use tollgate_telemetry::readiness::ReadinessChecks;
 const TABLE_OF_BLNK: (Option<&str>, &str) = (Some("blnk"), "transactions");
 
 /// Returns the configured ledger, not yet connected.
-pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
+pub(super) fn configured_ledger(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
     settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn payments(
     let payments = Payments::open(deps).await?;
     let LedgerSettings { schema, table, .. } = &settings.ledger;
     if kind == LedgerKind::Generic && (schema.as_deref(), table.as_str()) == TABLE_OF_BLNK {
-        payments.news().reads_table_of_blnk();
+        payments.ledger_events().reads_table_of_blnk();
     }
     Ok(payments)
 }

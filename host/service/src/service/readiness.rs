@@ -33,12 +33,12 @@ struct ReadinessSources {
 #[derive(Clone)]
 pub(super) struct LedgerSources {
     rows: Option<LedgerStatus>,
-    news: LedgerEvents,
+    ledger_events: LedgerEvents,
 }
 
 /// Returns the readiness probe. The service is ready if the store is readable, the history is complete, no check fails
 /// and no stop was requested.
-pub(super) fn of(
+pub(super) fn create_readiness(
     store: &Store,
     checks: ReadinessChecks,
     alerting: &Alerting,
@@ -67,14 +67,17 @@ pub(super) fn of(
 }
 
 impl LedgerSources {
-    pub(super) fn of(followed: &Option<LedgerSync>, news: &LedgerEvents) -> Self {
-        Self { rows: followed.as_ref().map(|ledger| ledger.status().clone()), news: news.clone() }
+    pub(super) fn new(followed: &Option<LedgerSync>, ledger_events: &LedgerEvents) -> Self {
+        Self {
+            rows: followed.as_ref().map(|ledger| ledger.status().clone()),
+            ledger_events: ledger_events.clone(),
+        }
     }
 
     /// Describes the rows, then the events; returns `None` if there is nothing to report.
     fn describe(&self) -> Option<String> {
         let rows = self.rows.as_ref().map(ToString::to_string);
-        let events = Some(self.news.to_string()).filter(|words| !words.is_empty());
+        let events = Some(self.ledger_events.to_string()).filter(|words| !words.is_empty());
         let words: Vec<_> = rows.into_iter().chain(events).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }

@@ -14,8 +14,8 @@ use tollgate_telemetry::config::Settings;
 const MEMORY_BYTES: usize = 64 << 20;
 
 /// Creates the replays. Requires the tokio runtime that owns the store's connections.
-pub(super) fn of(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Replays {
-    Replays::of(Audit::new(AuditDeps {
+pub(super) fn create_replays(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Replays {
+    Replays::new(Audit::new(AuditDeps {
         store: store.clone(),
         executor: Handle::current(),
         artifacts: Arc::new(Artifacts::open(

@@ -131,7 +131,7 @@ impl RuntimeProbe {
         let rule_set = self.registry.current();
         let with = |status| {
             let records = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record);
-            let names = records.filter(|record| InstructionStatus::of(record) == status);
+            let names = records.filter(|record| InstructionStatus::of_record(record) == status);
             names.map(|record| record.name.as_str()).collect::<Vec<_>>()
         };
         let of = |status, words: &str| {

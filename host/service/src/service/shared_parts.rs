@@ -62,7 +62,7 @@ impl SharedParts {
         );
         let words = read_status_words(settings.words.status_words.as_deref())?;
         let history = history.in_zones(Arc::clone(&zones)).with_status_words(Arc::clone(&words));
-        let memory = HistoryMemory::of(settings.memory_limit_bytes);
+        let memory = HistoryMemory::new(settings.memory_limit_bytes);
         let history = history
             .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?
             .refusing_excess();

@@ -40,7 +40,7 @@ pub(super) struct Snapshots {
 
 impl Snapshots {
     /// Creates the snapshots of a history in which everything up to `last` still has to be restored.
-    pub(super) fn of(
+    pub(super) fn new(
         history: &Arc<History>,
         last: Sequence,
         settings: &Settings,

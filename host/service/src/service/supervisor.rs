@@ -47,8 +47,8 @@ pub(super) fn stopping() {
     say(&[NotifyState::Stopping]);
 }
 
-fn say(news: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(news) {
+fn say(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "systemd cannot be notified");
     }
 }

@@ -158,7 +158,7 @@ async fn altered(
     let mut faults = Vec::new();
     while let Some(row) = rows.try_next().await? {
         let (named, content): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(1)?);
-        let digest = ContentDigest::of(content);
+        let digest = ContentDigest::of_bytes(content);
         if digest.0 != named && faults.len() < FAULTS_MAX {
             faults.push(format!("one does not match its digest; its content now has {digest}"));
         }

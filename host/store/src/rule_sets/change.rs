@@ -141,7 +141,7 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         source: json_of(&instruction.source)?,
         created_at: text_of(instruction.created_at),
         updated_at: text_of(instruction.updated_at),
-        module_digest: ContentDigest::of(&instruction.module),
+        module_digest: ContentDigest::of_bytes(&instruction.module),
         script_digest: digest_of_script(instruction.script.as_deref()),
         quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
         terms: MemberTerms::of(instruction).as_ref().map(json_of).transpose()?,
@@ -149,7 +149,7 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
 }
 
 fn digest_of_script(script: Option<&str>) -> Option<ContentDigest> {
-    script.map(|text| ContentDigest::of(text.as_bytes()))
+    script.map(|text| ContentDigest::of_bytes(text.as_bytes()))
 }
 
 pub(super) fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {

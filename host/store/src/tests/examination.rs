@@ -69,7 +69,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
     let list = ListRecord {
         name: "stopped".to_owned(),
         entries: "EUR".into(),
-        digest: ContentDigest::of(b"EUR"),
+        digest: ContentDigest::of_bytes(b"EUR"),
         source: InstructionSource::Api,
     };
     RuleSetRecord {

@@ -11,7 +11,7 @@ fn set(version: u64, entries: &str) -> RuleSetRecord {
     let list = ListRecord {
         name: "l".into(),
         entries: entries.into(),
-        digest: ContentDigest::of(entries.as_bytes()),
+        digest: ContentDigest::of_bytes(entries.as_bytes()),
         source: InstructionSource::Api,
     };
     let seconds = i64::try_from(version).unwrap() * 1_200;

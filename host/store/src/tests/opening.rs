@@ -159,7 +159,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
     let list = ListRecord {
         name: "stopped".to_owned(),
         entries: "EUR".into(),
-        digest: ContentDigest::of(b"EUR"),
+        digest: ContentDigest::of_bytes(b"EUR"),
         source: InstructionSource::Api,
     };
     let set = RuleSetRecord {

@@ -37,7 +37,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
             .map(|(name, entries)| ListRecord {
                 name: (*name).into(),
                 entries: (*entries).into(),
-                digest: ContentDigest::of(entries.as_bytes()),
+                digest: ContentDigest::of_bytes(entries.as_bytes()),
                 source: InstructionSource::File { path: format!("lists/{name}.txt") },
             })
             .collect(),
@@ -57,11 +57,11 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
     async move {
         let identity = store.last_rule_set().await.unwrap().unwrap();
         let members: Vec<_> =
-            set.instructions.iter().map(|one| (one.id, ContentDigest::of(&one.module))).collect();
+            set.instructions.iter().map(|one| (one.id, ContentDigest::of_bytes(&one.module))).collect();
         let lists: Vec<_> = set
             .lists
             .iter()
-            .map(|list| (list.name.clone(), ContentDigest::of(list.entries.as_bytes())))
+            .map(|list| (list.name.clone(), ContentDigest::of_bytes(list.entries.as_bytes())))
             .collect();
         let expected = RuleSetIdentity {
             version: set.version,
@@ -190,11 +190,11 @@ async fn every_version_records_all_that_its_verdicts_depend_on() {
             id: InstructionId(1),
             name: "a".to_owned(),
             is_script: true,
-            digest: ContentDigest::of(b"\0asm x"),
+            digest: ContentDigest::of_bytes(b"\0asm x"),
             quarantine: None,
             origin: Some(terms),
         };
-        let lists = vec![("l".to_owned(), ContentDigest::of(version.to_string().as_bytes()))];
+        let lists = vec![("l".to_owned(), ContentDigest::of_bytes(version.to_string().as_bytes()))];
         let service = Some(format!("0.{version}").into());
         let semantics = Semantics::CURRENT;
         let members = vec![member];
@@ -307,7 +307,7 @@ async fn zone_data_is_kept_once_under_its_digest_and_named_by_its_versions() {
     let directory = directory();
     let store = open(&directory).await;
     let zones = |name: &str, archive: &[u8]| ZoneDataRecord {
-        digest: ContentDigest::of(archive),
+        digest: ContentDigest::of_bytes(archive),
         name: name.to_owned(),
         archive: archive.into(),
     };
@@ -326,5 +326,5 @@ async fn zone_data_is_kept_once_under_its_digest_and_named_by_its_versions() {
         let kept = store.zone_data(zones.digest).await.unwrap();
         assert_eq!(kept, Some((zones.name, zones.archive.to_vec())));
     }
-    assert_eq!(store.zone_data(ContentDigest::of(b"third")).await.unwrap(), None);
+    assert_eq!(store.zone_data(ContentDigest::of_bytes(b"third")).await.unwrap(), None);
 }

@@ -184,12 +184,12 @@ fn columns<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         let (field, column) = pair.split_once('=').ok_or_else(|| COLUMNS.refuse(pair))?;
         let (field, column) = (field.trim(), column.trim());
         let known = named.iter_mut().find(|(known, ..)| *known == field);
-        let (_, is_required, place) = known.ok_or_else(|| COLUMNS.refuse(pair))?;
+        let (_, is_required, name) = known.ok_or_else(|| COLUMNS.refuse(pair))?;
         let is_left_out = column.is_empty() && !*is_required;
         if !is_left_out && !is_name(column) {
             return Err(COLUMNS.refuse(pair));
         }
-        column.clone_into(place);
+        column.clone_into(name);
     }
     Ok(named.into_iter().map(|(field, _, column)| (field, column)).filter(|(_, c)| !c.is_empty()).collect())
 }

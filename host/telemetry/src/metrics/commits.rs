@@ -37,9 +37,9 @@ impl CommitMetrics {
         metrics
     }
 
-    pub(super) fn committed(&self, n_kept: usize, commit_time: Duration) {
+    pub(super) fn committed(&self, n_committed: usize, commit_time: Duration) {
         #[expect(clippy::cast_precision_loss, reason = "a group is far smaller than 2^52")]
-        self.group.observe(n_kept as f64);
+        self.group.observe(n_committed as f64);
         self.commit_time.observe(commit_time.as_secs_f64());
     }
 

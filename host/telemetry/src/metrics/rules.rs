@@ -74,18 +74,18 @@ impl RuleMetrics {
             metrics.files_refused.clone(),
         );
         for failure in RuleFailure::ALL {
-            metrics.of(failure);
+            metrics.counter(failure);
         }
         metrics
     }
 
     pub(super) fn failed(&self, failure: RuleFailure) {
-        self.of(failure).inc();
+        self.counter(failure).inc();
     }
 
     /// Returns how often rules failed, by kind.
     pub(super) fn totals(&self) -> [(&'static str, u64); RuleFailure::ALL.len()] {
-        RuleFailure::ALL.map(|failure| (failure.as_str(), self.of(failure).get()))
+        RuleFailure::ALL.map(|failure| (failure.as_str(), self.counter(failure).get()))
     }
 
     pub(super) fn bodies_failed(&self, n_bodies: usize) {
@@ -108,7 +108,7 @@ impl RuleMetrics {
         self.files_refused.set(i64::try_from(n_files).unwrap_or(i64::MAX));
     }
 
-    fn of(&self, failure: RuleFailure) -> Counter {
+    fn counter(&self, failure: RuleFailure) -> Counter {
         self.failures.get_or_create_owned(&[("kind", failure.as_str())])
     }
 }

@@ -35,7 +35,7 @@ impl SnapshotMetrics {
         );
         metrics.restored(0, 0);
         for outcome in ["written", "failed", "refused"] {
-            metrics.of(outcome);
+            metrics.counter(outcome);
         }
         metrics
     }
@@ -48,19 +48,19 @@ impl SnapshotMetrics {
     }
 
     pub(super) fn written(&self, n_bytes: u64) {
-        self.of("written").inc();
+        self.counter("written").inc();
         self.bytes.set(i64::try_from(n_bytes).unwrap_or(i64::MAX));
     }
 
     pub(super) fn failed(&self) {
-        self.of("failed").inc();
+        self.counter("failed").inc();
     }
 
     pub(super) fn refused(&self) {
-        self.of("refused").inc();
+        self.counter("refused").inc();
     }
 
-    fn of(&self, outcome: &'static str) -> Counter {
+    fn counter(&self, outcome: &'static str) -> Counter {
         self.snapshots.get_or_create_owned(&[("outcome", outcome)])
     }
 }

@@ -79,7 +79,7 @@ impl TransactionMetrics {
         );
         registry.register("transactions_in_flight", "Transactions in flight", metrics.in_flight.clone());
         for verdict in [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block] {
-            metrics.of(verdict);
+            metrics.counter(verdict);
         }
         for effect in [UPDATED, UNCHANGED] {
             metrics.status_events.get_or_create_owned(&effect);
@@ -96,14 +96,14 @@ impl TransactionMetrics {
     }
 
     pub(super) fn judged(&self, verdict: Verdict, evaluation_time: Duration) {
-        self.of(verdict).inc();
+        self.counter(verdict).inc();
         self.evaluation_time.observe(evaluation_time.as_secs_f64());
     }
 
     /// Returns how many verdicts were given of each kind, in the order of severity.
     pub(super) fn totals(&self) -> [(&'static str, u64); 4] {
         [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block]
-            .map(|verdict| (verdict.as_str(), self.of(verdict).get()))
+            .map(|verdict| (verdict.as_str(), self.counter(verdict).get()))
     }
 
     pub(super) fn n_in_flight(&self) -> i64 {
@@ -135,7 +135,7 @@ impl TransactionMetrics {
     }
 
     /// Returns the counter of a verdict, as the service reports it.
-    fn of(&self, verdict: Verdict) -> Counter {
+    fn counter(&self, verdict: Verdict) -> Counter {
         self.judged.get_or_create_owned(&[("verdict", verdict.severity().verdict().as_str())])
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct RulesInForce {
 }
 
 impl RulesInForce {
-    pub(super) fn of(stored: &Stored) -> Self {
+    pub(super) fn from_stored(stored: &Stored) -> Self {
         let instructions: Vec<Instruction> = stored.rows("instructions", 0);
         Self {
             versions: stored.rows("versions", 0).into_iter().collect(),
@@ -55,8 +55,8 @@ impl RulesInForce {
                 let script = exchange.body.split_once("rule ").map_or("", |(_, script)| script);
                 names.extend(script.split(' ').next().map(str::to_owned));
             }
-            if let Some(heard) = exchange.granted() {
-                faults.extend(self.broken_word(exchange, id, &heard.text));
+            if let Some(answer) = exchange.granted() {
+                faults.extend(self.broken_word(exchange, id, &answer.text));
             }
         }
         for Instruction { id, name, removed_in } in self.instructions.values() {

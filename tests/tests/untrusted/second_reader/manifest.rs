@@ -67,8 +67,8 @@ fn seconds(text: &str) -> Option<u64> {
             digits.push(letter);
             continue;
         }
-        let place = units.find(letter)?;
-        units = units.get(place + 1..)?;
+        let end = units.find(letter)?;
+        units = units.get(end + 1..)?;
         let unit = match letter {
             'T' if digits.is_empty() => continue,
             'D' => 86_400,

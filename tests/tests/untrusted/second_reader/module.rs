@@ -71,12 +71,12 @@ impl Module {
                 self.custom(&mut section, found)?;
                 continue;
             }
-            let place = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11].iter().position(|known| *known == id);
-            let place = place.ok_or_else(|| format!("a section {id}"))? + 1;
-            if place <= last {
+            let order = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11].iter().position(|known| *known == id);
+            let order = order.ok_or_else(|| format!("a section {id}"))? + 1;
+            if order <= last {
                 return Err(format!("a section {id} at a wrong place, or again"));
             }
-            last = place;
+            last = order;
             self.section(id, &mut section, found)?;
             if !section.is_at_end() {
                 return Err(format!("bytes behind the end of section {id}"));

@@ -30,7 +30,7 @@ fn a_head_in_pieces_gets_no_more_time_for_each() {
     let timers = ConnectionTimers::new(LIMITS);
     let began = timers.deadline();
     for _ in 0..3 {
-        timers.heard();
+        timers.note_received();
     }
     assert_eq!(timers.deadline(), began);
     check(&timers, 5, Some(ExpiredLimit::Head { has_begun: true }));
@@ -41,7 +41,7 @@ fn a_body_has_its_time_and_a_while_to_be_told_that_it_is_over() {
     let timers = ConnectionTimers::new(LIMITS);
     timers.request_with_body();
     check(&timers, 9, None);
-    timers.heard();
+    timers.note_received();
     check(&timers, 10, Some(ExpiredLimit::Body));
     timers.set_deferred();
     assert!(timers.is_body_late());
@@ -58,7 +58,7 @@ fn a_client_that_waits_for_its_answer_is_not_idle() {
     timers.answered();
     check(&timers, 59, None);
     check(&timers, 60, Some(ExpiredLimit::Idle));
-    timers.heard();
+    timers.note_received();
     check(&timers, 5, Some(ExpiredLimit::Head { has_begun: true }));
 }
 
@@ -67,10 +67,10 @@ fn the_rest_of_a_refused_body_begins_no_request() {
     let timers = ConnectionTimers::new(LIMITS);
     timers.request_with_body();
     timers.answered();
-    timers.heard();
+    timers.note_received();
     check(&timers, 59, None);
     timers.body_ended();
-    timers.heard();
+    timers.note_received();
     check(&timers, 5, Some(ExpiredLimit::Head { has_begun: true }));
 }
 

@@ -14,7 +14,7 @@ const CHANGES_FULL: usize = 10_000;
 
 impl Fixture {
     fn kept(&self) -> PathBuf {
-        self.at(ContentDigest::of(GOOD))
+        self.at(ContentDigest::of_bytes(GOOD))
     }
 
     fn at(&self, digest: ContentDigest) -> PathBuf {
@@ -64,7 +64,7 @@ fn a_module_of_this_compiler_is_compiled_once_too() {
     let fixture = Fixture::new();
     fixture.keeping().admit_own(GOOD).unwrap();
     let first = fs::metadata(fixture.kept()).unwrap().modified().unwrap();
-    let artifact = fixture.cache().read(ContentDigest::of(GOOD)).unwrap();
+    let artifact = fixture.cache().read(ContentDigest::of_bytes(GOOD)).unwrap();
     // The same code as that of the compiler's own process, so an upload with these bytes may load it.
     assert_eq!(artifact, Sandbox::compile(GOOD, Execution::Compiled).unwrap());
     let again = fixture.keeping().admit_own(GOOD).unwrap();
@@ -72,7 +72,7 @@ fn a_module_of_this_compiler_is_compiled_once_too() {
     assert_eq!(fs::metadata(fixture.kept()).unwrap().modified().unwrap(), first, "it is not written again");
     fs::write(fixture.kept(), b"damaged").unwrap();
     fixture.keeping().admit_own(GOOD).unwrap();
-    assert_eq!(fixture.cache().read(ContentDigest::of(GOOD)), Some(artifact));
+    assert_eq!(fixture.cache().read(ContentDigest::of_bytes(GOOD)), Some(artifact));
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn the_code_of_a_known_module_is_loaded_when_it_is_needed() {
     let fixture = Fixture::new();
     let artifacts = Arc::new(fixture.keeping());
     artifacts.admit_own(GOOD).unwrap();
-    let artifact = fixture.cache().read(ContentDigest::of(GOOD)).unwrap();
+    let artifact = fixture.cache().read(ContentDigest::of_bytes(GOOD)).unwrap();
     let known = artifacts.admit_known(GOOD).unwrap();
     // The file is not read before the code is needed: it is compiled again, and written again.
     fs::write(fixture.kept(), b"damaged").unwrap();
     known.load_code().unwrap();
-    assert_eq!(fixture.cache().read(ContentDigest::of(GOOD)).as_ref(), Some(&artifact));
+    assert_eq!(fixture.cache().read(ContentDigest::of_bytes(GOOD)).as_ref(), Some(&artifact));
     assert_eq!(known.artifact(), Some(artifact));
     assert!(code_bytes() > 0);
 }
@@ -93,7 +93,7 @@ fn the_code_of_a_known_module_is_loaded_when_it_is_needed() {
 #[test]
 fn an_artifact_with_a_changed_bit_is_never_loaded() {
     let fixture = Fixture::new();
-    let (cache, digest) = (fixture.cache(), ContentDigest::of(GOOD));
+    let (cache, digest) = (fixture.cache(), ContentDigest::of_bytes(GOOD));
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     cache.write(digest, &artifact);
     let (path, whole) = (fixture.kept(), fs::read(fixture.kept()).unwrap());
@@ -103,12 +103,12 @@ fn an_artifact_with_a_changed_bit_is_never_loaded() {
     let mut random = fastrand::Rng::with_seed(1);
     // The MAC and the header that the engine would read.
     let header = 0..MAC_BYTES + 64;
-    let places = header.chain(std::iter::repeat_with(|| random.usize(..whole.len())).take(n_changes));
-    for place in places.collect::<Vec<_>>() {
+    let offsets = header.chain(std::iter::repeat_with(|| random.usize(..whole.len())).take(n_changes));
+    for offset in offsets.collect::<Vec<_>>() {
         let mut changed = whole.clone();
-        changed[place] ^= 1 << random.u8(..8);
+        changed[offset] ^= 1 << random.u8(..8);
         fs::write(&path, &changed).unwrap();
-        assert_eq!(cache.read(digest), None, "byte {place}");
+        assert_eq!(cache.read(digest), None, "byte {offset}");
     }
     fs::write(&path, &whole).unwrap();
     fixture.check_kept(true);
@@ -127,7 +127,7 @@ fn an_unusable_artifact_is_compiled_again() {
     fixture.check_made_again();
     // The artifact of another module, with a valid MAC for that module.
     fixture.keeping().admit(&another(1), Grant::default()).unwrap();
-    fs::copy(fixture.at(ContentDigest::of(&another(1))), fixture.kept()).unwrap();
+    fs::copy(fixture.at(ContentDigest::of_bytes(&another(1))), fixture.kept()).unwrap();
     fixture.check_made_again();
     // Far larger than any artifact.
     fs::File::create(fixture.kept()).unwrap().set_len(1 << 40).unwrap();
@@ -173,7 +173,7 @@ fn another_key_makes_everything_anew() {
 #[test]
 fn a_cache_that_cannot_be_had_or_written_is_no_failure() {
     let fixture = Fixture::new();
-    fixture.place("artifacts", b"a file");
+    fixture.write("artifacts", b"a file");
     assert!(fixture.keeping().cache.is_none());
     fixture.keeping().admit(GOOD, Grant::default()).unwrap();
     fs::remove_file(fixture.folder.path().join("artifacts")).unwrap();
@@ -191,7 +191,7 @@ fn artifacts_that_are_no_longer_needed_are_removed() {
     let all = fixture.folder.path().join("artifacts");
     fixture.keeping().admit(GOOD, Grant::default()).unwrap();
     fixture.keeping().admit(&another(1), Grant::default()).unwrap();
-    let digests = [GOOD, &another(1)].map(ContentDigest::of);
+    let digests = [GOOD, &another(1)].map(ContentDigest::of_bytes);
     fixture.keeping().retain(&digests);
     assert!(digests.iter().all(|digest| fixture.at(*digest).exists()));
     fixture.keeping().retain(&digests[..1]);
@@ -206,20 +206,20 @@ fn artifacts_that_are_no_longer_needed_are_removed() {
 #[test]
 fn the_cache_is_bounded_in_files_and_bytes() {
     let fixture = Fixture::new();
-    let n_kept = |cache: &Cache, n_bytes: usize| {
+    let n_cached = |cache: &Cache, n_bytes: usize| {
         for n in 0..6 {
-            let digest = ContentDigest::of(&[n]);
+            let digest = ContentDigest::of_bytes(&[n]);
             cache.write(digest, &vec![n; n_bytes]);
             assert!(cache.read(digest).is_some(), "the last one is there");
             // The clock of the file system may be coarse.
             let early = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(n));
             fs::File::options().write(true).open(fixture.at(digest)).unwrap().set_modified(early).unwrap();
         }
-        (0..6).filter(|n| cache.read(ContentDigest::of(&[*n])).is_some()).collect::<Vec<u8>>()
+        (0..6).filter(|n| cache.read(ContentDigest::of_bytes(&[*n])).is_some()).collect::<Vec<u8>>()
     };
     let bounded = |files, bytes| {
         Cache::bounded(fixture.folder.path(), fixture.sandbox.fingerprint(), files, bytes).unwrap()
     };
-    assert_eq!(n_kept(&bounded(3, 1 << 20), 10), [3, 4, 5]);
-    assert_eq!(n_kept(&bounded(100, 5_000), 2_000), [4, 5]);
+    assert_eq!(n_cached(&bounded(3, 1 << 20), 10), [3, 4, 5]);
+    assert_eq!(n_cached(&bounded(100, 5_000), 2_000), [4, 5]);
 }

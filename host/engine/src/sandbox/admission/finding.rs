@@ -109,7 +109,7 @@ impl AdmissionFindings {
 
 impl AdmissionRefusal {
     #[must_use]
-    pub(in crate::sandbox) fn of(check: AdmissionCheck, message: &str) -> Self {
+    pub(in crate::sandbox) fn new(check: AdmissionCheck, message: &str) -> Self {
         // The message may have several lines.
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ").escape_debug().to_string();
         Self { findings: vec![AdmissionFinding { check: check.as_str(), offset: None, message }] }
@@ -118,7 +118,7 @@ impl AdmissionRefusal {
     /// Creates the refusal of a module that could not be compiled; the message is reduced to one line.
     #[must_use]
     pub fn of_compilation(message: &str) -> Self {
-        Self::of(AdmissionCheck::Compilation, message)
+        Self::new(AdmissionCheck::Compilation, message)
     }
 }
 

@@ -202,8 +202,8 @@ impl<'m> Structure<'m> {
                 });
             }
             Payload::CodeSectionEntry(body) if self.origin != Origin::Compiler => {
-                let place = self.n_imported + self.bodies.n_read;
-                let n_params = self.type_of(place).map_or(0, |function| function.params().len());
+                let function_index = self.n_imported + self.bodies.n_read;
+                let n_params = self.type_of(function_index).map_or(0, |function| function.params().len());
                 self.bodies.read(&body, n_params, &self.types, findings)?;
             }
             Payload::CodeSectionEntry(body) => self.calls.count(&body, &self.imported)?,

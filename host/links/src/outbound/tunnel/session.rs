@@ -28,14 +28,14 @@ const MESSAGES_MAX: usize = 1000;
 pub(super) struct Session {
     socket: WebSocketStream<PeerStream>,
     heartbeat: Duration,
-    heard: Instant,
+    received_at: Instant,
     /// Messages since the last heartbeat.
     n_messages: usize,
 }
 
 enum SessionEvent {
     Notice(Notice),
-    Heard(Option<Result<Message, Error>>),
+    Received(Option<Result<Message, Error>>),
     Heartbeat,
     /// The handle is gone.
     Closed,
@@ -61,7 +61,7 @@ impl Session {
             .max_write_buffer_size(WRITE_BYTES_MAX);
         let connected = client_async_with_config(request, wire, Some(config)).await;
         let (socket, _) = connected.map_err(|error| reason(&error))?;
-        Ok(Self { socket, heartbeat: options.heartbeat, heard: Instant::now(), n_messages: 0 })
+        Ok(Self { socket, heartbeat: options.heartbeat, received_at: Instant::now(), n_messages: 0 })
     }
 
     /// Sends the notices offered to this connection until it ends, and returns the reason.
@@ -76,7 +76,7 @@ impl Session {
         loop {
             let next = tokio::select! {
                 notice = notices.recv() => notice.map_or(SessionEvent::Closed, SessionEvent::Notice),
-                heard = self.socket.next() => SessionEvent::Heard(heard),
+                message = self.socket.next() => SessionEvent::Received(message),
                 _ = heartbeats.tick() => SessionEvent::Heartbeat,
             };
             let went_on = match next {
@@ -87,7 +87,7 @@ impl Session {
                     shared.not_sent(&notice.alert, SendError::Lost);
                     Ok(())
                 }
-                SessionEvent::Heard(heard) => self.hear(heard, shared),
+                SessionEvent::Received(message) => self.receive(message, shared),
                 SessionEvent::Heartbeat => self.beat().await,
                 SessionEvent::Closed => Err("closed by this service".to_owned()),
             };
@@ -115,12 +115,16 @@ impl Session {
     }
 
     /// Processes a message from the dashboard. Its content has no effect; its arrival counts as a sign of life.
-    fn hear(&mut self, heard: Option<Result<Message, Error>>, shared: &TunnelShared) -> Result<(), String> {
-        match heard {
+    fn receive(
+        &mut self,
+        message: Option<Result<Message, Error>>,
+        shared: &TunnelShared,
+    ) -> Result<(), String> {
+        match message {
             None => Err("the dashboard closed the connection".to_owned()),
             Some(Err(error)) => Err(reason(&error)),
             Some(Ok(message)) => {
-                self.heard = Instant::now();
+                self.received_at = Instant::now();
                 self.n_messages += 1;
                 if matches!(message, Message::Text(_) | Message::Binary(_)) {
                     shared.metrics.tunnel_message_ignored();
@@ -135,7 +139,7 @@ impl Session {
 
     async fn beat(&mut self) -> Result<(), String> {
         self.n_messages = 0;
-        if self.heard.elapsed() > self.patience() {
+        if self.received_at.elapsed() > self.patience() {
             return Err(format!("the dashboard did not respond for {} ms", self.patience().as_millis()));
         }
         self.send(Message::Ping(Vec::new().into())).await

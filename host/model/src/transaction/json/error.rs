@@ -102,7 +102,7 @@ impl JsonError {
     }
 
     fn message(&self) -> String {
-        let place = self.path.as_ref().map_or_else(|| "the body".to_owned(), |path| format!("`{path}`"));
+        let subject = self.path.as_ref().map_or_else(|| "the body".to_owned(), |path| format!("`{path}`"));
         match &self.kind {
             JsonErrorKind::InvalidUtf8 { valid_bytes, cause: None } => {
                 format!("the body is not UTF-8 after byte {valid_bytes}; send it in UTF-8")
@@ -115,20 +115,22 @@ impl JsonError {
                 format!("the body is not JSON{part}: {reason} at line {line}, column {column}")
             }
             JsonErrorKind::DuplicateKey { key } => {
-                format!("{place} has the key `{}` twice; send it once", shown(key))
+                format!("{subject} has the key `{}` twice; send it once", shown(key))
             }
             JsonErrorKind::TooDeep { depth_max } => {
-                format!("{place} must not nest deeper than {depth_max} arrays and objects")
+                format!("{subject} must not nest deeper than {depth_max} arrays and objects")
             }
             JsonErrorKind::TooManyKeys { keys_max } => {
                 format!(
-                    "{place} has more than {keys_max} keys; send fewer, or set SERVICE_OBJECT_KEYS_MAX higher"
+                    "{subject} has more than {keys_max} keys; send fewer, or set SERVICE_OBJECT_KEYS_MAX higher"
                 )
             }
             JsonErrorKind::NumberOutOfRange => {
-                format!("{place} must be a number of at most 38 digits, before and after the point together")
+                format!(
+                    "{subject} must be a number of at most 38 digits, before and after the point together"
+                )
             }
-            JsonErrorKind::NulCharacter => format!("{place} must not hold the character NUL"),
+            JsonErrorKind::NulCharacter => format!("{subject} must not hold the character NUL"),
         }
     }
 }

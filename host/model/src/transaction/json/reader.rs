@@ -129,7 +129,7 @@ pub(super) fn read_leaving_out(
 }
 
 /// Number of keys compared without a heap allocation.
-const KEYS_IN_PLACE: usize = 32;
+const KEYS_INLINE: usize = 32;
 
 struct JsonReader<'a> {
     text: &'a str,
@@ -262,8 +262,8 @@ impl<'a> JsonReader<'a> {
             .rsplit_once('\n')
             .map_or((0, before), |(above, last_line)| (above.matches('\n').count() + 1, last_line));
         let message = error.to_string();
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        let said = message.strip_suffix(&place).unwrap_or(&message);
+        let suffix = format!(" at line {} column {}", error.line(), error.column());
+        let said = message.strip_suffix(&suffix).unwrap_or(&message);
         let above: usize = raw.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
         let stopped = n_before + above + error.column().saturating_sub(1);
         JsonError::new(JsonErrorKind::Malformed {
@@ -282,7 +282,7 @@ fn without_nul(text: Box<str>) -> Result<Box<str>, JsonError> {
 }
 
 /// Compares keys in decoded form, so that escapes cannot hide a duplicate.
-fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonError> {
+fn check_unique(mut keys: SmallVec<[&str; KEYS_INLINE]>) -> Result<(), JsonError> {
     keys.sort_unstable();
     for (key, next) in keys.iter().zip(keys.iter().skip(1)) {
         if key == next {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Json, JsonNumber};
 
 /// Number of keys sorted without a heap allocation.
-const KEYS_IN_PLACE: usize = 32;
+const KEYS_INLINE: usize = 32;
 
 impl fmt::Display for Json {
     /// Writes compact JSON with the original digits and order of keys.
@@ -114,7 +114,7 @@ fn write(out: &mut String, json: &Json, spelling: Spelling) {
             out.push(']');
         }
         Json::Object(entries) if spelling == Spelling::Canonical => {
-            let mut sorted: SmallVec<[&(Box<str>, Json); KEYS_IN_PLACE]> = entries.iter().collect();
+            let mut sorted: SmallVec<[&(Box<str>, Json); KEYS_INLINE]> = entries.iter().collect();
             sorted.sort_unstable_by_key(|(key, _)| key);
             write_entries(out, sorted.into_iter(), spelling);
         }

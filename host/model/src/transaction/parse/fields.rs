@@ -71,7 +71,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn of(entries: Vec<(Box<str>, Json)>) -> Self {
+    pub(super) fn new(entries: Vec<(Box<str>, Json)>) -> Self {
         Self { entries: entries.into_iter().map(|(name, value)| (name, Some(value))).collect() }
     }
 

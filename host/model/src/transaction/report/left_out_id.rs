@@ -15,16 +15,16 @@ const FIELD: &str = "transaction_id";
 
 /// Sets a missing id. It is derived from the message id (`webhook-id`), or from the canonical members if there is none.
 /// Status and change time are excluded, so that later reports are about the same transaction.
-pub(super) fn fill_in(told: &mut Vec<(Box<str>, Json)>, message: Option<&str>) {
-    if leaves_out(told, FIELD) {
-        let name = message.map_or_else(|| canonical(told), str::to_owned);
-        left_out::fill_in(told, FIELD, &Uuid::new_v5(&NAMESPACE, name.as_bytes()).to_string());
+pub(super) fn fill_in(members: &mut Vec<(Box<str>, Json)>, message: Option<&str>) {
+    if leaves_out(members, FIELD) {
+        let name = message.map_or_else(|| canonical(members), str::to_owned);
+        left_out::fill_in(members, FIELD, &Uuid::new_v5(&NAMESPACE, name.as_bytes()).to_string());
     }
 }
 
-fn canonical(told: &[(Box<str>, Json)]) -> String {
+fn canonical(members: &[(Box<str>, Json)]) -> String {
     let is_part = |(name, value): &&(Box<str>, Json)| {
         !["status", CHANGED_FIELD].contains(&&**name) && !is_left_out(name, value)
     };
-    Json::Object(told.iter().filter(is_part).cloned().collect()).canonical()
+    Json::Object(members.iter().filter(is_part).cloned().collect()).canonical()
 }

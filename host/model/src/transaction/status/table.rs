@@ -20,7 +20,7 @@ pub struct StatusWords {
 
 static BUILT_IN: LazyLock<Arc<StatusWords>> = LazyLock::new(|| {
     let entry = |(word, stage, position): &(&str, StatusStage, u8)| (letters(word), (*stage, *position));
-    Arc::new(StatusWords::of(WORDS.iter().map(entry).collect()))
+    Arc::new(StatusWords::from_entries(WORDS.iter().map(entry).collect()))
 });
 
 /// Maximum size of a file with words, in bytes.
@@ -83,7 +83,7 @@ impl StatusWords {
                 entries.insert(word, entry)
             };
         }
-        Ok(Self::of(entries))
+        Ok(Self::from_entries(entries))
     }
 
     /// Returns the built-in table.
@@ -100,10 +100,10 @@ impl StatusWords {
             let (word, stage, position) = (parts.next()?, parts.next()?, parts.next()?);
             Some((word.into(), (StatusStage::of_name(stage)?, position.parse().ok()?)))
         };
-        text.lines().map(entry).collect::<Option<_>>().map(Self::of)
+        text.lines().map(entry).collect::<Option<_>>().map(Self::from_entries)
     }
 
-    fn of(entries: BTreeMap<Box<str>, (StatusStage, u8)>) -> Self {
+    fn from_entries(entries: BTreeMap<Box<str>, (StatusStage, u8)>) -> Self {
         let digest = Sha256::digest(stored(&entries)).into();
         Self { entries, digest }
     }

@@ -120,7 +120,7 @@ impl StepFigures {
 }
 
 impl RuleFigures {
-    pub(super) fn of(counts: &OutcomeCounts) -> Self {
+    pub(super) fn from_counts(counts: &OutcomeCounts) -> Self {
         let (matched, failed) = counts.counted();
         Self { matched, failed }
     }
@@ -134,14 +134,14 @@ impl RuleFigures {
 }
 
 impl Steps {
-    pub(super) const fn of(length: StepLength) -> Self {
+    pub(super) const fn new(length: StepLength) -> Self {
         Self { length, steps: VecDeque::new() }
     }
 
     /// Creates steps from those that were kept, in any order.
     pub(super) fn from_kept(length: StepLength, kept: BTreeMap<i64, StepFigures>) -> Self {
         let mut steps = Self { length, steps: kept.into_iter().collect() };
-        steps.forget();
+        steps.remove_old();
         steps
     }
 
@@ -153,16 +153,16 @@ impl Steps {
     pub(super) fn add(&mut self, at: DateTime<Utc>, figures: &StepFigures) {
         let number = at.timestamp().div_euclid(self.length.seconds());
         match self.steps.binary_search_by_key(&number, |(number, _)| *number) {
-            Ok(place) => {
-                if let Some((_, step)) = self.steps.get_mut(place) {
+            Ok(index) => {
+                if let Some((_, step)) = self.steps.get_mut(index) {
                     step.add(figures);
                 }
             }
             // An empty step would tell nothing.
             Err(_) if *figures == StepFigures::default() => {}
-            Err(place) => {
-                self.steps.insert(place, (number, figures.clone()));
-                self.forget();
+            Err(index) => {
+                self.steps.insert(index, (number, figures.clone()));
+                self.remove_old();
             }
         }
     }
@@ -179,7 +179,7 @@ impl Steps {
     }
 
     /// Removes the steps that are older than what is kept.
-    fn forget(&mut self) {
+    fn remove_old(&mut self) {
         let n_kept = i64::try_from(self.length.n_kept()).unwrap_or(i64::MAX);
         let Some(last) = self.steps.back().map(|(number, _)| *number) else { return };
         while self.steps.front().is_some_and(|(number, _)| *number <= last - n_kept) {

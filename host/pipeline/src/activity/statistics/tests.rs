@@ -24,7 +24,7 @@ fn counted(steps: &Steps) -> Vec<(i64, u64)> {
 
 #[test]
 fn a_step_holds_what_happened_within_it_and_old_ones_are_forgotten() {
-    let mut steps = Steps::of(StepLength::Minute);
+    let mut steps = Steps::new(StepLength::Minute);
     for (seconds, n) in [(0, 1), (59, 2), (60, 4), (30, 8), (600, 16)] {
         steps.add(at(seconds), &figures(n));
     }
@@ -51,7 +51,7 @@ fn the_file_keeps_every_step() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(file::NAME);
     assert_eq!(counted(&file::read(&path).unwrap().0), []);
-    let (mut minutes, mut hours) = (Steps::of(StepLength::Minute), Steps::of(StepLength::Hour));
+    let (mut minutes, mut hours) = (Steps::new(StepLength::Minute), Steps::new(StepLength::Hour));
     for n in 0..10 {
         minutes.add(at(60 * n), &figures(1));
         hours.add(at(60 * n), &figures(1));

@@ -40,7 +40,7 @@ impl RootIdentity {
     ///
     /// # Errors
     /// Fails if there is no directory.
-    pub(super) fn of(directory: &Path) -> io::Result<Self> {
+    pub(super) fn of_directory(directory: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(directory)?;
         let metadata = fs::symlink_metadata(&path)?;
         Ok(Self { path, device: metadata.dev(), inode: metadata.ino() })

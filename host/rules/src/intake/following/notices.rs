@@ -25,7 +25,7 @@ const QUIET_WHEN_RENAMED: Duration = Duration::from_millis(5);
 /// Time after which an unclosed file counts as complete if it is not written to.
 const UNCLOSED_MAX: Duration = Duration::from_secs(10);
 /// Whether the system reports when files are closed; elsewhere, a quiet period has to suffice.
-const CLOSING_IS_TOLD: bool = cfg!(target_os = "linux");
+const CLOSING_IS_REPORTED: bool = cfg!(target_os = "linux");
 /// Maximum number of files recorded as being written.
 const UNFINISHED_MAX: usize = RULES_MAX + LISTS_MAX;
 
@@ -99,7 +99,7 @@ impl PendingNotices {
 
     /// Returns the pause required after the last notice.
     pub(super) fn quiet(&self) -> Duration {
-        let is_whole = CLOSING_IS_TOLD && !self.is_in_steps.load(Ordering::Relaxed);
+        let is_whole = CLOSING_IS_REPORTED && !self.is_in_steps.load(Ordering::Relaxed);
         if is_whole { QUIET_WHEN_RENAMED } else { QUIET }
     }
 
@@ -142,7 +142,7 @@ impl PendingNotices {
     }
 
     /// Accepts notices for these paths behind links.
-    pub(super) fn heed(&self, behind_links: BehindLinks) {
+    pub(super) fn set_behind_links(&self, behind_links: BehindLinks) {
         *self.behind_links.lock() = Arc::new(behind_links);
     }
 
@@ -161,7 +161,7 @@ impl PendingNotices {
         }
         let behind_links = Arc::clone(&self.behind_links.lock());
         let is_ours = |path: &PathBuf| {
-            relative_path(directory, path).is_some_and(|relative| FileKind::of(&relative).is_some())
+            relative_path(directory, path).is_some_and(|relative| FileKind::of_path(&relative).is_some())
                 || behind_links.is_rule_file(path)
         };
         let is_of_interest = |path: &PathBuf| is_visible(directory, path) || behind_links.has(path);
@@ -189,7 +189,7 @@ impl PendingNotices {
             let mut touched = self.touched.lock();
             for path in &event.paths {
                 let is_linked = matches!(event.kind, EventKind::Create(_)) && is_link(path);
-                touched.note(path, CLOSING_IS_TOLD && (is_renamed || is_closed || is_linked));
+                touched.note(path, CLOSING_IS_REPORTED && (is_renamed || is_closed || is_linked));
             }
             event.paths.into_iter().for_each(|path| touched.touch(path));
             drop(touched);
@@ -198,7 +198,7 @@ impl PendingNotices {
     }
 
     fn mark_written(&self, path: &Path) {
-        if !CLOSING_IS_TOLD {
+        if !CLOSING_IS_REPORTED {
             return;
         }
         if is_link(path) {

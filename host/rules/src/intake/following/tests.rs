@@ -17,7 +17,7 @@ async fn without_notices_a_change_is_found_by_looking() {
     fs::create_dir(&directory).unwrap();
     let follower = Follower {
         intake: fixture.intake.clone(),
-        watcher: Some(Watcher::without_notices(RootIdentity::of(&directory).unwrap())),
+        watcher: Some(Watcher::without_notices(RootIdentity::of_directory(&directory).unwrap())),
         directory: directory.clone(),
         may_be_missing: false,
         asks_for_notices: false,

@@ -17,7 +17,7 @@ pub(super) struct BehindLinks {
 }
 
 impl BehindLinks {
-    pub(super) fn of(found: &WalkedDirectory) -> Self {
+    pub(super) fn new(found: &WalkedDirectory) -> Self {
         let files = found.files.iter().filter(|file| found.is_behind_link(file));
         Self {
             files: files.map(|file| file.path.clone()).collect(),
@@ -47,7 +47,7 @@ impl BehindLinks {
     }
 
     /// Returns the folders to watch that are outside the rules directory.
-    pub(super) fn places_to_watch(&self, root: &Path) -> BTreeSet<PathBuf> {
+    pub(super) fn directories_to_watch(&self, root: &Path) -> BTreeSet<PathBuf> {
         let around = self.files.iter().chain(&self.links).filter_map(|path| path.parent());
         let all = around.chain(self.folders.iter().map(PathBuf::as_path));
         all.filter(|folder| !folder.starts_with(root)).map(Path::to_owned).collect()

@@ -57,9 +57,9 @@ impl Watcher {
     pub(super) fn watch_elsewhere(&mut self, behind_links: &BehindLinks) -> Result<bool, String> {
         let Some(watcher) = &mut self.notices else { return Ok(false) };
         let wanted: BTreeMap<PathBuf, RootIdentity> = behind_links
-            .places_to_watch(&self.root.path)
+            .directories_to_watch(&self.root.path)
             .into_iter()
-            .filter_map(|folder| Some((folder.clone(), RootIdentity::of(&folder).ok()?)))
+            .filter_map(|folder| Some((folder.clone(), RootIdentity::of_directory(&folder).ok()?)))
             .collect();
         for (folder, _) in self.elsewhere.iter().filter(|(folder, known)| wanted.get(*folder) != Some(*known))
         {

@@ -34,7 +34,7 @@ fn check_is_the_same(file: &FoundFile, opened: &Metadata) -> Result<(), Unreadab
         return Err(UnreadableFile::Refused(NOT_REGULAR.to_owned()));
     }
     match file.stamp {
-        Some(stamp) if !stamp.is_of_the_same_file(&Stamp::of(opened)) => {
+        Some(stamp) if !stamp.is_of_the_same_file(&Stamp::from_metadata(opened)) => {
             Err(io::Error::other("the file was replaced while it was read").into())
         }
         _ => Ok(()),

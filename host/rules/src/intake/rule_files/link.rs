@@ -60,7 +60,7 @@ pub(super) enum LinkError {
 }
 
 impl Owners {
-    pub(super) fn of(directory: &Metadata) -> Self {
+    pub(super) fn of_directory(directory: &Metadata) -> Self {
         Self { service: rustix::process::geteuid().as_raw(), directory: directory.uid() }
     }
 
@@ -104,7 +104,7 @@ pub(super) fn resolve(
         }
         n_links += 1;
         let target = fs::read_link(&next)?;
-        let link = Link { target: target.clone(), stamp: Stamp::of(&metadata) };
+        let link = Link { target: target.clone(), stamp: Stamp::from_metadata(&metadata) };
         links.insert(next.clone(), link);
         if owners.is_some_and(|owners| !owners.may_link(metadata.uid())) {
             return Err(LinkError::Owner { path: next, owner: metadata.uid() });

@@ -47,7 +47,7 @@ impl OtherFiles {
         for (path, relative) in yielding(to_search) {
             // A file that is gone or cannot be read was not meant for the service.
             let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-            let stamp = Stamp::of(&metadata);
+            let stamp = Stamp::from_metadata(&metadata);
             let is_rule = match heads.0.get(&path) {
                 Some((known, is_rule)) if *known == stamp => *is_rule,
                 _ => head(&path).is_ok_and(|head| holds_rule(&relative, &head)),

@@ -48,7 +48,7 @@ pub struct RuleFileCounts {
 /// Fails if the directory or a folder in it cannot be read, or keeps changing.
 pub fn survey(directory: &Path) -> io::Result<Survey> {
     let (found, tree) = take(directory)?;
-    let counts = RuleFileCounts::of(&found, &tree);
+    let counts = RuleFileCounts::new(&found, &tree);
     Ok(Survey { directory: found.root, tree, counts })
 }
 
@@ -73,7 +73,7 @@ pub(in crate::intake) fn survey_settled(
         };
         let held_back = hold_back(&mut tree, Some(good), is_whole);
         if held_back.is_empty() || is_second {
-            let counts = RuleFileCounts::of(&found, &tree);
+            let counts = RuleFileCounts::new(&found, &tree);
             let pending = held_back.iter().map(|path| settling.pending(path, at, now)).collect();
             return Ok((Survey { directory: found.root, tree, counts }, pending));
         }
@@ -154,7 +154,7 @@ impl fmt::Display for RuleFileCounts {
 }
 
 impl RuleFileCounts {
-    fn of(found: &WalkedDirectory, tree: &RuleTree) -> Self {
+    fn new(found: &WalkedDirectory, tree: &RuleTree) -> Self {
         let count = |kind| found.files.iter().filter(|file| file.kind == kind).count();
         Self {
             n_scripts: count(FileKind::Script),
@@ -168,7 +168,7 @@ impl RuleFileCounts {
     /// Counts the files of a tree from another source.
     #[must_use]
     pub fn of_tree(tree: &RuleTree) -> Self {
-        let is_module = |path: &str| FileKind::of(path) == Some(FileKind::Module);
+        let is_module = |path: &str| FileKind::of_path(path) == Some(FileKind::Module);
         let n_modules = tree.rules.iter().filter(|file| is_module(&file.path)).count();
         Self {
             n_scripts: tree.rules.len() - n_modules,

@@ -69,7 +69,7 @@ pub(in crate::intake) fn find_all(directory: &Path) -> io::Result<(WalkedDirecto
             Ok(resolved) => resolved,
         };
     let mut walk = DirectoryWalk {
-        owners: Owners::of(&metadata),
+        owners: Owners::of_directory(&metadata),
         found: WalkedDirectory {
             root: root.clone(),
             files: Vec::new(),
@@ -176,13 +176,15 @@ impl DirectoryWalk {
             self.ahead.push_back(LinkAhead { path, relative, above });
         } else if kind.is_dir() {
             return self.folder(Folder { path, relative: format!("{relative}/"), above, is_behind_link });
-        } else if let Some(kind_of_file) = FileKind::of(&relative) {
+        } else if let Some(kind_of_file) = FileKind::of_path(&relative) {
             if !kind.is_file() {
                 self.refuse(&relative, NOT_REGULAR);
                 return Ok(());
             }
             match entry.metadata() {
-                Ok(metadata) => self.file(path, relative, kind_of_file, Some(Stamp::of(&metadata))),
+                Ok(metadata) => {
+                    self.file(path, relative, kind_of_file, Some(Stamp::from_metadata(&metadata)))
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => self.file(path, relative, kind_of_file, None),
             }
@@ -194,7 +196,7 @@ impl DirectoryWalk {
 
     fn link(&mut self, link: LinkAhead) -> io::Result<()> {
         let LinkAhead { path, relative, above } = link;
-        let kind = FileKind::of(&relative);
+        let kind = FileKind::of_path(&relative);
         match resolve(&path, Some(self.owners), &mut self.found.links) {
             Ok(ResolvedPath { path, metadata }) if metadata.is_dir() => {
                 let folder = Folder { path, relative: format!("{relative}/"), above, is_behind_link: true };
@@ -208,7 +210,7 @@ impl DirectoryWalk {
             }
             Ok(ResolvedPath { path, metadata }) => match kind {
                 Some(kind) if metadata.is_file() => {
-                    self.file(path, relative, kind, Some(Stamp::of(&metadata)));
+                    self.file(path, relative, kind, Some(Stamp::from_metadata(&metadata)));
                 }
                 Some(_) => self.refuse(&relative, NOT_REGULAR),
                 None if metadata.is_file() => self.others.add(path, relative),

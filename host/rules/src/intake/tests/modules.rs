@@ -72,7 +72,7 @@ async fn a_manifest_beside_a_module_becomes_part_of_it() {
     let instruction = fixture.intake.upload(bare(7), Some(manifest.clone())).await.unwrap().instruction;
     let whole = with_manifest(&bare(7), &manifest);
     assert_eq!(instruction.record.module, whole);
-    assert_eq!(instruction.digest, ContentDigest::of(&whole));
+    assert_eq!(instruction.digest, ContentDigest::of_bytes(&whole));
     check_refused(fixture.intake.upload(whole, Some(manifest)).await, "already has a manifest");
 }
 
@@ -127,8 +127,9 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
     let failed: Vec<_> =
         report.failed.iter().map(|file| (&*file.path, file.line, file.column, file.has_last_good)).collect();
     assert_eq!(failed, [("moved.wasm", None, None, true), ("c.wasm", None, None, false)]);
-    let is_told = |message: &str| message.starts_with("the module is refused: ") && !message.contains('\n');
-    assert!(report.failed.iter().all(|file| is_told(&file.message)), "{:?}", report.failed);
+    let is_reported =
+        |message: &str| message.starts_with("the module is refused: ") && !message.contains('\n');
+    assert!(report.failed.iter().all(|file| is_reported(&file.message)), "{:?}", report.failed);
     assert_eq!(fixture.rule("a").instruction.record.module, other);
     // A removed rule stays away until its file changes.
     fixture.intake.remove(InstructionId(id), Precondition::None).await.unwrap();

@@ -18,11 +18,11 @@ use crate::intake::tree::compiling::{CompileThreads, compile_all, in_parallel};
 use crate::intake::tree::failure::{FileError, FileFailure};
 use crate::intake::tree::known::{self, CurrentRules, KnownInstruction};
 use crate::intake::tree::lists::{NextLists, next_lists};
-use crate::intake::tree::stand_ins;
+use crate::intake::tree::placeholders;
 use crate::intake::tree::{
     RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
-use crate::intake::warnings::{anew, speaks_of};
+use crate::intake::warnings::{recompute, speaks_of};
 use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, estimating, granting};
 
 #[derive(Debug)]
@@ -50,17 +50,17 @@ pub(in crate::intake) type RemovedFiles = BTreeMap<String, ContentDigest>;
 pub(in crate::intake) fn assemble(
     deps: &IntakeDeps,
     activating: &Arc<Activating>,
-    standing: CurrentRules,
+    current_rules: CurrentRules,
     tree: &RuleTree,
     set_aside: &RemovedFiles,
 ) -> Result<NextRuleSet, IntakeError> {
     let mut report = TreeReport::default();
-    let NextLists { lists, failures } = next_lists(&standing, deps.lists.shrink(), tree, &mut report)?;
-    let changed_lists = changed_names(&standing.lists, &lists);
-    let (own, others) = split(standing.rules, tree);
+    let NextLists { lists, failures } = next_lists(&current_rules, deps.lists.shrink(), tree, &mut report)?;
+    let changed_lists = changed_names(&current_rules.lists, &lists);
+    let (own, others) = split(current_rules.rules, tree);
     let mut assembly = RuleSetAssembly {
         deps,
-        pace: standing.pace,
+        pace: current_rules.pace,
         activating,
         origin: &tree.origin,
         now: deps.clock.now(),
@@ -71,19 +71,19 @@ pub(in crate::intake) fn assemble(
             .collect(),
         rules: Vec::new(),
         names: HashMap::new(),
-        last_id: standing.last_id,
+        last_id: current_rules.last_id,
         report,
         failures,
-        refused: standing.refused,
+        refused: current_rules.refused,
         shown: Vec::new(),
     };
-    assembly.carry_over_all(&others, &changed_lists)?;
+    assembly.keep_known(&others, &changed_lists)?;
     assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
     assembly.report_unreadable(tree);
-    assembly.add_stand_ins(tree)?;
+    assembly.add_placeholders(tree)?;
     let RuleSetAssembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
-        TreeOrigin::Directory => standing.commit,
+        TreeOrigin::Directory => current_rules.commit,
         TreeOrigin::Git { commit } => Some(commit.as_str().into()),
     };
     Ok(NextRuleSet { rules, lists, commit, last_id, report, failures, shown })
@@ -99,11 +99,13 @@ fn split(
     for known in rules {
         let source = &known.record().source;
         match source.path().map(str::to_owned) {
-            Some(path) if TreeKind::of(source) == Some(tree.origin.place()) => drop(own.insert(path, known)),
+            Some(path) if TreeKind::of_source(source) == Some(tree.origin.kind()) => {
+                drop(own.insert(path, known))
+            }
             _ => others.push(known),
         }
     }
-    if tree.origin.place() == TreeKind::Git {
+    if tree.origin.kind() == TreeKind::Git {
         adopt(&mut own, &mut others, tree);
     }
     (own, others)
@@ -125,8 +127,8 @@ fn adopt(own: &mut BTreeMap<String, KnownInstruction>, others: &mut Vec<KnownIns
             };
             record.source.is_over_api() && is_same
         };
-        if let Some(place) = others.iter().position(is_twin) {
-            own.insert(file.path.clone(), others.swap_remove(place));
+        if let Some(index) = others.iter().position(is_twin) {
+            own.insert(file.path.clone(), others.swap_remove(index));
         }
     }
 }
@@ -177,13 +179,15 @@ fn candidates<'t>(
         let made = match (&file.content, &known) {
             (Err(error), _) if error.is_worth_a_word() => CandidateResult::Failed(error.into()),
             (Err(UnreadableFile::AsTaken), Some(KnownInstruction::InForce(rule))) => {
-                CandidateResult::AsItWas(anew(assembly.deps, assembly.lists, rule, changed_lists))
+                CandidateResult::AsItWas(recompute(assembly.deps, assembly.lists, rule, changed_lists))
             }
             (Err(_), _) => CandidateResult::BeingWritten,
-            (Ok(content), _) if let Some(pointer) = ContentPointer::of(content.bytes()) => {
+            (Ok(content), _) if let Some(pointer) = ContentPointer::parse(content.bytes()) => {
                 CandidateResult::Failed((&UnreadableFile::Pointer(pointer)).into())
             }
-            (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
+            (Ok(content), None)
+                if set_aside.get(&file.path) == Some(&ContentDigest::of_bytes(content.bytes())) =>
+            {
                 continue;
             }
             (Ok(content), Some(KnownInstruction::InForce(rule)))
@@ -200,11 +204,11 @@ fn candidates<'t>(
         };
         candidates.push(Candidate { file, known, made });
     }
-    let (places, contents): (Vec<_>, Vec<_>) =
-        to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
+    let (indices, contents): (Vec<_>, Vec<_>) =
+        to_compile.into_iter().map(|(index, source, content)| (index, (source, content))).unzip();
     let drafts = compile_all(assembly.pace, assembly.deps, assembly.lists, &contents);
-    for (place, draft) in places.into_iter().zip(drafts) {
-        if let Some(candidate) = candidates.get_mut(place) {
+    for (index, draft) in indices.into_iter().zip(drafts) {
+        if let Some(candidate) = candidates.get_mut(index) {
             candidate.made = match draft {
                 Ok(draft) => CandidateResult::Draft(Box::new(draft)),
                 Err(error) if error.passes() => return Err(error),
@@ -217,7 +221,7 @@ fn candidates<'t>(
 
 fn is_as_it_was(rule: &BoundRule, content: &RuleContent, tree: &RuleTree) -> bool {
     let record = &rule.instruction.record;
-    record.is_written_as(content) && TreeKind::of(&record.source) == Some(tree.origin.place())
+    record.is_written_as(content) && TreeKind::of_source(&record.source) == Some(tree.origin.kind())
 }
 
 struct Candidates<'t> {
@@ -266,7 +270,7 @@ struct RuleSetAssembly<'a> {
 
 impl RuleSetAssembly<'_> {
     /// Carries over the rules of other sources, with new warnings for those that refer to an added or removed list.
-    fn carry_over_all(
+    fn keep_known(
         &mut self,
         others: &[KnownInstruction],
         changed_lists: &[String],
@@ -281,7 +285,7 @@ impl RuleSetAssembly<'_> {
         let mut drafts = drafts.into_iter();
         for known in others {
             let rule = match known {
-                KnownInstruction::InForce(rule) => anew(self.deps, self.lists, rule, changed_lists),
+                KnownInstruction::InForce(rule) => recompute(self.deps, self.lists, rule, changed_lists),
                 // One by one, so that their series come in the order of the rules.
                 KnownInstruction::Stored(record) => {
                     known::bound(self.deps, record, drafts.next().unwrap_or(Err(IntakeError::Unavailable)))?
@@ -320,7 +324,7 @@ impl RuleSetAssembly<'_> {
         for unreadable in &tree.unreadable {
             let UnreadablePath { path, why: Some(why) } = unreadable else { continue };
             let is_below = |source: &InstructionSource| {
-                TreeKind::of(source) == Some(tree.origin.place())
+                TreeKind::of_source(source) == Some(tree.origin.kind())
                     && source.path().is_some_and(|known| unreadable.covers(known))
             };
             let mut failure = FileFailure::new(path, "", &FileError::Unreadable(why.clone()));
@@ -382,7 +386,7 @@ impl RuleSetAssembly<'_> {
         let before = self.by_name.get(draft.name()).cloned();
         let (mut identity, is_changed) = self.identity(file, before.as_deref());
         // Module admission and policy were just checked, and rules of files are not suspended.
-        let lasts = |cause: QuarantineCause| !cause.is_found_anew() && cause != QuarantineCause::Memory;
+        let lasts = |cause: QuarantineCause| !cause.is_found_again() && cause != QuarantineCause::Memory;
         identity.quarantine = identity.quarantine.filter(|known| lasts(known.cause));
         let id = identity.id;
         estimating::check_room(self.deps, self.lists, draft.manifest()).map_err(FileError::Refused)?;
@@ -407,12 +411,12 @@ impl RuleSetAssembly<'_> {
             return (Identity::new(InstructionId(self.last_id.0 + 1), source, self.now), true);
         };
         let is_same_content = file.content.as_ref().is_ok_and(|content| before.is_written_as(content));
-        let is_same_place =
-            TreeKind::of(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
-        if is_same_content && is_same_place {
-            return (Identity::of(before), false);
+        let is_same_source =
+            TreeKind::of_source(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
+        if is_same_content && is_same_source {
+            return (Identity::from_record(before), false);
         }
-        let before = Identity::of(before);
+        let before = Identity::from_record(before);
         if is_same_content {
             return (Identity { source, ..before }, true);
         }
@@ -441,13 +445,13 @@ impl RuleSetAssembly<'_> {
     }
 
     /// Adds a rule for each refused file of a new source, if another file of it is in force.
-    fn add_stand_ins(&mut self, tree: &RuleTree) -> Result<(), IntakeError> {
-        let is_any = stand_ins::is_any_in_force(&tree.origin, self.names.values(), self.lists);
-        if self.refused != RefusedFiles::StandIn || !is_any {
+    fn add_placeholders(&mut self, tree: &RuleTree) -> Result<(), IntakeError> {
+        let is_any = placeholders::is_any_in_force(&tree.origin, self.names.values(), self.lists);
+        if self.refused != RefusedFiles::Placeholder || !is_any {
             return Ok(());
         }
         let numbers = (self.last_id, self.rules.len());
-        for rule in stand_ins::stand_ins(self.deps, tree, &self.failures, numbers, self.now)? {
+        for rule in placeholders::placeholders(self.deps, tree, &self.failures, numbers, self.now)? {
             self.last_id = self.last_id.max(rule.instruction.record.id);
             self.push(rule);
         }

@@ -28,7 +28,7 @@ pub(super) fn compile_all(
     contents: &[(InstructionSource, &RuleContent)],
 ) -> Vec<Result<Draft, IntakeError>> {
     let compile = |(source, content): &(InstructionSource, &RuleContent)| {
-        Draft::of(deps, lists, source, (*content).clone())
+        Draft::from_content(deps, lists, source, (*content).clone())
     };
     in_parallel(pace, contents, compile)
 }

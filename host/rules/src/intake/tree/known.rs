@@ -41,7 +41,7 @@ fn stored_script(
     record: &InstructionRecord,
     script: &str,
 ) -> Result<Draft, IntakeError> {
-    Draft::compile(&deps.artifacts, KnownNames::of(deps, lists), script.to_owned()).or_else(|error| {
+    Draft::compile(&deps.artifacts, KnownNames::new(deps, lists), script.to_owned()).or_else(|error| {
         tracing::warn!(rule.name = record.name, error = %error, "this version does not accept a stored script; its stored module stays in force");
         Draft::stored(&deps.artifacts, record)
     })
@@ -91,8 +91,8 @@ pub(super) type MadeDraft = Result<(Draft, Option<GrantRefusal>), IntakeError>;
 
 /// Makes the draft of a stored rule.
 pub(super) fn draft(deps: &IntakeDeps, lists: &Lists, record: &InstructionRecord) -> MadeDraft {
-    if InstructionStatus::of(record) == InstructionStatus::Suspended || record.is_refused_file() {
-        return Ok((Draft::stand_in(&deps.sandbox, record)?, None));
+    if InstructionStatus::of_record(record) == InstructionStatus::Suspended || record.is_refused_file() {
+        return Ok((Draft::placeholder(&deps.sandbox, record)?, None));
     }
     match &record.script {
         Some(script) => stored_script(deps, lists, record, script).map(|draft| (draft, None)),
@@ -111,14 +111,14 @@ pub(super) fn bound(
 ) -> Result<Arc<BoundRule>, IntakeError> {
     let bind = |draft: Draft, obstacle| {
         let quarantine = granting::quarantine(deps, record, draft.manifest(), obstacle);
-        draft.bind(&deps.history, Identity { quarantine, ..Identity::of(record) })
+        draft.bind(&deps.history, Identity { quarantine, ..Identity::from_record(record) })
     };
     let rule = made.and_then(|(draft, obstacle)| bind(draft, obstacle)).or_else(|error| {
         if error.passes() {
             return Err(error);
         }
         let obstacle = GrantRefusal { cause: QuarantineCause::Module, reason: error.to_string() };
-        bind(Draft::stand_in(&deps.sandbox, record)?, Some(obstacle))
+        bind(Draft::placeholder(&deps.sandbox, record)?, Some(obstacle))
     });
     rule.map(Arc::new)
 }

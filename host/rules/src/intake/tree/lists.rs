@@ -36,23 +36,23 @@ struct ListPolicy<'t> {
 /// [`IntakeError::ListsRefused`] if lists of a commit are refused, another commit is in force, and the whole commit is
 /// to be held back.
 pub(super) fn next_lists(
-    standing: &CurrentRules,
+    current_rules: &CurrentRules,
     shrink: ListsShrink,
     tree: &RuleTree,
     report: &mut TreeReport,
 ) -> Result<NextLists, IntakeError> {
-    let current = &standing.lists;
+    let current = &current_rules.lists;
     let mut taking = ListPolicy {
         next: NextLists { lists: current.clone(), failures: Vec::new() },
         origin: &tree.origin,
         shrink,
-        hold_back: standing.hold_back,
+        hold_back: current_rules.hold_back,
         is_any_refused: false,
     };
     let next = &mut taking.next;
     let kept: BTreeSet<&str> = tree.lists.iter().map(|file| file.name.as_str()).collect();
     for (name, list) in current.iter() {
-        if TreeKind::of(&list.source) == Some(tree.origin.place())
+        if TreeKind::of_source(&list.source) == Some(tree.origin.kind())
             && !kept.contains(name)
             && !list.source.path().is_some_and(|path| tree.hides(path))
         {
@@ -62,14 +62,14 @@ pub(super) fn next_lists(
     }
     let mut files: Vec<&ListFile> = tree.lists.iter().collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
-    let holders = holders(&files, current, tree.origin.place());
+    let holders = holders(&files, current, tree.origin.kind());
     for file in files {
         match holders.get(&*file.name) {
             Some(holder) if *holder != file.path => taking.refuse_second(file, holder),
             _ => taking.take(file, report),
         }
     }
-    let in_force = standing.commit.as_deref();
+    let in_force = current_rules.commit.as_deref();
     let is_another_commit = match &tree.origin {
         TreeOrigin::Directory => false,
         TreeOrigin::Git { commit } => in_force.is_some_and(|in_force| in_force != commit),
@@ -83,12 +83,12 @@ pub(super) fn next_lists(
 }
 
 /// If several files define one list, such as `a.csv` and `a.txt`, the one in force keeps the name, otherwise the first.
-fn holders<'t>(files: &[&'t ListFile], current: &Lists, place: TreeKind) -> BTreeMap<&'t str, &'t str> {
+fn holders<'t>(files: &[&'t ListFile], current: &Lists, tree_kind: TreeKind) -> BTreeMap<&'t str, &'t str> {
     let mut holders = BTreeMap::new();
     for file in files {
-        let is_in_force = current
-            .get(&file.name)
-            .is_some_and(|list| TreeKind::of(&list.source) == Some(place) && is_at(&list.source, &file.path));
+        let is_in_force = current.get(&file.name).is_some_and(|list| {
+            TreeKind::of_source(&list.source) == Some(tree_kind) && is_at(&list.source, &file.path)
+        });
         if is_in_force {
             holders.insert(&*file.name, &*file.path);
         } else {
@@ -102,7 +102,7 @@ impl ListPolicy<'_> {
     fn take(&mut self, file: &ListFile, report: &mut TreeReport) {
         let (origin, shrink) = (self.origin, self.shrink);
         let before = self.next.lists.get(&file.name);
-        let is_own = before.is_some_and(|before| TreeKind::of(&before.source) == Some(origin.place()));
+        let is_own = before.is_some_and(|before| TreeKind::of_source(&before.source) == Some(origin.kind()));
         let text = match &file.text {
             Ok(text) => text,
             Err(error) if error.is_worth_a_word() => {
@@ -161,6 +161,6 @@ fn is_at(source: &InstructionSource, path: &str) -> bool {
 /// list.
 fn is_adopted(saved: &ListInForce, in_tree: &ListInForce) -> bool {
     saved.source == InstructionSource::Api
-        && TreeKind::of(&in_tree.source) == Some(TreeKind::Git)
+        && TreeKind::of_source(&in_tree.source) == Some(TreeKind::Git)
         && saved.text.trim() == in_tree.text.trim()
 }

@@ -128,8 +128,8 @@ impl CheckFinding {
     fn text(&self) -> String {
         let code = self.code.as_ref().map(|code| format!("[{code}]")).unwrap_or_default();
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let place = self.file.as_ref().map(|file| format!("{file}{line}: ")).unwrap_or_default();
-        format!("{}{code}: {place}{}", self.word(), self.message)
+        let location = self.file.as_ref().map(|file| format!("{file}{line}: ")).unwrap_or_default();
+        format!("{}{code}: {location}{}", self.word(), self.message)
     }
 
     /// Returns the finding as a workflow command of GitHub Actions.

@@ -53,7 +53,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorRe
 
 /// Checks memory, executable memory, and the confinement of processes that handle untrusted input.
 fn machine(settings: &Settings, report: &mut DoctorReport) {
-    let memory = HistoryMemory::of(settings.memory_limit_bytes);
+    let memory = HistoryMemory::new(settings.memory_limit_bytes);
     match memory.lack() {
         Some(lack) => report.warn("memory", &lack),
         None => report.fine("memory", &memory.to_string()),

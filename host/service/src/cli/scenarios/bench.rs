@@ -175,8 +175,8 @@ impl RunningScenario {
         }
         let sequence = self.history.admit(Arc::clone(&transaction), |sequence| sequence);
         let outcomes = self.evaluator.evaluate(&self.rule_set, &transaction, sequence);
-        let noted = outcomes.noted().filter_map(|(place, outcome)| {
-            let instruction = &self.rule_set.rules.get(place)?.rule.instruction;
+        let noted = outcomes.noted().filter_map(|(rule_index, outcome)| {
+            let instruction = &self.rule_set.rules.get(rule_index)?.rule.instruction;
             Some((instruction.record.id, &instruction.entry, outcome.clone()))
         });
         let id = Arc::clone(&transaction.transaction_id);

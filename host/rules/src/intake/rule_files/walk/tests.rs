@@ -13,15 +13,15 @@ fn laid_out(entries: &[&str]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in entries {
         let (path, target) = entry.split_once(" -> ").map_or((*entry, None), |(path, to)| (path, Some(to)));
-        let place = directory.path().join(path);
+        let full = directory.path().join(path);
         if path.ends_with('/') {
-            fs::create_dir_all(place).unwrap();
+            fs::create_dir_all(full).unwrap();
             continue;
         }
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::create_dir_all(full.parent().unwrap()).unwrap();
         match target {
-            Some(target) => symlink(target, place).unwrap(),
-            None => fs::write(place, path).unwrap(),
+            Some(target) => symlink(target, full).unwrap(),
+            None => fs::write(full, path).unwrap(),
         }
     }
     directory

@@ -23,7 +23,7 @@ pub(super) fn is_any_in_force<'r>(
     mut sources: impl Iterator<Item = &'r InstructionSource>,
     lists: &Lists,
 ) -> bool {
-    let is_own = |source: &InstructionSource| TreeKind::of(source) == Some(origin.place());
+    let is_own = |source: &InstructionSource| TreeKind::of_source(source) == Some(origin.kind());
     sources.any(is_own) || lists.iter().any(|(_, list)| is_own(&list.source))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn is_any_in_force<'r>(
 ///
 /// # Errors
 /// Only temporary errors.
-pub(super) fn stand_ins(
+pub(super) fn placeholders(
     deps: &IntakeDeps,
     tree: &RuleTree,
     failures: &[FileFailure],
@@ -59,15 +59,15 @@ pub(super) fn stand_ins(
             origin: None,
             owner: None,
         };
-        let draft = Draft::stand_in(&deps.sandbox, &record)?;
-        draft.bind(&deps.history, Identity::of(&record)).map(Arc::new)
+        let draft = Draft::placeholder(&deps.sandbox, &record)?;
+        draft.bind(&deps.history, Identity::from_record(&record)).map(Arc::new)
     });
     made.collect()
 }
 
 /// Returns a name that no rule can have, because names of rules have no colon.
 fn name_of(origin: &TreeOrigin, path: &str) -> String {
-    match origin.place() {
+    match origin.kind() {
         TreeKind::Directory => format!("file:{path}"),
         TreeKind::Git => format!("git:{path}"),
     }

@@ -45,13 +45,13 @@ fn restrict(reach: &ProcessNeeds<'_>) -> Result<RestrictionStatus, RulesetError>
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    if let ProcessNeeds::Places { places, port } = reach {
-        for (place, access) in *places {
+    if let ProcessNeeds::Paths { paths, port } = reach {
+        for (path, access) in *paths {
             let access = match access {
                 PathAccess::Read => read,
                 PathAccess::Write => write,
             };
-            rules = rules.add_rules(path_beneath_rules([place], access))?;
+            rules = rules.add_rules(path_beneath_rules([path], access))?;
         }
         if let Some(port) = port {
             rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
