@@ -165,29 +165,28 @@ impl Service {
     /// Returns the error of the first step that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         let (socket, listener) = (listen(settings)?, Listener::open(&settings.connections)?);
-        let ledger = ledger::configured_ledger(settings)?;
-        let (ground, failing) = SharedParts::open(settings).await?;
-        let rules = Rules::start(settings, ground.intake(settings)?).await?;
-        let Rules { directory, intake, git, polling } = rules;
-        let (surroundings, activity) = (ground.surroundings(settings), ground.activity(settings));
-        let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
+        let configured = ledger::configured_ledger(settings)?;
+        let (all, failing) = SharedParts::open(settings).await?;
+        let Rules { directory, intake, git, polling } = Rules::start(settings, all.intake(settings)?).await?;
+        let (surroundings, activity) = (all.surroundings(settings), all.activity(settings));
+        let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = all;
         let snapshots = Snapshots::new(&history, store.last_sequence().await?, settings, &metrics);
-        retention::begin(&history, &ground.arrivals, settings);
-        let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &ground.arrivals)).await?;
+        retention::begin(&history, &all.arrivals, settings);
+        let (hashes, restored) = restore(&snapshots, &store, hashes_of(settings, &all.arrivals)).await?;
         let Links { alerting, delivery, keys, traces } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&snapshots.restoring),
             registry: Arc::clone(&registry),
-            holds: ground.holds,
+            holds: all.holds,
             store: store.clone(),
             commits: surroundings.commits.clone(),
             alerting: alerting.clone(),
             pool: EvaluatorPool::start(settings.evaluation_threads, &sandbox)?,
             breakers,
             metrics: Arc::clone(&metrics),
-            arrivals: ground.arrivals,
+            arrivals: all.arrivals,
             in_flight_max: settings.transactions_in_flight_max,
             amounts: settings.ledger.kind.amounts(),
             hashes,
@@ -201,23 +200,16 @@ impl Service {
             payments: tokio::spawn(payments.clone().run_maintenance()),
             surroundings: surroundings.follow(&checks, &monitor),
         };
-        let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
+        let ledger = ledger::follow(configured, settings, &payments, &store, &metrics, &clock, &checks);
         let (ledgers, is_stopping) = (LedgerSources::new(&ledger, payments.ledger_events()), Arc::default());
+        let probe = readiness::probe(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry);
         let state = ApiState::new(tollgate_api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
             replays: replays::create_replays(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            readiness: readiness::create_readiness(
-                &store,
-                checks,
-                &alerting,
-                &snapshots,
-                ledgers,
-                &is_stopping,
-                &registry,
-            ),
+            readiness: probe,
             payments,
             alerting,
             ledger_keys: keys,

@@ -38,7 +38,7 @@ pub(super) struct LedgerSources {
 
 /// Returns the readiness probe. The service is ready if the store is readable, the history is complete, no check fails
 /// and no stop was requested.
-pub(super) fn create_readiness(
+pub(super) fn probe(
     store: &Store,
     checks: ReadinessChecks,
     alerting: &Alerting,
