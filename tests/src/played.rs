@@ -107,7 +107,7 @@ fn report(client: &Client, payment: &Payment, status: &str) {
     drop(answer.expect("the service answers").expect(200));
 }
 
-/// What a rule set makes of a population.
+/// The verdicts of a rule set on a population.
 #[derive(Debug, Default)]
 pub struct PopulationResult {
     /// Honest payments.
@@ -126,7 +126,7 @@ pub struct PopulationResult {
     pub rules: BTreeMap<String, RuleResult>,
 }
 
-/// What a rule makes of a population.
+/// The matches of a rule on a population.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RuleResult {
     /// Honest payments that it matched.

@@ -1,4 +1,4 @@
-//! What operators set and see: settings, readiness, logs, metrics and traces.
+//! Settings, readiness, logs, metrics and traces for operators.
 //!
 //! This crate judges no payment and changes no rule. The metrics and the readiness checks are created at assembly and
 //! handed to the modules that report, so several services in one process keep separate ones.

@@ -18,11 +18,11 @@ pub struct RequestSettings {
 pub struct TimeTolerance {
     /// The distance, in microseconds.
     pub micros: i64,
-    /// What happens to a transaction beyond it.
+    /// Treatment of a transaction beyond it.
     pub beyond: BeyondTolerance,
 }
 
-/// What happens to a transaction whose time is too far from the clock.
+/// Treatment of a transaction whose time is too far from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BeyondTolerance {
     /// It is refused.

@@ -45,7 +45,7 @@ impl Admitted {
     }
 }
 
-/// What follows from a verdict once it is durable: its alert and its figures.
+/// The alert and the figures of a verdict, announced and counted once it is durable.
 pub(super) struct Conclusion {
     announcement: Option<Announcement>,
     evaluation: EvaluationFigures,

@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Lag that is not reported: clocks are corrected by small steps all the time.
 const LAG_UNREPORTED_MAX: TimeDelta = TimeDelta::seconds(1);
 
-/// What was reported last.
+/// The state that was reported last.
 #[derive(Default)]
 struct LagReport {
     /// The reason, which stays the same while the clock is behind.

@@ -44,7 +44,7 @@ pub(super) struct NumberedChange {
     amounts: Option<AmountUpdate>,
 }
 
-/// What the amount of a request or report may do to a known transaction.
+/// The effect that the amount of a request or report may have on a known transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AmountPrecision {
     /// It has to be the amount of the transaction: a caller sent it.
@@ -55,7 +55,7 @@ pub(super) enum AmountPrecision {
     Exact,
 }
 
-/// What a report tells of a known transaction.
+/// The content of a report about a known transaction.
 #[derive(Debug, Default)]
 pub(super) struct ReportedChange<'r> {
     pub(super) status: Option<&'r str>,

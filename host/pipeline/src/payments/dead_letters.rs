@@ -7,7 +7,7 @@ use tollgate_store::{AlertRecord, CommitRecord, DeadLetter, LedgerProgress, Stor
 
 use super::{EVENTS, LedgerEvents, LedgerKind, PaymentError, Payments, PaymentsDeps, PaymentsInner};
 
-/// What became of the dead letters of rows.
+/// The results for the dead letters of rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptLetters {
     /// How many rows were told of, in the log and the metrics.

@@ -37,7 +37,7 @@ pub(super) struct Split {
     legs: Decimal,
 }
 
-/// What a leg changes.
+/// The change that a leg makes.
 struct CountedLeg {
     leg: Hold,
     legs: Hold,
