@@ -23,23 +23,6 @@ fn document() -> Value {
 }
 
 #[test]
-fn the_document_and_the_router_have_the_same_routes() {
-    let document = document();
-    let documented: BTreeSet<(String, String)> = document["paths"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .flat_map(|(path, item)| {
-            let methods = item.as_object().unwrap().keys();
-            methods.map(|method| (method.to_uppercase(), path.clone())).collect::<Vec<_>>()
-        })
-        .collect();
-    let routed: BTreeSet<(String, String)> =
-        routes::routes().iter().map(|route| (route.method.to_string(), route.path.to_owned())).collect();
-    assert_eq!(documented, routed);
-}
-
-#[test]
 fn every_error_a_route_lists_stands_under_its_status() {
     let document = document();
     for route in routes::routes() {
