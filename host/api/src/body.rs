@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 
 use super::error::ApiError;
 use super::error_code::ErrorCode;
-use super::linger::{LINGER_BYTES_MAX, linger, linger_for_late};
+use super::linger::{ANNOUNCED_BYTES_MAX, LINGER_BYTES_MAX, linger, linger_for_late};
 use super::request_limits::ArrivalError;
 
 /// Errors that a route with a JSON body can return, parsing included.
@@ -134,7 +134,7 @@ pub(super) async fn read_announced(
     let announced = match announced {
         Ok(announced) => announced,
         Err(refusal) => {
-            linger(&head.headers, body, bytes_max + LINGER_BYTES_MAX);
+            linger(&head.headers, body, bytes_max.max(ANNOUNCED_BYTES_MAX) + LINGER_BYTES_MAX);
             return Err(refusal);
         }
     };

@@ -13,6 +13,9 @@ use tokio::time::timeout;
 
 /// Maximum bytes to discard after a refusal without a body cap of its own.
 pub(super) const LINGER_BYTES_MAX: usize = 64 * 1024;
+/// Maximum bytes to discard of a body that announces more than its cap, such as a module built without optimisation:
+/// most clients write all of a body before they read.
+pub(super) const ANNOUNCED_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes that must arrive within each `STEP_TIME`. A slower client is holding a connection rather than sending a body.
 const STEP_BYTES: usize = 128 * 1024;
 const STEP_TIME: Duration = Duration::from_secs(2);

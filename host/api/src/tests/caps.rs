@@ -177,14 +177,16 @@ fn an_announced_length_over_the_cap_is_refused_before_the_body_is_read() {
 #[test]
 fn a_client_that_sends_all_before_it_reads_gets_its_refusal() {
     for (path, bytes_max) in PATHS {
-        let (answer, n_bytes) = served(async |stream| {
-            let head = head(path, &format!("Content-Length: {}\r\n", bytes_max + 1));
-            let request = [head.into_bytes(), vec![b' '; bytes_max + 1]].concat();
-            let stream = send_all(stream, request).await;
-            read(&stream).await
-        });
-        check_too_large(&answer);
-        assert!(n_bytes > bytes_max, "{path}: {n_bytes}");
+        for n_sent in [bytes_max + 1, linger::ANNOUNCED_BYTES_MAX] {
+            let (answer, n_bytes) = served(async |stream| {
+                let head = head(path, &format!("Content-Length: {n_sent}\r\n"));
+                let request = [head.into_bytes(), vec![b' '; n_sent]].concat();
+                let stream = send_all(stream, request).await;
+                read(&stream).await
+            });
+            check_too_large(&answer);
+            assert!(n_bytes > n_sent, "{path}: {n_bytes}");
+        }
     }
 }
 
