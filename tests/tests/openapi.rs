@@ -1,5 +1,5 @@
 //! The API description is valid by two independent validators, its examples fit its schemas, and clients in TypeScript and
-//! Python by five generators compile and work.
+//! Python by five generators compile and work. The types of the console are generated from it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,6 +9,9 @@ use std::{env, fs};
 use serde_json::Value;
 use tollgate_tests::binary::target_directory;
 use tollgate_tests::{Home, Service, repository};
+
+/// The types that the console has of the answers, as `npm run types` writes them.
+const CONSOLE_TYPES: &str = "console/src/api/schema.d.ts";
 
 /// Runs `tests/openapi/check`, which installs its tools from PyPI and npm if they are missing.
 fn check(arguments: &[&str]) -> Output {
@@ -76,4 +79,21 @@ fn generated_clients_compile_and_a_payment_is_judged_by_one() {
     let made = check(&["clients", path.to_str().unwrap(), &address, bodies.to_str().unwrap()]);
     assert!(made.status.success(), "{}", printed(&made));
     assert_eq!(printed(&made).matches("block ['generated']").count(), 2, "{}", printed(&made));
+}
+
+#[test]
+fn the_types_of_the_console_are_those_of_the_description() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    let path = write(&service.get("/openapi.json").expect(200), &home.current());
+    let output = home.at("schema.d.ts");
+    let made = check(&["types", path.to_str().unwrap(), output.to_str().unwrap()]);
+    assert!(made.status.success(), "{}", printed(&made));
+    let is_equal =
+        repository::read(&repository::root().join(CONSOLE_TYPES)) == fs::read_to_string(output).unwrap();
+    assert!(
+        is_equal,
+        "{CONSOLE_TYPES} is of another description. Start this service, and in `console`: \
+         npm run types -- http://127.0.0.1:8081/openapi.json"
+    );
 }
