@@ -1,23 +1,15 @@
 import { parseAnswer } from "./json";
-import type { Diagnostic, Estimate } from "./types";
+import type { ErrorBody } from "./types";
 
 /** The root of the API. The console is served at `console/` below it, behind any prefix of a proxy. */
 const ROOT = new URL("../", location.href.split("#")[0]);
-
-interface ErrorBody {
-  error?: string;
-  code?: string;
-  field?: string;
-  diagnostics?: Diagnostic[];
-  missing?: string[];
-  estimate?: Estimate;
-}
 
 /** A request that failed: refused by the service, or never answered. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
-    readonly body: ErrorBody,
+    /** Empty if the answer is not of the service, but of a proxy. */
+    readonly body: Partial<ErrorBody>,
     readonly requestId: string | null,
   ) {
     super(body.error ?? `The service answered ${status}`);
@@ -126,7 +118,7 @@ async function send(target: string, init: RequestInit): Promise<Response> {
   }
 }
 
-function errorBody(text: string): ErrorBody {
+function errorBody(text: string): Partial<ErrorBody> {
   try {
     const body = parseAnswer(text);
     return typeof body === "object" && body !== null ? (body as ErrorBody) : {};

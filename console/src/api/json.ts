@@ -1,9 +1,15 @@
 import { Decimal } from "./decimal";
 
 /** Members whose numbers may exceed what a JavaScript number holds exactly. */
-const EXACT_MEMBERS = new Set(["amount", "sequence", "rule_set_version"]);
+const EXACT_MEMBERS = ["amount", "amount_after", "amount_before", "sequence", "rule_set_version"] as const;
 /** Members that only name something: they stay texts. */
-const ID_MEMBERS = new Set(["id", "instruction_id", "name_taken_by"]);
+const ID_MEMBERS = ["id", "instruction_id"] as const;
+
+export type ExactMember = (typeof EXACT_MEMBERS)[number];
+export type IdMember = (typeof ID_MEMBERS)[number];
+
+const exactMembers: ReadonlySet<string> = new Set(EXACT_MEMBERS);
+const idMembers: ReadonlySet<string> = new Set(ID_MEMBERS);
 
 interface ReviverContext {
   source?: string;
@@ -16,8 +22,8 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 export function parseAnswer(text: string): unknown {
   return parse(text, (key, value, context) => {
     if (typeof value !== "number") return value;
-    if (EXACT_MEMBERS.has(key)) return new Decimal(context?.source ?? String(value));
-    return ID_MEMBERS.has(key) ? (context?.source ?? String(value)) : value;
+    if (exactMembers.has(key)) return new Decimal(context?.source ?? String(value));
+    return idMembers.has(key) ? (context?.source ?? String(value)) : value;
   });
 }
 

@@ -1,7 +1,7 @@
 import { ifMatch, path, request, requestTagged, type TaggedText } from "./client";
-import type { ListReading, ListWithEntries, NamedList, SavedList } from "./types";
+import type { List, ListReading, ListWithEntries, SavedList, Schemas } from "./types";
 
-export function listLists(signal: AbortSignal): Promise<NamedList[]> {
+export function listLists(signal: AbortSignal): Promise<List[]> {
   return request("lists", { signal });
 }
 
@@ -16,7 +16,8 @@ export function getListText(name: string, signal?: AbortSignal): Promise<TaggedT
 
 /** Tells how the service reads a text; it changes nothing. */
 export function checkList(name: string, text: string, signal: AbortSignal): Promise<ListReading> {
-  return request(path`lists/${name}/check`, { method: "POST", body: { text }, signal });
+  const body: Schemas["ListToCheck"] = { text };
+  return request(path`lists/${name}/check`, { method: "POST", body, signal });
 }
 
 /** Sets a list, if it is still the one with this tag; without a tag, if there is none yet. */

@@ -1,30 +1,23 @@
-import { ApiError, ifMatch, path, type RequestOptions, request, requestTagged } from "./client";
+import { ifMatch, path, type RequestOptions, request, requestTagged } from "./client";
 import { parseAnswer } from "./json";
-import type { CheckResult, Rule, RuleHits, RuleSummary } from "./types";
+import type { Hits, Instruction, InstructionSummary, Schemas, ScriptCheck, TaggedInstruction } from "./types";
 
-/** Lists the rules in short. A service that has no summaries answers whole instructions, without counts. */
-export async function listRules(signal?: AbortSignal): Promise<RuleSummary[]> {
-  try {
-    return await request<RuleSummary[]>("instructions/summaries", withSignal(signal));
-  } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
-    const rules = await request<Rule[]>("instructions", withSignal(signal));
-    return rules.map(rule => ({ ...rule, cost: rule.module.cost, hits: null, failures: null, hourly: [] }));
-  }
+export function listRules(signal?: AbortSignal): Promise<InstructionSummary[]> {
+  return request("instructions/summaries", withSignal(signal));
 }
 
-export async function getRule(id: string, signal?: AbortSignal): Promise<Rule> {
+export async function getRule(id: string, signal?: AbortSignal): Promise<TaggedInstruction> {
   const { text, tag } = await requestTagged(path`instructions/${id}`, withSignal(signal));
-  return { ...(parseAnswer(text) as Rule), tag };
+  return { ...(parseAnswer(text) as Instruction), tag };
 }
 
-export function ruleHits(id: string, signal?: AbortSignal): Promise<RuleHits> {
+export function ruleHits(id: string, signal?: AbortSignal): Promise<Hits> {
   return request(path`instructions/${id}/hits`, withSignal(signal));
 }
 
 /** Compiles a script without saving it. An estimate of its look-ups takes longer. */
-export function checkScript(script: string, id: string | null, estimate: boolean, signal: AbortSignal): Promise<CheckResult> {
-  const body = { script, estimate, ...(id !== null && { instruction_id: Number(id) }) };
+export function checkScript(script: string, id: string | null, estimate: boolean, signal: AbortSignal): Promise<ScriptCheck> {
+  const body: Schemas["ScriptToCheck"] = { script, estimate, ...(id !== null && { instruction_id: Number(id) }) };
   return request("instructions/check", { method: "POST", body, signal });
 }
 
@@ -36,14 +29,16 @@ function query(isConfirmed: boolean): string {
   return isConfirmed ? "?confirm=true" : "";
 }
 
-export function saveNewRule(script: string, isConfirmed: boolean): Promise<Rule> {
-  return request(`compile-and-save-instruction${query(isConfirmed)}`, { method: "POST", body: { script }, headers: WITHOUT_WAITING });
+export function saveNewRule(script: string, isConfirmed: boolean): Promise<Instruction> {
+  const body: Schemas["InstructionScript"] = { script };
+  return request(`compile-and-save-instruction${query(isConfirmed)}`, { method: "POST", body, headers: WITHOUT_WAITING });
 }
 
 /** Replaces a rule, if it is still the one with this tag. */
-export function replaceRule(id: string, script: string, tag: string | null, isConfirmed: boolean): Promise<Rule> {
+export function replaceRule(id: string, script: string, tag: string | null, isConfirmed: boolean): Promise<Instruction> {
+  const body: Schemas["InstructionScript"] = { script };
   const headers = { ...WITHOUT_WAITING, ...ifMatch(tag) };
-  return request(path`instructions/${id}` + query(isConfirmed), { method: "PUT", body: { script }, headers });
+  return request(path`instructions/${id}` + query(isConfirmed), { method: "PUT", body, headers });
 }
 
 /** Deletes a rule, if it is still the one with this tag. */
@@ -51,7 +46,7 @@ export function deleteRule(id: string, tag: string | null): Promise<void> {
   return request(path`instructions/${id}`, { method: "DELETE", headers: ifMatch(tag) });
 }
 
-export function releaseRule(id: string): Promise<Rule> {
+export function releaseRule(id: string): Promise<Instruction> {
   return request(path`instructions/${id}/release`, { method: "POST" });
 }
 

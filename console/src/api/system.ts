@@ -1,6 +1,6 @@
 import { ApiError, apiUrl, path, request } from "./client";
 import { parseAnswer } from "./json";
-import type { AlertDeadLetter, LedgerDeadLetter, Readiness, Stats, SystemState } from "./types";
+import type { DeadLetters, DeadLettersView, Readiness, Stats, System } from "./types";
 
 /** Asks for readiness. A service that is not ready answers 503 with the same body. */
 export async function readiness(signal: AbortSignal): Promise<Readiness> {
@@ -14,15 +14,15 @@ export async function readiness(signal: AbortSignal): Promise<Readiness> {
   return parseAnswer(await response.text()) as Readiness;
 }
 
-export function systemState(signal: AbortSignal): Promise<SystemState> {
+export function systemState(signal: AbortSignal): Promise<System> {
   return request("system", { signal });
 }
 
-export async function alertDeadLetters(signal: AbortSignal): Promise<{ count: number; pending: number; dead_letters: AlertDeadLetter[] }> {
+export function alertDeadLetters(signal: AbortSignal): Promise<DeadLetters> {
   return request("alerts/dead-letters", { signal });
 }
 
-export async function ledgerDeadLetters(signal: AbortSignal): Promise<{ count: number; dead_letters: LedgerDeadLetter[] }> {
+export function ledgerDeadLetters(signal: AbortSignal): Promise<DeadLettersView> {
   return request("ledger/dead-letters", { signal });
 }
 

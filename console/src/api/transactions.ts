@@ -1,6 +1,6 @@
 import { path, request, requestText } from "./client";
 import { parseAnswer, parseDocument } from "./json";
-import type { Replay, StatusUpdate, StoredEvaluation } from "./types";
+import type { Replay, StatusUpdate, StatusUpdates, StoredEvaluation } from "./types";
 
 /** A stored transaction: its text, its fields with exact numbers, and its evaluation. */
 export interface StoredTransaction {
@@ -25,6 +25,6 @@ export function replayTransaction(id: string, signal?: AbortSignal): Promise<Rep
 
 /** Returns the changes of the status of a transaction, oldest first. */
 export async function statusUpdates(id: string, signal: AbortSignal): Promise<StatusUpdate[]> {
-  const answer = await request<{ status_updates: StatusUpdate[] }>(path`transactions/${id}/status-updates`, { signal });
+  const answer = await request<StatusUpdates>(path`transactions/${id}/status-updates`, { signal });
   return answer.status_updates;
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { listLists } from "../api/lists";
 import { listRules } from "../api/rules";
-import type { NamedList, RuleSummary } from "../api/types";
+import type { InstructionSummary, List } from "../api/types";
 import { Text } from "../words/text";
 import { openKeysHelp } from "./keys_help";
 import { NAVIGATION } from "./pages";
@@ -48,14 +48,14 @@ function findCommands(query: string, named: Command[]): Command[] {
   return shown;
 }
 
-function commandsOfRule({ id, name }: RuleSummary): Command[] {
+function commandsOfRule({ id, name }: InstructionSummary): Command[] {
   return [
     { id: `rule-${id}`, kind: "Rule", title: name, run: () => go(link("rules", id)) },
     { id: `edit-${id}`, kind: "Edit rule", title: name, run: () => go(link("rules", id, "edit")) },
   ];
 }
 
-function commandOfList({ name }: NamedList): Command {
+function commandOfList({ name }: List): Command {
   return { id: `list-${name}`, kind: "List", title: name, run: () => go(link("lists", name)) };
 }
 

@@ -49,7 +49,7 @@ export class Pace {
 /** Returns the latest tick with the counts of both. */
 function addedTicks(earlier: Tick, later: Tick): Tick {
   const counts = { ...later.counts };
-  for (const verdict of VERDICTS) counts[verdict] = (earlier.counts[verdict] ?? 0) + (later.counts[verdict] ?? 0);
+  for (const verdict of VERDICTS) counts[verdict] = earlier.counts[verdict] + later.counts[verdict];
   return { ...later, counts };
 }
 

@@ -1,5 +1,7 @@
+import type { Failure } from "../api/types";
+
 /** What each failure of a rule means; `docs/untrusted-rules.md` has the whole table. */
-export const FAILURE_WORDS: Record<string, string> = {
+export const FAILURE_WORDS: Record<Failure, string> = {
   trap: "It executed an invalid operation, such as a division by zero.",
   fuel: "It used up its fuel.",
   budget: "The rules of its owner used up their fuel.",

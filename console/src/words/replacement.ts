@@ -2,7 +2,6 @@ import type { Diagnostic } from "../api/types";
 
 /** Returns the text that belongs at the marked place of a diagnostic, if there is exactly one. */
 export function replacementOf(diagnostic: Diagnostic): string | null {
-  if (diagnostic.replacement !== undefined && diagnostic.replacement !== null) return diagnostic.replacement;
   // Help texts of these forms name the replacement and nothing else.
   const help = diagnostic.help ?? "";
   const write = /^write (?:a plain )?`([^`]+)`$/.exec(help);

@@ -1,19 +1,25 @@
 import type { JSX } from "preact";
-import type { RuleSource } from "../api/types";
+import type { InstructionSource } from "../api/types";
 import { Text } from "./text";
 
-const KINDS: Record<RuleSource["kind"], string> = { api: "API", upload: "Upload", file: "File", git: "Git" };
+export const SOURCE_KINDS: Record<InstructionSource["kind"], string> = { api: "API", upload: "Upload", file: "File", git: "Git" };
 
-export function sourceKind(source: RuleSource): string {
-  return KINDS[source.kind] ?? source.kind;
+/** The file that a rule or a list comes from, if it comes from one. */
+export function sourcePath(source: InstructionSource): string | null {
+  return "path" in source ? source.path : null;
+}
+
+/** A text by which sources are sorted. */
+export function sourceOrder(source: InstructionSource): string {
+  return `${source.kind} ${sourcePath(source) ?? ""}`;
 }
 
 /** Where a rule or a list comes from. */
-export function SourceName({ source }: { source: RuleSource }): JSX.Element {
+export function SourceName({ source }: { source: InstructionSource }): JSX.Element {
   return (
     <span>
-      {sourceKind(source)}
-      {source.path !== undefined && (
+      {SOURCE_KINDS[source.kind]}
+      {"path" in source && (
         <>
           {" "}
           <span class="mono quiet">
@@ -21,7 +27,7 @@ export function SourceName({ source }: { source: RuleSource }): JSX.Element {
           </span>
         </>
       )}
-      {source.commit !== undefined && (
+      {source.kind === "git" && (
         <>
           {" "}
           <span class="mono quiet">{source.commit.slice(0, 8)}</span>

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { RuleVerdict, Verdict } from "../api/types";
+import type { FinalVerdict, Verdict } from "../api/types";
 import { score } from "./number";
 
 interface VerdictWords {
@@ -10,7 +10,7 @@ interface VerdictWords {
   done: string;
 }
 
-const WORDS: Record<Verdict, VerdictWords> = {
+const WORDS: Record<FinalVerdict, VerdictWords> = {
   approve: { mark: "✓", rule: "Approve", done: "Approved" },
   alert: { mark: "!", rule: "Alert", done: "Alert" },
   review: { mark: "◐", rule: "Review", done: "Review" },
@@ -18,27 +18,27 @@ const WORDS: Record<Verdict, VerdictWords> = {
 };
 
 /** From the mildest to the severest. */
-export const VERDICTS: readonly Verdict[] = ["approve", "alert", "review", "block"];
+export const VERDICTS: readonly FinalVerdict[] = ["approve", "alert", "review", "block"];
 
-export function canonical(verdict: RuleVerdict): Verdict {
+export function canonical(verdict: Verdict): FinalVerdict {
   if (verdict === "allow") return "approve";
   return verdict === "deny" ? "block" : verdict;
 }
 
-export function severity(verdict: RuleVerdict): number {
+export function severity(verdict: Verdict): number {
   return VERDICTS.indexOf(canonical(verdict));
 }
 
-export function verdictWord(verdict: Verdict): string {
+export function verdictWord(verdict: FinalVerdict): string {
   return WORDS[verdict].done;
 }
 
-export function verdictMark(verdict: Verdict): string {
+export function verdictMark(verdict: FinalVerdict): string {
   return WORDS[verdict].mark;
 }
 
 interface VerdictProps {
-  verdict: RuleVerdict;
+  verdict: Verdict;
   score?: number | null;
   /** Whether it is the verdict of a transaction, not of a rule. */
   done?: boolean;
@@ -47,7 +47,7 @@ interface VerdictProps {
 /** A verdict by mark, word and colour. */
 export function VerdictBadge({ verdict, score: value, done = false }: VerdictProps): JSX.Element {
   const known = canonical(verdict);
-  const words = WORDS[known] ?? { mark: "?", rule: verdict, done: verdict };
+  const words = WORDS[known];
   return (
     <span class={`verdict ${known}`}>
       <span class="verdict-mark" aria-hidden="true">

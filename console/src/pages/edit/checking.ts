@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { checkScript } from "../../api/rules";
-import type { CheckResult } from "../../api/types";
+import type { ScriptCheck } from "../../api/types";
 
 const DEBOUNCE_MS = 50;
 /** The look-ups are estimated once nothing was typed for this time. */
@@ -9,7 +9,7 @@ const ESTIMATE_MS = 700;
 
 export interface Checking {
   /** The latest result; `null` before the first one. */
-  result: CheckResult | null;
+  result: ScriptCheck | null;
   /** Whether the result is of the text in the editor. */
   isCurrent: boolean;
   error: ApiError | null;
@@ -17,7 +17,7 @@ export interface Checking {
 
 /** Has the service check a script while it is typed. Only the latest text is waited for. */
 export function useChecking(script: string, id: string | null): Checking {
-  const [state, setState] = useState<{ script: string; result: CheckResult | null; error: ApiError | null }>({
+  const [state, setState] = useState<{ script: string; result: ScriptCheck | null; error: ApiError | null }>({
     script: "",
     result: null,
     error: null,

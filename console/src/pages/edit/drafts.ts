@@ -7,7 +7,7 @@ export interface Draft {
   script: string;
   at: number;
   /** The tag of the rule that the text is an edit of. */
-  tag?: string | null;
+  tag: string | null;
 }
 
 export function readDraft(id: string): Draft | null {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { checkScript, replaceRule, saveNewRule } from "../../api/rules";
-import type { Rule } from "../../api/types";
+import type { Instruction } from "../../api/types";
 import { say } from "../../app/announce";
 import { tellChanged } from "../../live/events";
 import { plural } from "../../words/number";
@@ -16,7 +16,7 @@ export interface Saving {
   /** How many of the latest transactions the rule would have stopped; a save waits until that is confirmed. */
   broad: string | null;
   /** Returns the saved rule; `null` if it was refused or has to be confirmed. */
-  save(script: string, tag: string | null, isConfirmed: boolean): Promise<Rule | null>;
+  save(script: string, tag: string | null, isConfirmed: boolean): Promise<Instruction | null>;
   clear(): void;
 }
 
@@ -56,7 +56,7 @@ export function useSaving(id: string | null): Saving {
 /** Asks how many transactions a script would have stopped. A check that fails leaves the answer to the save. */
 async function breadthOf(script: string, id: string | null): Promise<string | null> {
   try {
-    return (await checkScript(script, id, true, AbortSignal.timeout(CHECK_MS))).would_have_matched ?? null;
+    return (await checkScript(script, id, true, AbortSignal.timeout(CHECK_MS))).would_have_matched;
   } catch {
     return null;
   }

@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Diagnostic, Rule } from "../../api/types";
+import type { Diagnostic, TaggedInstruction } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { go, guardLeaving, link } from "../../app/router";
 import type { Editor } from "../../editor/editor";
+import { sourcePath } from "../../words/source";
 import { Text } from "../../words/text";
 import { ago } from "../../words/time";
 import { useChecking } from "./checking";
@@ -15,7 +16,7 @@ import { ConfirmBroad, CostPanel, SaveRefused } from "./panels";
 import { useSaving } from "./saving";
 
 interface WorkbenchProps {
-  rule: Rule | null;
+  rule: TaggedInstruction | null;
   /** The script in force; empty for a new rule. */
   inForce: string;
   start: string;
@@ -82,7 +83,7 @@ export function Workbench({ rule, inForce, start, reload }: WorkbenchProps): JSX
           </button>
         )}
       </div>
-      {!canSave && <ReadOnlyNote rule={rule} />}
+      {rule !== null && !canSave && <ReadOnlyNote rule={rule} />}
       {rule !== null && (isStale || rule.tag !== base) && <ChangedNote isStale={isStale} />}
       {draft !== null && canSave && <DraftNote draft={draft} discard={discard} />}
       <div class="workbench">
@@ -119,11 +120,11 @@ function DraftNote({ draft, discard }: { draft: Draft; discard: () => void }): J
   );
 }
 
-function ReadOnlyNote({ rule }: { rule: Rule | null }): JSX.Element {
+function ReadOnlyNote({ rule }: { rule: TaggedInstruction }): JSX.Element {
   return (
     <p class="notice">
-      This rule comes from <code>{rule?.source.path ?? rule?.source.kind}</code>. Change it there; the service follows. To keep a variant in
-      the service, copy the script into <a href={link("rules", "new")}>a new rule</a> under another name.
+      This rule comes from <code>{sourcePath(rule.source) ?? rule.source.kind}</code>. Change it there; the service follows. To keep a
+      variant in the service, copy the script into <a href={link("rules", "new")}>a new rule</a> under another name.
     </p>
   );
 }

@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { listLists } from "../../api/lists";
-import type { NamedList } from "../../api/types";
+import type { List } from "../../api/types";
 import { go, link, route, setQuery } from "../../app/router";
 import { formatSort, parseSort } from "../../grid/sort";
 import { type Column, Table } from "../../grid/table";
 import { useResource } from "../../states/resource";
 import { Empty, Loaded } from "../../states/views";
 import { count, plural } from "../../words/number";
-import { SourceName } from "../../words/source";
+import { SourceName, sourceOrder } from "../../words/source";
 import { Text } from "../../words/text";
 import { ListView } from "./list_view";
 
@@ -53,7 +53,7 @@ function NewList(): JSX.Element {
   );
 }
 
-function columns(): Column<NamedList>[] {
+function columns(): Column<List>[] {
   return [
     {
       key: "name",
@@ -77,7 +77,7 @@ function columns(): Column<NamedList>[] {
       key: "source",
       title: "Source",
       width: 360,
-      sortKey: list => `${list.source.kind} ${list.source.path ?? ""}`,
+      sortKey: list => sourceOrder(list.source),
       cell: list => <SourceName source={list.source} />,
     },
     {
@@ -97,7 +97,7 @@ function columns(): Column<NamedList>[] {
   ];
 }
 
-function ListTable({ lists }: { lists: NamedList[] }): JSX.Element {
+function ListTable({ lists }: { lists: List[] }): JSX.Element {
   const made = useMemo(columns, []);
   return (
     <Table

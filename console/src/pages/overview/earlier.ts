@@ -1,6 +1,6 @@
 import { compareDecimals } from "../../api/decimal";
 import { ruleHits } from "../../api/rules";
-import type { RuleSummary, VerdictRow } from "../../api/types";
+import type { InstructionSummary, VerdictRow } from "../../api/types";
 
 /** Rules that are asked for the payments they stopped. */
 const ASKED_MAX = 6;
@@ -8,12 +8,12 @@ const ASKED_MAX = 6;
 const STOPS = ["block", "deny", "review"];
 
 /** Returns payments that rules stopped before the page was opened, the latest first. */
-export async function stoppedEarlier(rules: RuleSummary[], signal: AbortSignal): Promise<VerdictRow[]> {
+export async function stoppedEarlier(rules: InstructionSummary[], signal: AbortSignal): Promise<VerdictRow[]> {
   // A rule without a match in the last 24 hours may have an older one.
   const asked = rules.filter(({ verdict }) => STOPS.includes(verdict));
-  const isIdle = ({ hits }: RuleSummary) => Number((hits ?? 0) === 0);
-  const rank = ({ verdict }: RuleSummary) => STOPS.indexOf(verdict);
-  asked.sort((a, b) => isIdle(a) - isIdle(b) || rank(a) - rank(b) || (b.hits ?? 0) - (a.hits ?? 0));
+  const isIdle = ({ hits }: InstructionSummary) => Number(hits === 0);
+  const rank = ({ verdict }: InstructionSummary) => STOPS.indexOf(verdict);
+  asked.sort((a, b) => isIdle(a) - isIdle(b) || rank(a) - rank(b) || b.hits - a.hits);
   const hits = await Promise.all(asked.slice(0, ASKED_MAX).map(({ id }) => ruleHits(id, signal)));
   return latestFirst(hits.flatMap(rule => rule.hits));
 }

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RuleSummary, Stats, Tick, Verdict } from "../../api/types";
+import type { FinalVerdict, InstructionSummary, Stats, Tick } from "../../api/types";
 import { link } from "../../app/router";
 import { lastTick, useEvents } from "../../live/events";
 import type { Resource } from "../../states/resource";
@@ -22,13 +22,13 @@ const rate = computed(() => {
 
 function addTick(tick: Tick): void {
   const at = Date.parse(tick.at);
-  const n = VERDICTS.reduce((sum, verdict) => sum + (tick.counts[verdict] ?? 0), 0);
+  const n = VERDICTS.reduce((sum, verdict) => sum + tick.counts[verdict], 0);
   recentTicks.value = [...recentTicks.value.filter(old => old.at > at - RATE_MS), { at, n }];
 }
 
 interface Props {
   stats: Resource<Stats>;
-  rules: Resource<RuleSummary[]>;
+  rules: Resource<InstructionSummary[]>;
 }
 
 export function Headline({ stats, rules }: Props): JSX.Element {
@@ -67,7 +67,7 @@ function Figure({ name, value }: { name: string; value: string }): JSX.Element {
   );
 }
 
-function total(stats: Stats | null, verdict: Verdict): number | null {
+function total(stats: Stats | null, verdict: FinalVerdict): number | null {
   if (stats === null) return null;
   return stats.series.find(({ key }) => key === verdict)?.values.reduce((sum, value) => sum + value, 0) ?? 0;
 }

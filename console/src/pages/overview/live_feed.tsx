@@ -1,7 +1,7 @@
 import { batch, type Signal, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { RuleSummary, VerdictBatch, VerdictRow } from "../../api/types";
+import type { InstructionSummary, VerdictBatch, VerdictRow } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { link } from "../../app/router";
 import { Table } from "../../grid/table";
@@ -69,7 +69,7 @@ function set(pause: Signal<boolean>, value: boolean): void {
 listen("verdicts", take);
 
 /** Begins an empty feed with payments that were stopped before. They are an extra: if they cannot be had, it stays empty. */
-function useEarlier({ data }: Resource<RuleSummary[]>): void {
+function useEarlier({ data }: Resource<InstructionSummary[]>): void {
   const rules = data.value;
   useEffect(() => {
     if (rules === null || rows.value.length > 0) return;
@@ -92,7 +92,7 @@ function leave(): void {
 }
 
 /** The verdicts as they are given, non-approved ones first. It stands still below the pointer, with the focus and while paused. */
-export function LiveFeed({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
+export function LiveFeed({ rules }: { rules: Resource<InstructionSummary[]> }): JSX.Element {
   useEarlier(rules);
   useEffect(() => leave, []);
   const toggle = () => set(isPaused, !isPaused.value);

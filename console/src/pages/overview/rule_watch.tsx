@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { RuleSummary } from "../../api/types";
+import type { InstructionSummary } from "../../api/types";
 import { link } from "../../app/router";
 import { Sparkline } from "../../chart/sparkline";
 import { SmallTable } from "../../grid/small_table";
@@ -12,7 +12,7 @@ import { firstHour, usualHits } from "./usual";
 
 const SHOWN_MAX = 8;
 
-export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.Element {
+export function RuleWatch({ rules }: { rules: Resource<InstructionSummary[]> }): JSX.Element {
   return (
     <>
       <section class="panel">
@@ -31,13 +31,11 @@ export function RuleWatch({ rules }: { rules: Resource<RuleSummary[]> }): JSX.El
   );
 }
 
-function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
-  const counted = rules.filter(({ hits }) => hits !== null);
-  if (rules.length > 0 && counted.length === 0) return <p class="quiet">This version of the service does not count hits.</p>;
-  const top = counted.filter(({ hits }) => (hits ?? 0) > 0);
-  const stops = ({ verdict }: RuleSummary) => Number(severity(verdict) >= severity("review"));
-  top.sort((a, b) => stops(b) - stops(a) || (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || (b.hits ?? 0) - (a.hits ?? 0));
-  const first = firstHour(counted);
+function TopRules({ rules }: { rules: InstructionSummary[] }): JSX.Element {
+  const top = rules.filter(({ hits }) => hits > 0);
+  const stops = ({ verdict }: InstructionSummary) => Number(severity(verdict) >= severity("review"));
+  top.sort((a, b) => stops(b) - stops(a) || (b.hourly.at(-1) ?? 0) - (a.hourly.at(-1) ?? 0) || b.hits - a.hits);
+  const first = firstHour(rules);
   if (top.length === 0) return <p class="quiet">No rule matched in the last 24 hours.</p>;
   return (
     <SmallTable label="Top rules" columns={["Rule", "Verdict", { number: "This hour" }, { number: "Usual" }, "24 h"]}>
@@ -48,7 +46,7 @@ function TopRules({ rules }: { rules: RuleSummary[] }): JSX.Element {
   );
 }
 
-function TopRule({ rule, usual }: { rule: RuleSummary; usual: number | null }): JSX.Element {
+function TopRule({ rule, usual }: { rule: InstructionSummary; usual: number | null }): JSX.Element {
   const now = rule.hourly.at(-1) ?? 0;
   const isUnusual = usual !== null && now > 10 && now > usual * 3;
   return (
@@ -74,17 +72,15 @@ function TopRule({ rule, usual }: { rule: RuleSummary; usual: number | null }): 
 }
 
 /** Why a rule needs a look; the most urgent first. */
-function complaint(rule: RuleSummary): { urgency: number; text: string } | null {
+function complaint(rule: InstructionSummary): { urgency: number; text: string } | null {
   if (rule.quarantine !== null) return { urgency: 3, text: `Not run (${rule.status}): ${rule.quarantine.reason}` };
   if (rule.refused_change !== null) return { urgency: 2, text: `Its changed file was refused: ${rule.refused_change.message}` };
-  if (rule.failures !== null && rule.failures > 0) {
-    return { urgency: 1, text: `Failed on ${plural(rule.failures, "transaction")} in 24 h` };
-  }
+  if (rule.failures > 0) return { urgency: 1, text: `Failed on ${plural(rule.failures, "transaction")} in 24 h` };
   if (rule.hits === 0) return { urgency: 0, text: "No hit in 24 h" };
   return null;
 }
 
-function Unhealthy({ rules }: { rules: RuleSummary[] }): JSX.Element {
+function Unhealthy({ rules }: { rules: InstructionSummary[] }): JSX.Element {
   const found = rules.flatMap(rule => {
     const reason = complaint(rule);
     return reason === null ? [] : [{ rule, ...reason }];

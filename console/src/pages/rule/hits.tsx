@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { ruleHits } from "../../api/rules";
-import type { RuleHits, VerdictRow } from "../../api/types";
+import type { Hits, VerdictRow } from "../../api/types";
 import { link } from "../../app/router";
 import { Sparkline } from "../../chart/sparkline";
 import { useEvents } from "../../live/events";
@@ -15,7 +15,7 @@ import { VerdictBadge } from "../../words/verdict";
 const RELOAD_MS = 5_000;
 
 /** Loads what a rule did lately, and again as verdicts come. */
-export function useRuleHits(id: string): Resource<RuleHits> {
+export function useRuleHits(id: string): Resource<Hits> {
   const hits = useResource(`hits ${id}`, signal => ruleHits(id, signal));
   useEvents("verdicts", () => {
     if (!hits.isLoading.value && Date.now() - hits.asOf.value > RELOAD_MS) void hits.reload();
@@ -23,7 +23,7 @@ export function useRuleHits(id: string): Resource<RuleHits> {
   return hits;
 }
 
-export function RecentHits({ hits }: { hits: Resource<RuleHits> }): JSX.Element {
+export function RecentHits({ hits }: { hits: Resource<Hits> }): JSX.Element {
   return (
     <section class="panel">
       <h2>Recent hits</h2>
@@ -34,7 +34,7 @@ export function RecentHits({ hits }: { hits: Resource<RuleHits> }): JSX.Element 
   );
 }
 
-export function LastDay({ hits }: { hits: Resource<RuleHits> }): JSX.Element {
+export function LastDay({ hits }: { hits: Resource<Hits> }): JSX.Element {
   return (
     <section class="panel">
       <h2>Last 24 hours</h2>

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
-import type { Rule } from "../../api/types";
+import type { Instruction } from "../../api/types";
 import { bytes, count } from "../../words/number";
 import { fullTime } from "../../words/time";
 
-export function Numbers({ rule }: { rule: Rule }): JSX.Element {
+export function Numbers({ rule }: { rule: Instruction }): JSX.Element {
   const { module, estimate } = rule;
   const rows: [string, string][] = [
     ["Id", rule.id],

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { getRule } from "../../api/rules";
-import type { Rule } from "../../api/types";
+import type { Instruction } from "../../api/types";
 import { say } from "../../app/announce";
 import { useKeys } from "../../app/keys";
 import { go, link } from "../../app/router";
@@ -52,7 +52,7 @@ export function RulePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-function RuleView({ rule }: { rule: Rule }): JSX.Element {
+function RuleView({ rule }: { rule: Instruction }): JSX.Element {
   const hits = useRuleHits(rule.id);
   return (
     <>
@@ -83,7 +83,7 @@ function RuleView({ rule }: { rule: Rule }): JSX.Element {
   );
 }
 
-function Head({ rule }: { rule: Rule }): JSX.Element {
+function Head({ rule }: { rule: Instruction }): JSX.Element {
   const canEdit = rule.script !== null;
   const isOwn = rule.source.kind === "api";
   return (

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
-import type { Rule } from "../../api/types";
+import type { Instruction } from "../../api/types";
 import { SmallTable } from "../../grid/small_table";
 import { count } from "../../words/number";
 import { Text } from "../../words/text";
 
-export function Warnings({ rule }: { rule: Rule }): JSX.Element | null {
+export function Warnings({ rule }: { rule: Instruction }): JSX.Element | null {
   if (rule.warnings.length === 0) return null;
   return (
     <section class="panel">
@@ -31,7 +31,7 @@ export function Warnings({ rule }: { rule: Rule }): JSX.Element | null {
 }
 
 /** Tests that met values which they cannot compare: such a rule may never match. */
-export function Incomparables({ rule }: { rule: Rule }): JSX.Element | null {
+export function Incomparables({ rule }: { rule: Instruction }): JSX.Element | null {
   if (rule.incomparable.length === 0) return null;
   return (
     <section class="panel">

@@ -1,9 +1,9 @@
-import type { RuleSummary } from "../../api/types";
+import type { InstructionSummary } from "../../api/types";
 import { link } from "../../app/router";
 import { Sparkline } from "../../chart/sparkline";
 import type { Column } from "../../grid/table";
 import { count } from "../../words/number";
-import { SourceName } from "../../words/source";
+import { SourceName, sourceOrder } from "../../words/source";
 import { Text } from "../../words/text";
 import { ago, fullTime } from "../../words/time";
 import { severity, VerdictBadge } from "../../words/verdict";
@@ -11,11 +11,11 @@ import { readDraft } from "../edit/drafts";
 import { DeleteRule } from "./delete_rule";
 import { RULE_STATES, ruleState, stateKind, stateMark } from "./state";
 
-export function ruleColumns(): Column<RuleSummary>[] {
+export function ruleColumns(): Column<InstructionSummary>[] {
   return [...nameColumns(), ...countColumns(), ...originColumns()];
 }
 
-function nameColumns(): Column<RuleSummary>[] {
+function nameColumns(): Column<InstructionSummary>[] {
   return [
     {
       key: "name",
@@ -55,7 +55,7 @@ function nameColumns(): Column<RuleSummary>[] {
   ];
 }
 
-function countColumns(): Column<RuleSummary>[] {
+function countColumns(): Column<InstructionSummary>[] {
   return [
     {
       key: "hits",
@@ -93,14 +93,14 @@ function countColumns(): Column<RuleSummary>[] {
   ];
 }
 
-function originColumns(): Column<RuleSummary>[] {
+function originColumns(): Column<InstructionSummary>[] {
   return [
     {
       key: "source",
       title: "Source",
       width: 96,
       isWideOnly: true,
-      sortKey: rule => `${rule.source.kind} ${rule.source.path ?? ""}`,
+      sortKey: rule => sourceOrder(rule.source),
       cell: rule => <SourceName source={rule.source} />,
     },
     {

@@ -14,7 +14,7 @@ export function deleteLater({ id, name }: DeletableRule): void {
   const atClick = getRule(id);
   atClick.catch(() => {});
   actLater(`delete rule ${id}`, `Delete ${name}`, async () => {
-    await deleteRule(id, (await atClick).tag ?? null);
+    await deleteRule(id, (await atClick).tag);
     // Its page would show a rule that is gone.
     if (route.value.segments.join("/") === `rules/${id}`) go(link("rules"));
   });

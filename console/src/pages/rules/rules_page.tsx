@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { listRules } from "../../api/rules";
-import type { RuleSummary } from "../../api/types";
+import type { InstructionSummary } from "../../api/types";
 import { useKeys } from "../../app/keys";
 import { link, route, setQuery } from "../../app/router";
 import { isPending } from "../../app/undo";
@@ -10,6 +10,7 @@ import { Table } from "../../grid/table";
 import { useResource } from "../../states/resource";
 import { Empty, Loaded } from "../../states/views";
 import { plural } from "../../words/number";
+import { sourcePath } from "../../words/source";
 import { ruleColumns } from "./columns";
 import { RULE_STATES, type RuleState, ruleState } from "./state";
 import { Troubles } from "./troubles";
@@ -32,7 +33,7 @@ export function RulesPage(): JSX.Element {
   );
 }
 
-function RuleList({ all }: { all: RuleSummary[] }): JSX.Element {
+function RuleList({ all }: { all: InstructionSummary[] }): JSX.Element {
   const query = route.value.query;
   const text = query.get("q") ?? "";
   const state = query.get("state");
@@ -60,19 +61,19 @@ function RuleList({ all }: { all: RuleSummary[] }): JSX.Element {
 }
 
 /** A value that changes when a deletion begins, is undone or ends. */
-function pendingKeys(rules: RuleSummary[]): [string] {
+function pendingKeys(rules: InstructionSummary[]): [string] {
   return [rules.flatMap(({ id }) => (isPending(`delete rule ${id}`) ? [id] : [])).join()];
 }
 
-function matches(rule: RuleSummary, text: string, state: string | null): boolean {
+function matches(rule: InstructionSummary, text: string, state: string | null): boolean {
   if (state !== null && ruleState(rule) !== state) return false;
   const words = text.toLowerCase().split(/\s+/);
-  const whole = `${rule.name} ${rule.description ?? ""} ${rule.source.path ?? ""} ${rule.verdict}`.toLowerCase();
+  const whole = `${rule.name} ${rule.description ?? ""} ${sourcePath(rule.source) ?? ""} ${rule.verdict}`.toLowerCase();
   return words.every(word => whole.includes(word));
 }
 
 interface FilterProps {
-  rules: RuleSummary[];
+  rules: InstructionSummary[];
   text: string;
   state: string | null;
   n_shown: number;

@@ -1,4 +1,4 @@
-import type { RuleSummary } from "../../api/types";
+import type { InstructionSummary } from "../../api/types";
 
 export type RuleState = "active" | "activating" | "quarantined" | "suspended" | "refused change" | "failing" | "silent";
 
@@ -6,10 +6,10 @@ export type RuleState = "active" | "activating" | "quarantined" | "suspended" | 
 export const RULE_STATES: RuleState[] = ["quarantined", "suspended", "failing", "refused change", "activating", "silent", "active"];
 
 /** One word for the state of a rule; the most urgent one if several hold. */
-export function ruleState(rule: RuleSummary): RuleState {
+export function ruleState(rule: InstructionSummary): RuleState {
   if (rule.status === "quarantined" || rule.status === "suspended") return rule.status;
   if (rule.quarantine !== null) return "quarantined";
-  if (rule.failures !== null && rule.failures > 0) return "failing";
+  if (rule.failures > 0) return "failing";
   if (rule.refused_change !== null) return "refused change";
   if (rule.status === "activating") return "activating";
   return rule.hits === 0 ? "silent" : "active";

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { releaseRule } from "../../api/rules";
-import type { RuleSummary } from "../../api/types";
+import type { InstructionSummary } from "../../api/types";
 import { say } from "../../app/announce";
 import { link } from "../../app/router";
 import { tellChanged } from "../../live/events";
@@ -13,7 +13,7 @@ import { fullTime } from "../../words/time";
 const SHOWN_MAX = 5;
 
 /** Rules that are not run, and files whose change was refused: they need a decision before anything else. */
-export function Troubles({ rules }: { rules: RuleSummary[] }): JSX.Element | null {
+export function Troubles({ rules }: { rules: InstructionSummary[] }): JSX.Element | null {
   const troubled = rules.filter(({ quarantine, refused_change }) => quarantine !== null || refused_change !== null);
   if (troubled.length === 0) return null;
   return (
@@ -34,7 +34,7 @@ export function Troubles({ rules }: { rules: RuleSummary[] }): JSX.Element | nul
   );
 }
 
-type Troubled = Pick<RuleSummary, "id" | "name" | "status" | "quarantine" | "refused_change">;
+type Troubled = Pick<InstructionSummary, "id" | "name" | "status" | "quarantine" | "refused_change">;
 
 export function TroubleText({ id, name, status, quarantine, refused_change }: Troubled): JSX.Element {
   return (

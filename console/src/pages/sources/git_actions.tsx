@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client";
-import { type GitSync, gitPull, gitPush, gitSync } from "../../api/git";
-import type { GitStatus } from "../../api/types";
+import { gitPull, gitPush, gitSync } from "../../api/git";
+import type { GitPush, GitStatus, GitSync } from "../../api/types";
 import { tellChanged } from "../../live/events";
 import { ErrorDetails } from "../../states/views";
 import { plural } from "../../words/number";
@@ -78,8 +78,8 @@ function synced({ after, loaded, changed, removed }: GitSync): string {
   return `${after.slice(0, 12)} is in force: ${plural(loaded.length, "file")} added, ${changed.length} changed, ${removed.length} removed.`;
 }
 
-function pushed(push: { commit: string; files: string[] }): string {
-  return `${plural(push.files.length, "file")} pushed as ${push.commit.slice(0, 12)}.`;
+function pushed({ files, commit }: GitPush): string {
+  return `${plural(files.length, "file")} pushed as ${commit.slice(0, 12)}.`;
 }
 
 /** A forced sync may replace commits and rules, so it takes a second press. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Setting, SystemState } from "../../api/types";
+import type { System, SystemSetting } from "../../api/types";
 import { SmallTable } from "../../grid/small_table";
 import { lastTick } from "../../live/events";
 import { bytes, count, micros } from "../../words/number";
@@ -27,7 +27,7 @@ function Meter({ label, value, max }: { label: string; value: number; max: numbe
 }
 
 /** Processor time per second of clock time, between two answers. */
-function useCpuShare(state: SystemState): number | null {
+function useCpuShare(state: System): number | null {
   const now = { cpu: state.process?.cpu_seconds ?? 0, uptime: state.uptime_seconds };
   const [last, setLast] = useState(now);
   const [share, setShare] = useState<number | null>(null);
@@ -40,7 +40,7 @@ function useCpuShare(state: SystemState): number | null {
   return share;
 }
 
-export function Load({ state }: { state: SystemState }): JSX.Element {
+export function Load({ state }: { state: System }): JSX.Element {
   const share = useCpuShare(state);
   const tick = lastTick.value;
   return (
@@ -57,7 +57,7 @@ export function Load({ state }: { state: SystemState }): JSX.Element {
   );
 }
 
-export function HistoryMemory({ state: { history } }: { state: SystemState }): JSX.Element {
+export function HistoryMemory({ state: { history } }: { state: System }): JSX.Element {
   return (
     <>
       <Rows
@@ -73,7 +73,7 @@ export function HistoryMemory({ state: { history } }: { state: SystemState }): J
   );
 }
 
-export function Store({ state }: { state: SystemState }): JSX.Element {
+export function Store({ state }: { state: System }): JSX.Element {
   return (
     <Rows
       rows={[
@@ -88,7 +88,7 @@ export function Store({ state }: { state: SystemState }): JSX.Element {
   );
 }
 
-export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
+export function Settings({ settings }: { settings: SystemSetting[] }): JSX.Element {
   const [all, setAll] = useState(false);
   const shown = all ? settings : settings.filter(({ origin }) => origin !== "default");
   return (
@@ -116,6 +116,6 @@ export function Settings({ settings }: { settings: Setting[] }): JSX.Element {
   );
 }
 
-function settingValue({ value }: Setting): ComponentChildren {
+function settingValue({ value }: SystemSetting): ComponentChildren {
   return value === null ? <span class="quiet">set, not shown</span> : <Text value={value} />;
 }

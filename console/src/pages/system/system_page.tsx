@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { readiness, systemState } from "../../api/system";
-import type { SystemState } from "../../api/types";
+import type { System } from "../../api/types";
 import { useResource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { Checks } from "./checks";
@@ -38,7 +38,7 @@ export function SystemPage(): JSX.Element {
   );
 }
 
-function StatePanels({ state }: { state: SystemState }): JSX.Element {
+function StatePanels({ state }: { state: System }): JSX.Element {
   return (
     <div class="column">
       <section class="panel">

@@ -57,7 +57,7 @@ export function FailedRules({ evaluation }: { evaluation: StoredEvaluation }): J
             ) : (
               <Text value={nameOf(rule)} />
             )}
-            <p class="reason">{FAILURE_WORDS[rule.failure] ?? rule.failure}</p>
+            <p class="reason">{FAILURE_WORDS[rule.failure]}</p>
           </li>
         ))}
       </ul>

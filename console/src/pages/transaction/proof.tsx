@@ -78,7 +78,7 @@ function ProofFailed({ error }: { error: ApiError }): JSX.Element {
 }
 
 function ProofDone({ replay, evaluation }: { replay: Replay; evaluation: StoredEvaluation }): JSX.Element {
-  const words = OUTCOMES[replay.outcome] ?? { mark: "?", kind: "warn", text: replay.outcome };
+  const words = OUTCOMES[replay.outcome];
   return (
     <>
       <p class={`state ${words.kind}`}>
@@ -91,7 +91,7 @@ function ProofDone({ replay, evaluation }: { replay: Replay; evaluation: StoredE
       {replay.differences.length > 0 && <Differences replay={replay} />}
       {replay.failures.map(({ name, failure }) => (
         <p key={name}>
-          <Text value={name} />: <code>{failure}</code>. {FAILURE_WORDS[failure] ?? ""}
+          <Text value={name} />: <code>{failure}</code>. {FAILURE_WORDS[failure]}
         </p>
       ))}
     </>
