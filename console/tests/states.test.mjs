@@ -1,4 +1,4 @@
-// Loading, empty, error, old data, and a service that lacks an endpoint.
+// Loading, empty, error and old data.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
@@ -104,14 +104,6 @@ test("a save whose answer breaks off says so, and can be sent again", async () =
   await pressEnter(save);
   await shown(opened.page, hasText, "The answer cannot be read");
   assert.ok(await save.isEnabled());
-  await opened.close();
-});
-
-test("a feature that the service lacks is mentioned once, not as an error", async () => {
-  intercept = (url, to) => /^\/(stats|events)/.test(url) && answer(to, 404, { error: "there is no resource", code: "not_found" });
-  const opened = await openPage(running, "#/");
-  await shown(opened.page, hasText, "does not offer statistics");
-  await shown(opened.page, hasText, "Not live");
   await opened.close();
 });
 

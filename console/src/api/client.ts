@@ -25,11 +25,6 @@ export class ApiError extends Error {
     return this.body.code ?? "unknown";
   }
 
-  /** Whether this version of the service has no such endpoint. */
-  get isNotOffered(): boolean {
-    return (this.status === 404 && this.code === "not_found") || this.status === 405;
-  }
-
   /** Whether somebody has changed what this request was to replace or remove. */
   get isStale(): boolean {
     return this.code === "precondition_failed";

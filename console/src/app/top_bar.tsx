@@ -94,7 +94,6 @@ const STREAM_WORDS: Record<StreamState, string> = {
   connecting: "Connecting",
   live: "Live",
   waiting: "Reconnecting",
-  not_offered: "Not live",
 };
 
 function LiveState(): JSX.Element {

@@ -68,7 +68,7 @@ function tell<Name extends keyof EventTypes>(name: Name, event: EventTypes[Name]
   for (const handler of called) handler(event);
 }
 
-/** Has the lists of rules loaded again, also where the service has no event stream. */
+/** Has the lists of rules loaded again, also while the event stream is away. */
 export function tellChanged(): void {
   tell("changed", null);
 }

@@ -1,7 +1,7 @@
 import { apiUrl } from "../api/client";
 import { EventParser, type ServerEvent } from "./sse";
 
-export type StreamState = "connecting" | "live" | "waiting" | "not_offered";
+export type StreamState = "connecting" | "live" | "waiting";
 
 interface StreamHooks {
   onEvent(event: ServerEvent): void;
@@ -12,8 +12,6 @@ interface StreamHooks {
 const SILENCE_MAX_MS = 40_000;
 const WAIT_MIN_MS = 500;
 const WAIT_MAX_MS = 15_000;
-/** How long to wait before asking a service again that has no such endpoint. */
-const NOT_OFFERED_WAIT_MS = 60_000;
 
 /**
  * Holds the event stream until `stop` is aborted. It is read with `fetch`, because `EventSource` cannot name the last
@@ -24,22 +22,16 @@ export async function holdStream(lastId: string, hooks: StreamHooks, stop: Abort
   let waitMs = WAIT_MIN_MS;
   while (!stop.aborted) {
     hooks.onState("connecting");
-    const end = await readOnce(parser, hooks, stop);
+    const wasLive = await readOnce(parser, hooks, stop);
     if (stop.aborted) return;
-    if (end === "not_offered") {
-      hooks.onState("not_offered");
-      await pause(NOT_OFFERED_WAIT_MS, stop);
-      continue;
-    }
     hooks.onState("waiting");
-    waitMs = end === "was_live" ? WAIT_MIN_MS : Math.min(waitMs * 2, WAIT_MAX_MS);
+    waitMs = wasLive ? WAIT_MIN_MS : Math.min(waitMs * 2, WAIT_MAX_MS);
     await pause(waitMs * (0.75 + Math.random() / 2), stop);
   }
 }
 
-type StreamEnd = "was_live" | "failed" | "not_offered";
-
-async function readOnce(parser: EventParser, hooks: StreamHooks, stop: AbortSignal): Promise<StreamEnd> {
+/** Reads a stream to its end. Returns whether the service has sent one. */
+async function readOnce(parser: EventParser, hooks: StreamHooks, stop: AbortSignal): Promise<boolean> {
   const abort = new AbortController();
   const onStop = () => abort.abort();
   stop.addEventListener("abort", onStop, { once: true });
@@ -51,8 +43,7 @@ async function readOnce(parser: EventParser, hooks: StreamHooks, stop: AbortSign
   let isLive = false;
   try {
     const response = await fetch(apiUrl("events?topics=ticks,verdicts,rules"), request(parser.lastId, abort.signal));
-    if (response.status === 404) return "not_offered";
-    if (!response.ok || response.body === null) return "failed";
+    if (!response.ok || response.body === null) return false;
     isLive = true;
     hooks.onState("live");
     await readBody(response.body, parser, hooks, touch);
@@ -63,7 +54,7 @@ async function readOnce(parser: EventParser, hooks: StreamHooks, stop: AbortSign
     stop.removeEventListener("abort", onStop);
     abort.abort();
   }
-  return isLive ? "was_live" : "failed";
+  return isLive;
 }
 
 function request(lastId: string, signal: AbortSignal): RequestInit {

@@ -46,7 +46,6 @@ interface ErrorViewProps {
 }
 
 export function ErrorView({ error, what, retry }: ErrorViewProps): JSX.Element {
-  if (error.isNotOffered) return <NotOffered what={what} />;
   return (
     <div class="notice error" role="alert">
       <p>
@@ -79,10 +78,6 @@ export function ErrorDetails({ error }: { error: ApiError }): JSX.Element {
       )}
     </p>
   );
-}
-
-export function NotOffered({ what }: { what: string }): JSX.Element {
-  return <p class="notice">This version of the service does not offer {what}. A newer version does.</p>;
 }
 
 function StaleNote<T>({ error, asOf, resource }: { error: ApiError; asOf: number; resource: Resource<T> }): JSX.Element {

@@ -127,7 +127,6 @@ function FeedState(): JSX.Element {
       </span>
     );
   }
-  if (streamState.value === "not_offered") return <span class="quiet">Not offered by this version of the service</span>;
   if (streamState.value !== "live") return <span class="quiet">Not connected; trying again</span>;
   if (isOfBefore.value) return <span class="quiet">Payments that were stopped before</span>;
   return <span class="quiet">{n_leftOut.value > 0 ? `and ${plural(n_leftOut.value, "other")} in the last moment` : ""}</span>;
