@@ -43,6 +43,8 @@ async function load(kind: Kind, signal: AbortSignal): Promise<Letters> {
 }
 
 const TITLES: Record<Kind, string> = { alerts: "Dead letters of alerts", ledger: "Dead letters of the ledger" };
+/** Which ones the service lists if there are too many. */
+const SHOWN_FIRST: Record<Kind, string> = { alerts: "oldest", ledger: "latest" };
 const EMPTY: Record<Kind, string> = {
   alerts: "None. Every alert was delivered, or no webhook is configured.",
   ledger: "None. Every row and event of the ledger was accepted.",
@@ -61,7 +63,7 @@ export function DeadLetters({ kind }: { kind: Kind }): JSX.Element {
             <>
               <p>
                 {plural(data.count, "dead letter")}
-                {data.count > data.letters.length && `, the oldest ${count(data.letters.length)} of them here`}
+                {data.count > data.letters.length && `, the ${SHOWN_FIRST[kind]} ${count(data.letters.length)} of them here`}
               </p>
               <LetterTable kind={kind} letters={data.letters} reload={letters.reload} />
             </>
