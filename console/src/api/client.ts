@@ -30,17 +30,9 @@ export class ApiError extends Error {
     return this.code === "precondition_failed";
   }
 
-  get isStarting(): boolean {
-    return this.code === "starting";
-  }
-
   /** Whether the same request may succeed later: no answer, one that cannot be read, too many requests, or a failure of the service. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
-  }
-
-  get isUnreachable(): boolean {
-    return this.status === 0;
   }
 }
 
