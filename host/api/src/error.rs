@@ -20,7 +20,8 @@ use super::error_code::ErrorCode;
 use crate::instructions::view::EstimateView;
 use tollgate_pipeline::alerting::ReplayError;
 use tollgate_pipeline::monitor::MonitorError;
-use tollgate_pipeline::payments::PaymentError;
+use tollgate_ledger::event::EventError;
+use tollgate_ledger::payments::PaymentError;
 use tollgate_rules::git_sync::GitSyncError;
 use tollgate_rules::intake::IntakeError;
 use tollgate_rules::replay::{AuditError, SingleError};
@@ -269,6 +270,19 @@ impl From<PaymentError> for ApiError {
             PaymentError::TooManyWait | PaymentError::TooManyDead => {
                 Self::new(ErrorCode::Overloaded, error.to_string())
             }
+        }
+    }
+}
+
+impl From<EventError> for ApiError {
+    fn from(error: EventError) -> Self {
+        let message = error.to_string();
+        match error {
+            EventError::NotAnObject => Self::new(ErrorCode::NotAnObject, message),
+            EventError::Missing(member) => Self::new(ErrorCode::MissingField, message).at(member),
+            EventError::Invalid(member, _) => Self::new(ErrorCode::InvalidField, message).at(member),
+            EventError::Transaction(error) => error.into(),
+            EventError::Payment(error) => error.into(),
         }
     }
 }

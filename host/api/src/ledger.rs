@@ -19,7 +19,7 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::page::{Page, PageParameters};
 use super::{streamed, webhook};
-use tollgate_pipeline::payments::EVENTS;
+use tollgate_ledger::payments::EVENTS;
 
 /// Number of dead letters in a response without `limit`.
 const SHOWN_MAX: usize = 200;

@@ -56,7 +56,7 @@ use api_service::ApiService;
 use tollgate_pipeline::activity::Activity;
 use tollgate_pipeline::alerting::Alerting;
 use tollgate_pipeline::monitor::Monitor;
-use tollgate_pipeline::payments::Payments;
+use tollgate_ledger::payments::Payments;
 use tollgate_rules::git_sync::GitSync;
 use tollgate_rules::intake::Intake;
 use tollgate_rules::replay::Replays;

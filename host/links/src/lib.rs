@@ -1,10 +1,9 @@
-//! Connections to external systems: ledgers, dashboards and webhooks.
+//! Connections to external systems: dashboards and webhooks.
 //!
-//! `ledger` reads external PostgreSQL ledgers, `outbound` sends alerts, and `signature` signs and verifies webhooks. No
-//! operation except [`outbound::get()`] can wait forever, and no password appears in a log or an error.
+//! `outbound` sends alerts, and `signature` signs and verifies webhooks. No operation except [`outbound::get()`] can wait
+//! forever, and no password appears in a log or an error.
 //!
 //! The crate depends on no store, rule or setting. Callers pass in addresses and limits.
 
-pub mod ledger;
 pub mod outbound;
 pub mod signature;

@@ -13,7 +13,6 @@ pub mod clock;
 pub mod decimal;
 pub mod hold;
 pub mod instruction;
-pub mod ledger_kind;
 pub mod named_list;
 pub mod pattern;
 pub mod secret;

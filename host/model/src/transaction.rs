@@ -34,20 +34,17 @@ use std::sync::Arc;
 pub use tollgate_compiler::StatedTime;
 
 pub use access::FieldAccess;
-pub(crate) use agreement::is_same_currency;
-pub use agreement::{AmountAgreement, can_be_same_account};
+pub use agreement::{AmountAgreement, can_be_same_account, is_same_currency};
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;
 pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, JsonNumber};
-pub(crate) use left_out_fields::take_left_out;
-pub use left_out_fields::{LeftOutFields, METADATA, mark_left_out, metadata_paths};
+pub use left_out_fields::{LeftOutFields, METADATA, mark_left_out, metadata_paths, take_left_out};
 pub use limits::{
     BeyondTolerance, Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings, TimeTolerance, WindowClock,
 };
 pub use long_texts::{LongTexts, SHORT_TEXT_MAX, TextDigest, adopt_digest_key, digest_key, digest_of};
-pub(crate) use parse::DESCRIPTION_BYTES_MAX;
-pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
+pub use parse::{DESCRIPTION_BYTES_MAX, InjectRequest, InvalidTransaction, RequestOptions};
 pub use relation::{RelationSet, relate, relate_in};
 pub use report::TransactionReport;
 pub use reported_amount::{AmountTerms, ReportedAmount, StoredAmounts, compare_report};

@@ -163,7 +163,7 @@ impl Alerting {
 
     /// Returns the alert about a dead letter of a ledger, or `None` if no link is configured.
     #[must_use]
-    pub(crate) fn alert_about(&self, letter: &DeadLetter, verdict: Verdict) -> Option<Arc<Alert>> {
+    pub fn alert_about(&self, letter: &DeadLetter, verdict: Verdict) -> Option<Arc<Alert>> {
         if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
             return None;
         }
@@ -188,12 +188,12 @@ impl Alerting {
 
     /// Returns whether alerts are kept until a webhook accepts them.
     #[must_use]
-    pub(crate) fn keeps_alerts(&self) -> bool {
+    pub fn keeps_alerts(&self) -> bool {
         self.inner.outbox.is_some()
     }
 
     /// Announces durable alerts to the links, without waiting.
-    pub(crate) fn announce(&self, alerts: &[Arc<Alert>]) {
+    pub fn announce(&self, alerts: &[Arc<Alert>]) {
         if let Some(tunnel) = &self.inner.tunnel {
             alerts.iter().for_each(|alert| tunnel.offer(alert));
         }

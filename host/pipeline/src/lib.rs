@@ -2,15 +2,12 @@
 //!
 //! ```text
 //!  POST /inject ──────────────▶ monitor: admit, evaluate, commit ──▶ answer
-//!  events, rows ──▶ payments ─────┘ │              └──▶ alerting: webhooks, tunnel
-//!          ▲                        └──▶ activity: figures and events for the console
-//!  ledger_sync: reads rows
+//!  reports of a ledger ───────────┘ │              └──▶ alerting: webhooks, tunnel
+//!                                   └──▶ activity: figures and events for the console
 //! ```
 //!
 //! This crate changes no rule and knows nothing of HTTP.
 
 pub mod activity;
 pub mod alerting;
-pub mod ledger_sync;
 pub mod monitor;
-pub mod payments;

@@ -71,7 +71,7 @@ use updater::{Update, Updater};
 pub use arrivals::AcceptanceOrder;
 pub use committer::Committing;
 pub use error::MonitorError;
-pub(crate) use feed::{FeedMode, FeedReport, LedgerFeedRow};
+pub use feed::{FeedMode, FeedReport, LedgerFeedRow};
 pub use hashes::KnownHashes;
 pub use restoring::Restoring;
 
@@ -198,7 +198,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; a conflict when the report names another amount, currency or account.
-    pub(crate) async fn report(
+    pub async fn report(
         &self,
         report: TransactionReport,
         event: Arc<str>,
@@ -214,7 +214,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; also [`MonitorError::Unavailable`] when no transaction has this id.
-    pub(crate) async fn advance(
+    pub async fn advance(
         &self,
         id: &Arc<str>,
         status: &str,
@@ -315,7 +315,7 @@ impl Monitor {
     ///
     /// # Errors
     /// The reason why not.
-    pub(crate) fn readiness(&self) -> Result<(), MonitorError> {
+    pub fn readiness(&self) -> Result<(), MonitorError> {
         self.pipeline.readiness()
     }
 

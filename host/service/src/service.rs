@@ -28,15 +28,15 @@ use tokio::time::timeout;
 use tollgate_engine::evaluation::EvaluatorPool;
 use tollgate_engine::policy::PolicyError;
 use tollgate_history::{PastError, SpillError};
-use tollgate_links::ledger::LedgerError;
+use tollgate_ledger::database::LedgerError;
 use tollgate_model::calendar::ZoneDataError;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 use tollgate_api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
 use tollgate_pipeline::alerting::{AlertingError, Delivery};
-use tollgate_pipeline::ledger_sync::LedgerSync;
+use tollgate_ledger::sync::LedgerSync;
 use tollgate_pipeline::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
-use tollgate_pipeline::payments::OpenError;
+use tollgate_ledger::payments::OpenError;
 use tollgate_rules::git_sync::{GitSyncError, Polling};
 use tollgate_rules::intake::Following;
 use tollgate_telemetry::config::{Settings, StatusWordsFileError};

@@ -8,6 +8,7 @@ mod environment;
 mod execution;
 mod git;
 mod ledger;
+mod ledger_settings;
 mod links;
 mod owners;
 #[cfg(test)]
@@ -26,6 +27,9 @@ pub use environment::{
     settings_in_force, substituted_settings, unknown_settings,
 };
 pub use git::GitSettings;
+pub use ledger_settings::{
+    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment, UnreadableVerdict,
+};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
 pub use settings::{LogFormat, SECTIONS, Settings, data_dir, zone_data_dir};

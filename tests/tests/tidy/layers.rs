@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 50] = [
+pub(crate) const MODULES: [&str; 51] = [
     // nouns
     "config",
     "clock",
@@ -17,7 +17,6 @@ pub(crate) const MODULES: [&str; 50] = [
     "sequence",
     "signature",
     "transaction",
-    "ledger_kind",
     "value_set",
     "calendar",
     "pattern",
@@ -38,7 +37,6 @@ pub(crate) const MODULES: [&str; 50] = [
     "process",
     "git",
     "artifacts",
-    "ledger",
     "outbound",
     "load",
     // telemetry
@@ -56,9 +54,13 @@ pub(crate) const MODULES: [&str; 50] = [
     // pipeline
     "alerting",
     "monitor",
-    "payments",
-    "ledger_sync",
     "activity",
+    // ledger
+    "database",
+    "kind",
+    "payments",
+    "event",
+    "sync",
     // boundaries and assembly
     "api",
     "cli",

@@ -112,7 +112,8 @@ fn difference_of(one: &[(Box<str>, Json)], other: &[(Box<str>, Json)]) -> Option
 }
 
 /// Returns whether two currencies are equal in the language: regardless of ASCII case, and of blanks at the ends.
-pub(crate) fn is_same_currency(one: &str, other: &str) -> bool {
+#[must_use]
+pub fn is_same_currency(one: &str, other: &str) -> bool {
     without_blanks_at_ends(one).eq_ignore_ascii_case(without_blanks_at_ends(other))
 }
 

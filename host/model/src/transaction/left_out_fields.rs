@@ -104,7 +104,7 @@ pub fn mark_left_out(data: &mut Json, names: Vec<Box<str>>) {
 }
 
 /// Takes the mark of a report from its members.
-pub(crate) fn take_left_out(entries: &mut Vec<(Box<str>, Json)>) -> Vec<Box<str>> {
+pub fn take_left_out(entries: &mut Vec<(Box<str>, Json)>) -> Vec<Box<str>> {
     LeftOutFields::take(entries).map(|left_out| left_out.names).unwrap_or_default()
 }
 

@@ -21,7 +21,7 @@ use crate::transaction::{
 };
 use fields::Fields;
 
-pub(crate) use fields::DESCRIPTION_BYTES_MAX;
+pub use fields::DESCRIPTION_BYTES_MAX;
 pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, why_no_code};
 pub use invalid::InvalidTransaction;
 

@@ -75,7 +75,7 @@ impl TransactionReport {
 
     /// Moves the time of the transaction to its schedule, if that is later than the reported time.
     #[must_use]
-    pub(crate) fn at_its_schedule(mut self) -> Self {
+    pub fn at_its_schedule(mut self) -> Self {
         if let Some(scheduled) = self.transaction.scheduled_for.clone()
             && scheduled.micros() > self.transaction.timestamp.micros()
         {
@@ -86,7 +86,7 @@ impl TransactionReport {
 
     /// Notes whether the amount has all digits of the ledger.
     #[must_use]
-    pub(crate) const fn with_exact_amount(mut self, is_exact: bool) -> Self {
+    pub const fn with_exact_amount(mut self, is_exact: bool) -> Self {
         self.has_exact_amount = is_exact;
         self
     }
@@ -99,7 +99,7 @@ impl TransactionReport {
 
     /// Marks what was left out of the transaction.
     #[must_use]
-    pub(crate) fn with_left_out(self, names: Vec<Box<str>>) -> Self {
+    pub fn with_left_out(self, names: Vec<Box<str>>) -> Self {
         Self { transaction: self.transaction.with_left_out(LeftOutFields::new(names)), ..self }
     }
 

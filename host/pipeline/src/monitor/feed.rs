@@ -23,7 +23,7 @@ const EVALUATED_AT_ONCE: usize = 16;
 
 /// A row of a ledger.
 #[derive(Debug)]
-pub(crate) struct LedgerFeedRow {
+pub struct LedgerFeedRow {
     /// The transaction it describes.
     pub transaction: Transaction,
     /// The fingerprint of the transaction.
@@ -34,7 +34,7 @@ pub(crate) struct LedgerFeedRow {
 
 /// Treatment of new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FeedMode {
+pub enum FeedMode {
     /// Add them to the history.
     History,
     /// Also judge each, as if it had been injected.
@@ -43,7 +43,7 @@ pub(crate) enum FeedMode {
 
 /// The results for the rows of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct FeedReport {
+pub struct FeedReport {
     /// New rows, now durable.
     pub n_taken: usize,
     /// Known rows whose status advanced.
@@ -65,7 +65,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]. Some rows may have been taken; the progress is not stored.
-    pub(crate) async fn feed(
+    pub async fn feed(
         &self,
         rows: Vec<LedgerFeedRow>,
         manner: FeedMode,

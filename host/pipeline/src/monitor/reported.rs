@@ -31,7 +31,7 @@ pub(super) struct ReportOutcome {
 impl Monitor {
     /// Returns the table of the stages that statuses mean.
     #[must_use]
-    pub(crate) fn status_words(&self) -> &StatusWords {
+    pub fn status_words(&self) -> &StatusWords {
         self.pipeline.deps.history.status_words()
     }
 }

@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use tollgate_links::ledger::{CHANGED_FIELD, LEDGER_FIELDS, LedgerSettings};
-use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::secret::Secret;
 
+use super::ledger_settings::{
+    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment, UnreadableVerdict,
+};
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 pub(super) const KIND: Variable = variable("LEDGER_KIND", "`generic` or `blnk`", "generic", "Kind of the ledger that reports payments by events and rows: one id for each payment (`generic`), or Blnk (`blnk`).").explained_in("ledger.md#blnk");

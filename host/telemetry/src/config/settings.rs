@@ -8,10 +8,10 @@ use std::time::Duration;
 use tollgate_guest_abi::Window;
 
 use tollgate_engine::sandbox::Execution;
-use tollgate_links::ledger::LedgerSettings;
 use tollgate_model::secret::Secret;
 use tollgate_model::transaction::RequestSettings;
 
+use super::ledger_settings::LedgerSettings;
 use super::connections::{self, ConnectionSettings};
 use super::execution;
 use super::git::{self, GitSettings};

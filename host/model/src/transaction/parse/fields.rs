@@ -10,7 +10,8 @@ const ID_BYTES_MAX: usize = 255;
 /// Maximum length of a reference: ten times that of a remittance line of 35 characters.
 const REFERENCE_CHARACTERS_MAX: usize = 350;
 const REFERENCE_BYTES_MAX: usize = 4 * REFERENCE_CHARACTERS_MAX;
-pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
+/// Maximum length of a description, in bytes.
+pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Maximum length of a date-time, in bytes. One with nanoseconds and an offset has 35.
 const TIME_BYTES_MAX: usize = 64;
 /// The valid instants, in microseconds: the years 1970 to 9999 in UTC.

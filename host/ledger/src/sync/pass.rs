@@ -4,18 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tollgate_links::ledger::{
-    Horizon, LedgerConnection, LedgerError, LedgerRow, PagePosition, RowError, micros_of,
-};
-use tollgate_model::ledger_kind::LedgerKind;
-use tollgate_model::ledger_kind::{EntryReport, ReportChannel};
+use crate::database::{Horizon, LedgerConnection, LedgerError, LedgerRow, PagePosition, RowError, micros_of};
+use tollgate_telemetry::config::LedgerKind;
+use crate::kind::{EntryReport, ReportChannel};
 use tollgate_store::{DeadLetter, LedgerMark, LedgerProgress};
 
-use crate::ledger_sync::progress::SyncProgress;
-use crate::ledger_sync::recent::RecentRows;
-use crate::ledger_sync::zone::minutes_ahead;
-use crate::ledger_sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
-use crate::monitor::{FeedReport, LedgerFeedRow, MonitorError};
+use crate::sync::progress::SyncProgress;
+use crate::sync::recent::RecentRows;
+use crate::sync::zone::minutes_ahead;
+use crate::sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
+use tollgate_pipeline::monitor::{FeedReport, LedgerFeedRow, MonitorError};
 use crate::payments::{KeptLetters, RowEntry};
 
 /// An id of this length was truncated, so no page can start right after it. No index of PostgreSQL holds an id of this

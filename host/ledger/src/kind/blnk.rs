@@ -13,10 +13,10 @@
 
 use std::sync::Arc;
 
-use super::LedgerIdentity;
+use tollgate_telemetry::config::LedgerIdentity;
 use super::amount;
 use super::{EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
-use crate::transaction::{
+use tollgate_model::transaction::{
     DESCRIPTION_BYTES_MAX, InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport,
     take_left_out,
 };

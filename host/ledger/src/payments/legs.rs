@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tokio::sync::MutexGuard;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::ledger_kind::can_be_leg;
+use crate::kind::can_be_leg;
 use tollgate_model::transaction::Transaction;
 
 use super::joining::{ChildEntry, ParentAction, Result};

@@ -6,7 +6,7 @@
 
 use sqlx::PgConnection;
 
-use crate::ledger::LedgerError;
+use crate::database::LedgerError;
 
 /// The lifetime of a database session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

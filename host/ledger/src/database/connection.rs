@@ -5,9 +5,9 @@ use std::time::Duration;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Row as _};
 use tokio::time::timeout;
 
-use crate::ledger::session::SessionScope;
-use crate::ledger::table::{self, Statements, safe};
-use crate::ledger::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, horizon, page};
+use crate::database::session::SessionScope;
+use crate::database::table::{self, Statements, safe};
+use crate::database::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, horizon, page};
 
 /// Time limit for connecting, including TLS and authentication.
 const CONNECT: Duration = Duration::from_secs(5);

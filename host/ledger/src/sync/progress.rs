@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, SecondsFormat};
 use parking_lot::Mutex;
 
-use crate::ledger_sync::{ErrorChain, LedgerSyncError};
-use crate::monitor::{FeedReport, MonitorError};
+use crate::sync::{ErrorChain, LedgerSyncError};
+use tollgate_pipeline::monitor::{FeedReport, MonitorError};
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::readiness::ReadinessCheck;
 
@@ -264,7 +264,7 @@ impl fmt::Display for LedgerStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_links::ledger::LedgerError;
+    use crate::database::LedgerError;
 
     #[test]
     fn an_error_that_helps_is_not_replaced_by_a_later_one_and_is_gone_when_the_ledger_was_read() {

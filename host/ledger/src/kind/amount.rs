@@ -3,8 +3,8 @@
 //! Blnk counts units of `1 / precision` in `precise_amount`, which is exact in hooks and rows. In events it has passed
 //! through a double. From 2^53 on, `amount_string` is then equally precise, and nothing better is available.
 
-use crate::decimal::{Decimal, EXACT_MAX};
-use crate::transaction::{AmountAgreement, InvalidTransaction, Json};
+use tollgate_model::decimal::{Decimal, EXACT_MAX};
+use tollgate_model::transaction::{AmountAgreement, InvalidTransaction, Json};
 
 /// Maximum difference that is no contradiction, because Blnk truncates the amounts in rows.
 const CUT_BEHIND: &str = "0.0000000000000001";
@@ -66,7 +66,7 @@ const fn invalid(field: &'static str, expected: &'static str) -> InvalidTransact
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::JsonLimits;
+    use tollgate_model::transaction::JsonLimits;
 
     #[track_caller]
     fn check(data: &str, is_exact: bool, expected: Result<&str, &str>) {

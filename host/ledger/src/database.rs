@@ -17,7 +17,6 @@ mod horizon;
 mod page;
 mod row;
 mod session;
-mod settings;
 mod table;
 
 pub use address::Ledger;
@@ -26,4 +25,3 @@ pub use error::LedgerError;
 pub use horizon::Horizon;
 pub use page::{PagePosition, micros_of};
 pub use row::{LedgerRow, RowError};
-pub use settings::{CHANGED_FIELD, LEDGER_FIELDS, LedgerSettings};

@@ -7,8 +7,8 @@
 
 use sqlx::{PgConnection, Row as _};
 
-use crate::ledger::LedgerError;
-use crate::ledger::session::SessionScope;
+use crate::database::LedgerError;
+use crate::database::session::SessionScope;
 
 /// Margin for a transaction that has begun but is not listed as running yet.
 const MARGIN_MICROS: i64 = 1_000_000;

@@ -1,79 +1,24 @@
 //! Kinds of ledgers: conversion of reported entries into payment events.
 //!
 //! ```text
-//!  event, hook, row ──LedgerKind::read──▶ Entry: the payment it belongs to, and what happened to it ──▶ payments
+//!  event, hook, row ────── read ──────▶ Entry: the payment it belongs to, and what happened to it ──▶ payments
 //! ```
 //!
-//! Events and rows of a ledger share one mapping, so they cannot disagree. To add a kind, add a variant here and a
+//! Events and rows of a ledger share one mapping, so they cannot disagree. To add a kind, add a variant to [`LedgerKind`] and a
 //! module next to `blnk` that creates a [`ReportedEntry`].
 
 mod accounts;
 mod amount;
 mod blnk;
-mod treatment;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tollgate_telemetry::config::{LedgerIdentity, LedgerKind};
 
-use crate::transaction::{AmountAgreement, InvalidTransaction, Json, StatusWords, TransactionReport};
+use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords, TransactionReport};
 
 pub use accounts::{AccountComparison, can_be_leg, can_shadow};
-pub use treatment::{LeftOutTreatment, UnreadableVerdict};
-
-/// The kind of a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LedgerKind {
-    /// One id per payment; every report uses that id.
-    #[default]
-    Generic,
-    /// Blnk: one entry with a separate id for each stage of a payment.
-    Blnk,
-}
-
-/// The identity of a ledger payment in this service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LedgerIdentity {
-    /// Id of its first entry.
-    #[default]
-    Id,
-    /// Its reference: the `transaction_id` with which a back end requested a verdict before the ledger had the payment.
-    Reference,
-}
-
-impl LedgerKind {
-    /// Returns the kind of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [LedgerKind::Generic, LedgerKind::Blnk].into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LedgerKind::Generic => "generic",
-            LedgerKind::Blnk => "blnk",
-        }
-    }
-}
-
-impl LedgerIdentity {
-    /// Returns the identity of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [LedgerIdentity::Id, LedgerIdentity::Reference].into_iter().find(|one| one.as_str() == name)
-    }
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LedgerIdentity::Id => "id",
-            LedgerIdentity::Reference => "reference",
-        }
-    }
-}
 
 /// The channel of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,31 +126,19 @@ impl ReportedEntry {
     }
 }
 
-impl LedgerKind {
-    /// Returns the rule by which two reports agree on an amount.
-    #[must_use]
-    pub const fn amounts(self) -> AmountAgreement {
-        match self {
-            LedgerKind::Generic => AmountAgreement::Exact,
-            // Its events carry amounts as doubles; its rows and hooks carry exact amounts.
-            LedgerKind::Blnk => AmountAgreement::Doubles,
-        }
-    }
-
-    /// Reads an entry.
-    ///
-    /// # Errors
-    /// If the entry is invalid; the error names the field.
-    pub fn read(
-        self,
-        entry_report: EntryReport<'_>,
-        identity: LedgerIdentity,
-        words: &StatusWords,
-    ) -> Result<ReportedEntry, InvalidTransaction> {
-        match self {
-            LedgerKind::Generic => generic(entry_report, words),
-            LedgerKind::Blnk => blnk::read(entry_report, identity, words),
-        }
+/// Reads an entry.
+///
+/// # Errors
+/// If the entry is invalid; the error names the field.
+pub fn read(
+    kind: LedgerKind,
+    entry_report: EntryReport<'_>,
+    identity: LedgerIdentity,
+    words: &StatusWords,
+) -> Result<ReportedEntry, InvalidTransaction> {
+    match kind {
+        LedgerKind::Generic => generic(entry_report, words),
+        LedgerKind::Blnk => blnk::read(entry_report, identity, words),
     }
 }
 

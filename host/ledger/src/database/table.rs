@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
-use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_telemetry::config::LedgerKind;
 use tollgate_model::transaction::CHANGED_FIELD;
 
-use crate::ledger::session::SessionScope;
-use crate::ledger::{Ledger, LedgerError, blnk};
+use crate::database::session::SessionScope;
+use crate::database::{Ledger, LedgerError, blnk};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableName {
@@ -50,7 +50,7 @@ pub(super) struct StatementParts {
     pub(super) at: String,
     /// Id column of a row.
     pub(super) key: String,
-    /// Other values of a [`LedgerRow`](crate::ledger::LedgerRow).
+    /// Other values of a [`LedgerRow`](crate::database::LedgerRow).
     pub(super) values: String,
 }
 

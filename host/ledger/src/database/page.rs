@@ -5,9 +5,9 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row as _};
 
-use crate::ledger::session::SessionScope;
-use crate::ledger::table::safe;
-use crate::ledger::{LedgerError, LedgerRow};
+use crate::database::session::SessionScope;
+use crate::database::table::safe;
+use crate::database::{LedgerError, LedgerRow};
 
 /// A position in the order of a ledger's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,19 +29,17 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, MutexGuard, RwLock};
 use tollgate_model::clock::Clock;
-use tollgate_model::ledger_kind::LedgerIdentity;
-use tollgate_model::ledger_kind::{
-    EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry,
-};
-use tollgate_model::ledger_kind::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
+use tollgate_telemetry::config::LedgerIdentity;
+use crate::kind::{self, EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
+use tollgate_telemetry::config::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState,
     StatusWithoutEffect, Store, StoreError, TallyKind, WaitingEntry,
 };
 
-use crate::alerting::Alerting;
-use crate::monitor::{Judged, Monitor, MonitorError};
+use tollgate_pipeline::alerting::Alerting;
+use tollgate_pipeline::monitor::{Judged, Monitor, MonitorError};
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::metrics::Metrics;
 
@@ -205,6 +203,10 @@ impl Payments {
         &self.inner.deps.monitor
     }
 
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.inner.deps.metrics
+    }
+
     /// Returns the table of the stages that statuses mean.
     #[must_use]
     pub fn status_words(&self) -> &StatusWords {
@@ -346,7 +348,7 @@ impl Payments {
 impl PaymentsInner {
     fn read(&self, report: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
         let PaymentsDeps { kind, identity, left_out, .. } = &self.deps;
-        let entry = kind.read(report, *identity, self.deps.monitor.status_words())?;
+        let entry = kind::read(*kind, report, *identity, self.deps.monitor.status_words())?;
         Ok(match left_out {
             LeftOutTreatment::Review => entry,
             LeftOutTreatment::Judge => {

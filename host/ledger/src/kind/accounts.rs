@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::transaction::{AmountAgreement, Transaction, can_be_same_account, is_same_currency};
+use tollgate_model::transaction::{AmountAgreement, Transaction, can_be_same_account, is_same_currency};
 
 /// How the accounts of an entry agree with those of a payment. An account that one of the two does not name agrees with
 /// every account.

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 use tollgate_model::decimal::Decimal;
-use tollgate_model::ledger_kind::AccountComparison;
+use crate::kind::AccountComparison;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 

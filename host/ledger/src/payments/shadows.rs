@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::ledger_kind::can_shadow;
+use crate::kind::can_shadow;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 

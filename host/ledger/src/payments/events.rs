@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, SecondsFormat, Utc};
 use parking_lot::Mutex;
 
-use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_telemetry::config::LedgerKind;
 
 const SAY_EVERY: Duration = Duration::from_secs(1);
 

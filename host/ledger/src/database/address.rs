@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
-use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_telemetry::config::LedgerKind;
 use tollgate_model::secret::Secret;
 
-use super::settings::LedgerSettings;
-use crate::ledger::LedgerError;
-use crate::ledger::session::SessionScope;
-use crate::ledger::table::TableName;
+use tollgate_telemetry::config::LedgerSettings;
+use crate::database::LedgerError;
+use crate::database::session::SessionScope;
+use crate::database::table::TableName;
 
 /// Parameters accepted after the `?` of an address. Others are refused: sqlx would log their name and value, which may
 /// be a password under a misspelled name.
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Ledger {
 mod tests {
     use super::*;
     use std::num::NonZeroUsize;
-    use tollgate_model::ledger_kind::{LedgerIdentity, LeftOutTreatment, UnreadableVerdict};
+    use tollgate_telemetry::config::{LedgerIdentity, LeftOutTreatment, UnreadableVerdict};
 
     fn ledger(dsn: &str) -> Result<Ledger, LedgerError> {
         let settings = LedgerSettings {

@@ -9,11 +9,11 @@ use std::collections::HashMap;
 
 use sqlx::PgConnection;
 
-use crate::ledger::table::{
+use crate::database::table::{
     ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, REFERENCE_CHARACTERS,
     StatementParts, Statements, TableName, WITHOUT_ZONE, statements_of, types_of,
 };
-use crate::ledger::{Ledger, LedgerError};
+use crate::database::{Ledger, LedgerError};
 
 /// The table in which Blnk records inserts, in the schema of its transactions.
 const JOURNAL: &str = "transaction_journal";

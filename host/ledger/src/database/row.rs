@@ -7,7 +7,7 @@ use tollgate_model::transaction::{
     metadata_paths,
 };
 
-use crate::ledger::table::{METADATA_CHARACTERS, NUMBER_CHARACTERS};
+use crate::database::table::{METADATA_CHARACTERS, NUMBER_CHARACTERS};
 
 /// Maximum number of characters per value in a copy for display.
 const COPIED_CHARACTERS: usize = 256;

@@ -23,12 +23,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tollgate_links::ledger::LedgerSettings;
-use tollgate_links::ledger::{Ledger, LedgerConnection, LedgerError};
+use tollgate_telemetry::config::LedgerSettings;
+use crate::database::{Ledger, LedgerConnection, LedgerError};
 use tollgate_model::clock::Clock;
 use tollgate_store::{Store, StoreError};
 
-use crate::monitor::{FeedMode, Monitor, MonitorError};
+use tollgate_pipeline::monitor::{FeedMode, Monitor, MonitorError};
 use crate::payments::{PaymentError, Payments};
 use pass::LedgerReader;
 use progress::SyncProgress;

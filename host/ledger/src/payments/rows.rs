@@ -7,7 +7,7 @@ use super::{
     Contradiction, DeadLetter, Json, LedgerProgress, PaymentError, PaymentEvent, Payments, PaymentsInner,
     ROWS, ReportChannel, ReportedEntry,
 };
-use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
+use tollgate_pipeline::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
 const EVENT: &str = "ledger.row";
 
