@@ -16,9 +16,9 @@ const FUNCTION_LINES_MAX: usize = 70;
 const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
-    (r"\bsqlx::", &["store", "ledger"]),
+    (r"\bsqlx::", &["store", "database"]),
     (r"(?i)\bsqlite", &["store"]),
-    (r"\b(Pg[A-Z]\w+|Postgres)\b", &["ledger"]),
+    (r"\b(Pg[A-Z]\w+|Postgres)\b", &["database"]),
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "process/tls.rs", "outbound/connection.rs"]),
     (r"\b(landlock|libc|seccompiler)::", &["process"]),
