@@ -18,10 +18,10 @@ use utoipa::ToSchema;
 
 use super::error_code::ErrorCode;
 use crate::instructions::view::EstimateView;
-use tollgate_pipeline::alerting::ReplayError;
-use tollgate_pipeline::monitor::MonitorError;
 use tollgate_ledger::event::EventError;
 use tollgate_ledger::payments::PaymentError;
+use tollgate_pipeline::alerting::ReplayError;
+use tollgate_pipeline::monitor::MonitorError;
 use tollgate_rules::git_sync::GitSyncError;
 use tollgate_rules::intake::IntakeError;
 use tollgate_rules::replay::{AuditError, SingleError};

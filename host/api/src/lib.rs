@@ -53,10 +53,10 @@ use tollgate_links::signature::SigningKeys;
 use tollgate_model::transaction::RequestSettings;
 
 use api_service::ApiService;
+use tollgate_ledger::payments::Payments;
 use tollgate_pipeline::activity::Activity;
 use tollgate_pipeline::alerting::Alerting;
 use tollgate_pipeline::monitor::Monitor;
-use tollgate_ledger::payments::Payments;
 use tollgate_rules::git_sync::GitSync;
 use tollgate_rules::intake::Intake;
 use tollgate_rules::replay::Replays;

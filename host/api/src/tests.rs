@@ -28,18 +28,18 @@ use tollgate_engine::sandbox::Sandbox;
 use tollgate_git::Worker;
 use tollgate_history::History;
 use tollgate_model::clock::{Clock, SystemClock};
-use tollgate_telemetry::config::LedgerIdentity;
-use tollgate_telemetry::config::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::AmountAgreement;
 use tollgate_model::transaction::RequestSettings;
 use tollgate_store::{Store, StoredPast};
+use tollgate_telemetry::config::LedgerIdentity;
+use tollgate_telemetry::config::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tower::ServiceExt as _;
 
 use super::*;
 use crate::error::ApiError;
 use crate::error_code::ErrorCode;
-use tollgate_pipeline::monitor::{self, Monitor};
 use tollgate_ledger::payments::{self, Payments};
+use tollgate_pipeline::monitor::{self, Monitor};
 use tollgate_rules::git_sync::{self, GitSync, PendingEdits};
 use tollgate_rules::intake::{self, Intake, RulesDirectory};
 use tollgate_rules::replay::{Audit, AuditDeps};
@@ -170,7 +170,7 @@ async fn state(directory: &Path) -> ApiState {
     .unwrap();
     ApiState::new(ApiDeps {
         alerting: Alerting::silent(store.clone(), Arc::clone(&clock)),
-        payments: payments(&monitor, &store, clock).await,
+        payments: payments(&monitor, &store, clock, &metrics).await,
         monitor: Arc::new(monitor),
         replays: replays(&store, sandbox, directory),
         intake: Arc::new(intake),
@@ -210,7 +210,12 @@ fn empty_registry() -> Arc<Registry> {
     Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())))
 }
 
-async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Payments {
+async fn payments(
+    monitor: &Monitor,
+    store: &Store,
+    clock: Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
+) -> Payments {
     let opened = Payments::open(payments::PaymentsDeps {
         kind: LedgerKind::Generic,
         identity: LedgerIdentity::Id,
@@ -222,7 +227,7 @@ async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Pa
         monitor: monitor.clone(),
         store: store.clone(),
         clock,
-        metrics: Arc::new(Metrics::new()),
+        metrics: Arc::clone(metrics),
     });
     opened.await.unwrap()
 }

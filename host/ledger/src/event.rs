@@ -18,7 +18,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tollgate_model::transaction::{
-    InvalidTransaction, Json, JsonError, JsonLimits, METADATA, TransactionReport, mark_left_out, metadata_paths,
+    InvalidTransaction, Json, JsonError, JsonLimits, METADATA, TransactionReport, mark_left_out,
+    metadata_paths,
 };
 use tollgate_store::DeadLetter;
 use tollgate_telemetry::config::LedgerKind;

@@ -27,16 +27,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::kind::{self, EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
 use tokio::sync::{Mutex, MutexGuard, RwLock};
 use tollgate_model::clock::Clock;
-use tollgate_telemetry::config::LedgerIdentity;
-use crate::kind::{self, EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
-use tollgate_telemetry::config::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 use tollgate_model::transaction::{InvalidTransaction, Json, StatusWords};
 use tollgate_store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState,
     StatusWithoutEffect, Store, StoreError, TallyKind, WaitingEntry,
 };
+use tollgate_telemetry::config::LedgerIdentity;
+use tollgate_telemetry::config::{LedgerKind, LeftOutTreatment, UnreadableVerdict};
 
 use tollgate_pipeline::alerting::Alerting;
 use tollgate_pipeline::monitor::{Judged, Monitor, MonitorError};

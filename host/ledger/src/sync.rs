@@ -20,18 +20,18 @@ mod zone;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::database::{Ledger, LedgerConnection, LedgerError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tollgate_telemetry::config::LedgerSettings;
-use crate::database::{Ledger, LedgerConnection, LedgerError};
 use tollgate_model::clock::Clock;
 use tollgate_store::{Store, StoreError};
+use tollgate_telemetry::config::LedgerSettings;
 
-use tollgate_pipeline::monitor::{FeedMode, Monitor, MonitorError};
 use crate::payments::{PaymentError, Payments};
 use pass::LedgerReader;
 use progress::SyncProgress;
+use tollgate_pipeline::monitor::{FeedMode, Monitor, MonitorError};
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::readiness::ReadinessCheck;

@@ -198,11 +198,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; a conflict when the report names another amount, currency or account.
-    pub async fn report(
-        &self,
-        report: TransactionReport,
-        event: Arc<str>,
-    ) -> Result<(), MonitorError> {
+    pub async fn report(&self, report: TransactionReport, event: Arc<str>) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
         let operation = Operation::Report(report.fingerprint());
         let work =
@@ -214,12 +210,7 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; also [`MonitorError::Unavailable`] when no transaction has this id.
-    pub async fn advance(
-        &self,
-        id: &Arc<str>,
-        status: &str,
-        event: Arc<str>,
-    ) -> Result<(), MonitorError> {
+    pub async fn advance(&self, id: &Arc<str>, status: &str, event: Arc<str>) -> Result<(), MonitorError> {
         let operation = Operation::Report(Fingerprint::of_status(status));
         let status: Arc<str> = status.into();
         let work =

@@ -33,10 +33,10 @@ use tollgate_model::calendar::ZoneDataError;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 use tollgate_api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
-use tollgate_pipeline::alerting::{AlertingError, Delivery};
-use tollgate_ledger::sync::LedgerSync;
-use tollgate_pipeline::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
 use tollgate_ledger::payments::OpenError;
+use tollgate_ledger::sync::LedgerSync;
+use tollgate_pipeline::alerting::{AlertingError, Delivery};
+use tollgate_pipeline::monitor::{self, AcceptanceOrder, Committing, KnownHashes, Monitor};
 use tollgate_rules::git_sync::{GitSyncError, Polling};
 use tollgate_rules::intake::Following;
 use tollgate_telemetry::config::{Settings, StatusWordsFileError};

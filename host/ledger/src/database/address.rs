@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
-use tollgate_telemetry::config::LedgerKind;
 use tollgate_model::secret::Secret;
+use tollgate_telemetry::config::LedgerKind;
 
-use tollgate_telemetry::config::LedgerSettings;
 use crate::database::LedgerError;
 use crate::database::session::SessionScope;
 use crate::database::table::TableName;
+use tollgate_telemetry::config::LedgerSettings;
 
 /// Parameters accepted after the `?` of an address. Others are refused: sqlx would log their name and value, which may
 /// be a password under a misspelled name.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
-use tollgate_telemetry::config::LedgerKind;
 use tollgate_model::transaction::CHANGED_FIELD;
+use tollgate_telemetry::config::LedgerKind;
 
 use crate::database::session::SessionScope;
 use crate::database::{Ledger, LedgerError, blnk};

@@ -13,13 +13,13 @@
 
 use std::sync::Arc;
 
-use tollgate_telemetry::config::LedgerIdentity;
 use super::amount;
 use super::{EntryReport, PaymentEvent, Progress, QueuedRefund, ReportChannel, ReportedEntry};
 use tollgate_model::transaction::{
     DESCRIPTION_BYTES_MAX, InvalidTransaction, Json, JsonNumber, StatusWords, TransactionReport,
     take_left_out,
 };
+use tollgate_telemetry::config::LedgerIdentity;
 
 /// The one field that is cut, because only people read it.
 const DESCRIPTION: &str = "description";

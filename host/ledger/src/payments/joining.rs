@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::kind::AccountComparison;
 use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 use tollgate_model::decimal::Decimal;
-use crate::kind::AccountComparison;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 

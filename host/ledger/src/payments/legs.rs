@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
+use crate::kind::can_be_leg;
 use tokio::sync::MutexGuard;
 use tollgate_model::decimal::Decimal;
-use crate::kind::can_be_leg;
 use tollgate_model::transaction::Transaction;
 
 use super::joining::{ChildEntry, ParentAction, Result};

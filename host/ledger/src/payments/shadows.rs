@@ -10,10 +10,10 @@
 
 use std::sync::Arc;
 
+use crate::kind::can_shadow;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tollgate_model::decimal::Decimal;
-use crate::kind::can_shadow;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use crate::database::{Horizon, LedgerConnection, LedgerError, LedgerRow, PagePosition, RowError, micros_of};
-use tollgate_telemetry::config::LedgerKind;
 use crate::kind::{EntryReport, ReportChannel};
+use tokio::sync::watch;
 use tollgate_store::{DeadLetter, LedgerMark, LedgerProgress};
+use tollgate_telemetry::config::LedgerKind;
 
+use crate::payments::{KeptLetters, RowEntry};
 use crate::sync::progress::SyncProgress;
 use crate::sync::recent::RecentRows;
 use crate::sync::zone::minutes_ahead;
 use crate::sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
 use tollgate_pipeline::monitor::{FeedReport, LedgerFeedRow, MonitorError};
-use crate::payments::{KeptLetters, RowEntry};
 
 /// An id of this length was truncated, so no page can start right after it. No index of PostgreSQL holds an id of this
 /// length.

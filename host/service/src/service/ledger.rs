@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use tollgate_telemetry::config::LedgerSettings;
 use tollgate_ledger::database::{Ledger, LedgerError};
 use tollgate_model::clock::Clock;
-use tollgate_telemetry::config::LedgerKind;
 use tollgate_store::Store;
+use tollgate_telemetry::config::LedgerKind;
+use tollgate_telemetry::config::LedgerSettings;
 
-use tollgate_pipeline::alerting::Alerting;
-use tollgate_ledger::sync::{LedgerSync, LedgerSyncDeps};
-use tollgate_pipeline::monitor::Monitor;
 use tollgate_ledger::payments::{self, OpenError, Payments};
+use tollgate_ledger::sync::{LedgerSync, LedgerSyncDeps};
+use tollgate_pipeline::alerting::Alerting;
+use tollgate_pipeline::monitor::Monitor;
 use tollgate_telemetry::config::Settings;
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::readiness::ReadinessChecks;

@@ -9,10 +9,10 @@ use tollgate_store::{Store, StoreError};
 
 use crate::service::snapshots::Snapshots;
 use tollgate_api::{Readiness, ReadinessProbe, ReadyStatus};
-use tollgate_pipeline::alerting::Alerting;
-use tollgate_ledger::sync::{LedgerStatus, LedgerSync};
-use tollgate_pipeline::monitor::Restoring;
 use tollgate_ledger::payments::LedgerEvents;
+use tollgate_ledger::sync::{LedgerStatus, LedgerSync};
+use tollgate_pipeline::alerting::Alerting;
+use tollgate_pipeline::monitor::Restoring;
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::readiness::{CheckLevel, ReadinessChecks};
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tollgate_model::secret::Secret;
 
 use super::ledger_settings::{
-    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment, UnreadableVerdict,
+    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment,
+    UnreadableVerdict,
 };
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 

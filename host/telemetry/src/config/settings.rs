@@ -11,11 +11,11 @@ use tollgate_engine::sandbox::Execution;
 use tollgate_model::secret::Secret;
 use tollgate_model::transaction::RequestSettings;
 
-use super::ledger_settings::LedgerSettings;
 use super::connections::{self, ConnectionSettings};
 use super::execution;
 use super::git::{self, GitSettings};
 use super::ledger;
+use super::ledger_settings::LedgerSettings;
 use super::links::{self, LinkSettings};
 use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
