@@ -8,7 +8,7 @@ mod rules;
 mod transactions;
 
 pub(crate) use rules::can_ask;
-pub use rules::{AGGREGATES_MAX, Script, WATCHED, scripts, watched};
+pub use rules::{AGGREGATES_MAX, Script, WATCHED, scripts, usual_scripts, watched};
 pub(super) use transactions::Requests;
 
 const SEED: u64 = 7;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::BenchOptions;
-use super::corpus::{Requests, can_ask, scripts};
+use super::corpus::{Requests, usual_scripts};
 use super::error::BenchError;
 use super::generator::{
     self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
@@ -31,8 +31,6 @@ use super::machine::resident_kib;
 use super::samples::Samples;
 use super::temporary_service::TemporaryService;
 
-/// Distinct aggregates in the rules.
-const N_AGGREGATES: usize = 10;
 /// Rate of the steady load, as a fraction of the peak.
 const STEADY_SHARE: f64 = 0.01;
 /// Connections of the steady load: enough to send each request on time even if a response takes a third of a second.
@@ -76,8 +74,7 @@ pub(super) fn measure(
     say: &dyn Fn(&str),
 ) -> Result<OverloadRun, BenchError> {
     let n_rules = options.overload_rules;
-    let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
-    let throwaway = TemporaryService::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
+    let throwaway = TemporaryService::start(directory, &usual_scripts(n_rules), &options.settings)?;
     let requests = Requests::to(&throwaway.target.host);
     let closed = LoadSpec {
         pace: ArrivalProcess::Closed,

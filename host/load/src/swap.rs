@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::BenchOptions;
 use super::client::Client;
-use super::corpus::{Requests, can_ask, scripts};
+use super::corpus::{Requests, usual_scripts};
 use super::error::BenchError;
 use super::generator::{
     self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
@@ -24,7 +24,6 @@ use super::temporary_service::TemporaryService;
 
 /// Offered rate, as a fraction of the throughput in a closed loop.
 const SHARE: f64 = 0.25;
-const N_AGGREGATES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Timeout for a rule to come into force.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,9 +82,7 @@ pub(super) fn measure(
 ) -> Result<(), BenchError> {
     for n_rules in options.swap_rules.iter().copied() {
         say(&format!("swap: {n_rules} rules"));
-        let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
-        let rules = scripts(n_rules, n_aggregates);
-        let throwaway = TemporaryService::start(directory, &rules, &options.settings)?;
+        let throwaway = TemporaryService::start(directory, &usual_scripts(n_rules), &options.settings)?;
         let run = under_load(options, &throwaway, n_rules)?;
         let judged = run.judged(SwapMethod::Api);
         say(&format!("  over the API: median {:.1} ms", judged.permille_ms(500)));

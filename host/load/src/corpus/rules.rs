@@ -8,6 +8,8 @@ use super::{COUNTRIES, CURRENCIES, N_ACCOUNTS, RARE_COUNTRIES, SEED, STATUSES, W
 pub const AGGREGATES_MAX: usize = KEYS.len() * ASKED.len() * WINDOWS.len();
 /// The largest number of aggregates in one rule.
 const PER_RULE_MAX: usize = 8;
+/// The number of distinct aggregates in [`usual_scripts`].
+const N_AGGREGATES: usize = 10;
 /// The named list that some rules search.
 pub const WATCHED: &str = "bench_watched";
 
@@ -64,6 +66,12 @@ pub fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
             Script { path: format!("{}/bench_{number}.ws", number % 10), text }
         })
         .collect()
+}
+
+/// Returns `n_rules` rules with ten distinct aggregates, or with none if they are too few for ten.
+#[must_use]
+pub fn usual_scripts(n_rules: usize) -> Vec<Script> {
+    scripts(n_rules, if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 })
 }
 
 /// The accounts on the named list: one in a thousand.
