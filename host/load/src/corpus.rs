@@ -1,15 +1,15 @@
 //! Rules and transactions for the measurements, generated from a fixed seed, so every run measures the same work.
 //!
 //! In ten rules, six compare numbers and texts, two search lists, one searches a pattern and one queries the history.
-//! More rules query the history if the requested aggregates need it. As in production, few transactions match: amounts
-//! follow a Pareto distribution, and the countries, words and accounts the rules look for are rare.
+//! More rules query the history if the requested aggregates need it. As in production, few of the usual transactions
+//! match: amounts follow a Pareto distribution, and the countries, words and accounts the rules look for are rare.
 
 mod rules;
 mod transactions;
 
 pub(crate) use rules::can_ask;
 pub use rules::{AGGREGATES_MAX, Script, WATCHED, scripts, usual_scripts, watched};
-pub(super) use transactions::Requests;
+pub use transactions::{Requests, TransactionKind};
 
 const SEED: u64 = 7;
 const N_ACCOUNTS: u64 = 20_000;

@@ -4,8 +4,9 @@ use std::io;
 
 use crate::plot::DrawError;
 
+/// The reason why a measurement failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BenchError {
+pub enum BenchError {
     /// A file, process or socket operation failed.
     #[error("cannot {what}: {source}")]
     Io {

@@ -31,6 +31,8 @@ pub(super) enum ArrivalProcess {
     /// Each connection sends its next request after an answer. This measures capacity; a slow service gets fewer
     /// requests.
     Closed,
+    /// As `Closed`, until this many requests are answered.
+    ClosedOf { n_requests: usize },
     /// A fixed rate per second, regardless of the responses.
     Open { per_second: f64, overdue: OverduePolicy },
 }

@@ -4,6 +4,8 @@
 //!  corpus ──rules──▶ temporary service ◀──HTTP── generator ──▶ samples ──▶ table, JSON, plot
 //! ```
 //!
+//! The benchmarks in `benches` use the same corpus, and the same generator through [`PaymentSender`].
+//!
 //! The benchmark is a client of the command line, settings and HTTP interface, and uses no other module of the host.
 //! All traffic stays on the loopback interface, unless a URL is given.
 
@@ -15,6 +17,7 @@ mod generator;
 mod interrupt;
 mod machine;
 mod overload;
+mod payments;
 mod plot;
 mod report;
 mod samples;
@@ -30,8 +33,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use demo::{DAYS_MAX, DemoOptions, DemoPace, demo};
+pub use error::BenchError;
+pub use payments::{AnsweredLoad, PaymentSender};
+pub use samples::Samples;
 
-use error::BenchError;
 use machine::MachineInfo;
 use report::BenchReport;
 use target::HttpTarget;

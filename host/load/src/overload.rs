@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::BenchOptions;
-use super::corpus::{Requests, usual_scripts};
+use super::corpus::{Requests, TransactionKind, usual_scripts};
 use super::error::BenchError;
 use super::generator::{
     self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
@@ -75,7 +75,7 @@ pub(super) fn measure(
 ) -> Result<OverloadRun, BenchError> {
     let n_rules = options.overload_rules;
     let throwaway = TemporaryService::start(directory, &usual_scripts(n_rules), &options.settings)?;
-    let requests = Requests::to(&throwaway.target.host);
+    let requests = Requests::to(&throwaway.target.host, TransactionKind::Usual);
     let closed = LoadSpec {
         pace: ArrivalProcess::Closed,
         n_connections: options.connections,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::BenchOptions;
-use super::corpus::{Requests, can_ask, scripts};
+use super::corpus::{Requests, TransactionKind, can_ask, scripts};
 use super::error::BenchError;
 use super::generator::{self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy};
 use super::machine::{processor_time, resident_kib};
@@ -79,7 +79,7 @@ fn steps(
     options: &BenchOptions,
     say: &dyn Fn(&str),
 ) -> Result<Vec<LoadStep>, BenchError> {
-    let requests = Requests::to(&target.host);
+    let requests = Requests::to(&target.host, TransactionKind::Usual);
     let load = |pace| LoadSpec {
         pace,
         n_connections: options.connections,
@@ -113,7 +113,7 @@ impl LoadStep {
         };
         Ok(Self {
             offered: match load.pace {
-                ArrivalProcess::Closed => None,
+                ArrivalProcess::Closed | ArrivalProcess::ClosedOf { .. } => None,
                 ArrivalProcess::Open { per_second, .. } => Some(per_second),
             },
             outcome,

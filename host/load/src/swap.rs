@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::BenchOptions;
 use super::client::Client;
-use super::corpus::{Requests, usual_scripts};
+use super::corpus::{Requests, TransactionKind, usual_scripts};
 use super::error::BenchError;
 use super::generator::{
     self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
@@ -96,7 +96,7 @@ fn under_load(
     throwaway: &TemporaryService,
     n_rules: usize,
 ) -> Result<SwapRun, BenchError> {
-    let requests = Requests::to(&throwaway.target.host);
+    let requests = Requests::to(&throwaway.target.host, TransactionKind::Usual);
     let stop = AtomicBool::new(false);
     let load = |pace, duration| LoadSpec {
         pace,

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// What separates the head of a request or response from its body.
+pub(super) const HEAD_END: &[u8] = b"\r\n\r\n";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CompleteResponse {
     pub(super) status: u16,
@@ -18,7 +21,7 @@ pub(super) struct CompleteResponse {
 /// # Errors
 /// A description of the malformed part.
 pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static str> {
-    let Some(head_end) = position(bytes, b"\r\n\r\n") else { return Ok(None) };
+    let Some(head_end) = position(bytes, HEAD_END) else { return Ok(None) };
     let head = bytes.get(..head_end).and_then(|head| std::str::from_utf8(head).ok());
     let mut lines = head.ok_or("the head of the response is not text")?.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok());
@@ -36,7 +39,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static 
     }
     // A 204 response has no body and needs no length.
     let length = if status == 204 { Some(0) } else { length };
-    let start = head_end + 4;
+    let start = head_end + HEAD_END.len();
     let end = start.saturating_add(length.ok_or("the response has no length")?);
     Ok((end <= bytes.len()).then_some(CompleteResponse { status, body: start..end, retry_after, closes }))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
+use serde_json::Value as Json;
 use tollgate_compiler::{CompileOptions, compile};
 
 use super::*;
@@ -43,16 +45,51 @@ fn the_same_is_asked_for_only_where_rules_are_enough_for_it() {
     assert!(!can_ask(0, 1) && !can_ask(6, 50) && !can_ask(1_000, AGGREGATES_MAX + 1));
 }
 
-#[test]
-fn requests_differ_in_their_ids_and_in_nothing_that_has_a_length() {
-    let requests = Requests::to("127.0.0.1:1");
-    let (mut buffer, mut ids) = (Vec::new(), BTreeSet::new());
-    for _ in 0..10_000 {
+/// Returns the heads and bodies of the first requests of this kind.
+fn requests(kind: TransactionKind, n_requests: usize) -> Vec<(String, Json)> {
+    let (requests, mut buffer) = (Requests::to("127.0.0.1:1", kind), Vec::new());
+    let next = |_| {
         requests.write(&mut buffer);
         let text = String::from_utf8(buffer.clone()).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{head}");
-        let json: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert!(ids.insert(json["transaction_id"].as_str().unwrap().to_owned()), "{body}");
+        (head.to_owned(), serde_json::from_str(body).unwrap())
+    };
+    (0..n_requests).map(next).collect()
+}
+
+#[test]
+fn requests_differ_in_their_ids_and_in_nothing_that_has_a_length() {
+    for kind in [TransactionKind::Usual, TransactionKind::Suspicious] {
+        let mut ids = BTreeSet::new();
+        for (head, body) in requests(kind, 10_000) {
+            assert!(head.starts_with("POST /inject "), "{head}");
+            assert!(ids.insert(body["transaction_id"].as_str().unwrap().to_owned()), "{body}");
+        }
     }
+}
+
+#[test]
+fn a_reported_transaction_has_two_events_that_differ_in_the_status() {
+    let (mut ids, mut times) = (BTreeSet::new(), BTreeSet::new());
+    for events in requests(TransactionKind::Reported, 10_000).chunks(2) {
+        let [(head, pending), (_, applied)] = events else { panic!("{events:?}") };
+        assert!(head.starts_with("POST /ledgerwebhook "), "{head}");
+        let (mut expected, pending) = (pending.clone(), &pending["data"]);
+        expected["event"] = "transaction.applied".into();
+        expected["data"]["status"] = "applied".into();
+        assert_eq!((pending["status"].as_str(), applied), (Some("pending"), &expected));
+        assert!(ids.insert(pending["transaction_id"].as_str().unwrap().to_owned()), "{pending}");
+        times.insert(pending["created_at"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap());
+    }
+    let seconds = (*times.last().unwrap() - *times.first().unwrap()).num_seconds();
+    assert_eq!((ids.len(), times.len(), seconds), (5_000, 5_000, 4_999));
+}
+
+#[test]
+fn a_body_is_what_follows_the_head_of_a_request() {
+    let (requests, mut body) = (Requests::to("127.0.0.1:1", TransactionKind::Suspicious), Vec::new());
+    requests.write_body(&mut body);
+    let body: Json = serde_json::from_slice(&body).unwrap();
+    assert!(body["transaction_id"].as_str().unwrap().ends_with("-000000000000"), "{body}");
 }

@@ -2,22 +2,42 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chrono::DateTime;
 use fastrand::Rng;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{COUNTRIES, CURRENCIES, N_ACCOUNTS, PHRASES, RARE_COUNTRIES, SEED, STATUSES, WORDS, pick};
 use crate::wire;
 
-/// Distinct bodies, apart from transaction IDs and source accounts.
+/// Distinct bodies, apart from transaction IDs, source accounts and times.
 const N_BODIES: usize = 4_096;
-/// Placeholders for the digits of a transaction ID and of a source account.
+/// Placeholders for the digits of a transaction ID and of a source account, and for a time.
 const ID: &str = "iiiiiiiiiiii";
 const SOURCE: &str = "ssssss";
+const TIME: &str = "tttttttttttttttttttt";
 const AMOUNT_MAX: f64 = 250_000.0;
+/// Upper bound of the amounts of suspicious transactions, which are evenly distributed.
+const SUSPICIOUS_AMOUNT_MAX: f64 = 25_000.0;
+/// Creation time of the first reported transaction, in seconds since 1970 UTC.
+const REPORTED_FROM: u64 = 1_790_000_000;
+/// The statuses that a ledger reports of each transaction.
+const REPORTED: [&str; 2] = ["pending", "applied"];
 
-/// `POST /inject` requests as bytes, each with its own transaction ID and source account.
+/// The kind of transactions in requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionKind {
+    /// Few match a rule, as in production.
+    Usual,
+    /// High amounts, with the countries and words that rules look for: most match many rules.
+    Suspicious,
+    /// `Usual` transactions reported by a ledger: a pending and an applied event of each.
+    Reported,
+}
+
+/// Requests as bytes, each with its own transaction ID and source account.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub struct Requests {
+    kind: TransactionKind,
     prepared: Vec<PreparedRequest>,
     next: AtomicU64,
 }
@@ -27,42 +47,67 @@ struct PreparedRequest {
     bytes: Vec<u8>,
     id_at: usize,
     source_at: usize,
+    time_at: Option<usize>,
 }
 
 impl Requests {
     /// Prepares requests for this host; transaction IDs are unique to the run.
-    pub(crate) fn to(host: &str) -> Self {
+    #[must_use]
+    pub fn to(host: &str, kind: TransactionKind) -> Self {
         let mut random = Rng::with_seed(SEED + 1);
         let run = fastrand::u32(..);
-        let prepared =
-            (0..N_BODIES).filter_map(|_| PreparedRequest::new(host, &body(&mut random, run))).collect();
-        Self { prepared, next: AtomicU64::new(0) }
+        let bodies = (0..N_BODIES).map(|_| body(&mut random, run, kind));
+        let prepared = match kind {
+            TransactionKind::Usual | TransactionKind::Suspicious => {
+                bodies.filter_map(|body| PreparedRequest::new(host, "/inject", &body.to_string())).collect()
+            }
+            TransactionKind::Reported => bodies
+                .flat_map(|body| REPORTED.map(|status| event(&body, status)))
+                .filter_map(|event| PreparedRequest::new(host, "/ledgerwebhook", &event.to_string()))
+                .collect(),
+        };
+        Self { kind, prepared, next: AtomicU64::new(0) }
     }
 
     /// Replaces the contents of `buffer` with the next request.
-    pub(crate) fn write(&self, buffer: &mut Vec<u8>) {
+    pub fn write(&self, buffer: &mut Vec<u8>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         buffer.clear();
         let index = usize::try_from(number).unwrap_or_default() % self.prepared.len().max(1);
         let Some(prepared) = self.prepared.get(index) else { return };
         buffer.extend_from_slice(&prepared.bytes);
+        let number = match self.kind {
+            TransactionKind::Usual | TransactionKind::Suspicious => number,
+            TransactionKind::Reported => number / REPORTED.len() as u64,
+        };
         put_digits(buffer, prepared.id_at, ID.len(), number);
         // Fibonacci hashing spreads the accounts.
         let account = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % N_ACCOUNTS;
         put_digits(buffer, prepared.source_at, SOURCE.len(), account);
+        if let Some(time_at) = prepared.time_at {
+            put_time(buffer, time_at, REPORTED_FROM + number);
+        }
+    }
+
+    /// Replaces the contents of `buffer` with the body of the next request.
+    pub fn write_body(&self, buffer: &mut Vec<u8>) {
+        self.write(buffer);
+        let body_at = wire::position(buffer, wire::HEAD_END).map_or(0, |at| at + wire::HEAD_END.len());
+        buffer.drain(..body_at);
     }
 }
 
 impl PreparedRequest {
-    fn new(host: &str, body: &str) -> Option<Self> {
+    fn new(host: &str, path: &str, body: &str) -> Option<Self> {
         let head = format!(
-            "POST /inject HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let bytes = [head.as_bytes(), body.as_bytes()].concat();
         let id_at = wire::position(&bytes, ID.as_bytes())?;
         let source_at = wire::position(&bytes, SOURCE.as_bytes())?;
-        Some(Self { bytes, id_at, source_at })
+        let time_at = wire::position(&bytes, TIME.as_bytes());
+        Some(Self { bytes, id_at, source_at, time_at })
     }
 }
 
@@ -76,18 +121,32 @@ fn put_digits(buffer: &mut [u8], at: usize, n_digits: usize, number: u64) {
     }
 }
 
+/// Puts a time, given in seconds since 1970 UTC, over its placeholder.
+fn put_time(buffer: &mut [u8], at: usize, seconds: u64) {
+    let time = i64::try_from(seconds).ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    let text = time.unwrap_or_default().format("%Y-%m-%dT%H:%M:%SZ").to_string();
+    for (byte, character) in buffer.iter_mut().skip(at).zip(text.bytes().take(TIME.len())) {
+        *byte = character;
+    }
+}
+
 /// One transaction without a timestamp; the service uses its arrival time.
-fn body(random: &mut Rng, run: u32) -> String {
-    // Pareto distribution: half are below 8.20, one in a thousand is over about 700.
-    let amount = (5.0 / (1.0 - random.f64()).powf(1.0 / 1.4)).min(AMOUNT_MAX);
+fn body(random: &mut Rng, run: u32, kind: TransactionKind) -> Json {
+    let is_suspicious = kind == TransactionKind::Suspicious;
+    let amount = if is_suspicious {
+        random.f64() * SUSPICIOUS_AMOUNT_MAX
+    } else {
+        // Pareto distribution: half are below 8.20, one in a thousand is over about 700.
+        (5.0 / (1.0 - random.f64()).powf(1.0 / 1.4)).min(AMOUNT_MAX)
+    };
     let phrase = pick(random, &PHRASES);
-    let description = if random.u32(..1_000) == 0 {
+    let description = if is_suspicious || random.u32(..1_000) == 0 {
         format!("{phrase}, {}", pick(random, &WORDS))
     } else {
         phrase.to_owned()
     };
-    let country =
-        if random.u32(..500) == 0 { pick(random, &RARE_COUNTRIES) } else { pick(random, &COUNTRIES) };
+    let has_rare_country = is_suspicious || random.u32(..500) == 0;
+    let country = pick(random, if has_rare_country { &RARE_COUNTRIES } else { &COUNTRIES });
     json!({
         "transaction_id": format!("bench-{run:08x}-{ID}"),
         "amount": (amount * 100.0).round() / 100.0,
@@ -106,5 +165,14 @@ fn body(random: &mut Rng, run: u32) -> String {
             "merchant": format!("merchant-{}", random.u32(..2_000)),
         },
     })
-    .to_string()
+}
+
+/// One event of a transaction. The events of a transaction differ only in the status, so their time is the same.
+fn event(transaction: &Json, status: &str) -> Json {
+    let mut data = transaction.clone();
+    if let Json::Object(members) = &mut data {
+        members.insert("status".to_owned(), json!(status));
+        members.insert("created_at".to_owned(), json!(TIME));
+    }
+    json!({ "event": format!("transaction.{status}"), "data": data })
 }

@@ -35,6 +35,8 @@ pub(super) struct GeneratorThread<'a> {
     arrivals: ConnectionSchedule,
     /// Requests of this thread that were due and have been sent or dropped.
     n_taken: usize,
+    /// Requests that this thread sends at most.
+    n_taken_max: usize,
     piece: Vec<u8>,
     outcome: LoadResult,
 }
@@ -78,6 +80,10 @@ impl<'a> GeneratorThread<'a> {
             arrivals,
             connections,
             n_taken: 0,
+            n_taken_max: match load.pace {
+                ArrivalProcess::ClosedOf { n_requests } => (n_requests + n_lanes - 1 - number) / n_lanes,
+                ArrivalProcess::Closed | ArrivalProcess::Open { .. } => usize::MAX,
+            },
             piece: vec![0; PIECE_BYTES],
             outcome,
         })
@@ -88,7 +94,7 @@ impl<'a> GeneratorThread<'a> {
         let end = began + self.load.duration;
         loop {
             let now = Instant::now();
-            if now >= end || over() {
+            if now >= end || over() || (self.has_sent_all() && self.n_busy == 0) {
                 self.outcome.lasted = now.min(end).saturating_duration_since(began);
                 break;
             }
@@ -106,6 +112,10 @@ impl<'a> GeneratorThread<'a> {
         Ok(self.outcome)
     }
 
+    const fn has_sent_all(&self) -> bool {
+        self.n_taken >= self.n_taken_max
+    }
+
     /// The time its n-th request is due; `None` in a closed loop.
     fn due(&self, n: usize) -> Option<Instant> {
         let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return None };
@@ -118,6 +128,9 @@ impl<'a> GeneratorThread<'a> {
     fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
         // At most one request per connection: a connection that breaks at once and is replaced is free again.
         for _ in 0..self.connections.len() {
+            if self.has_sent_all() {
+                return None;
+            }
             self.leave_what_is_late(now);
             let due = self.due(self.n_taken);
             if due.is_some_and(|due| due > now) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::*;
+use crate::corpus::TransactionKind;
 
 /// The duration of the one stall in the middle of the load.
 const STALL: Duration = Duration::from_millis(400);
@@ -47,7 +48,7 @@ impl FakeServer {
     }
 
     fn load_by(&self, pace: ArrivalProcess, n_connections: usize, refused: RefusalPolicy) -> LoadResult {
-        let requests = Requests::to(&self.target.host);
+        let requests = Requests::to(&self.target.host, TransactionKind::Usual);
         let load = LoadSpec { pace, n_connections, duration: LASTED, refused };
         run(&self.target, &requests, load, &AtomicBool::new(false)).unwrap()
     }
@@ -120,6 +121,16 @@ fn a_closed_loop_asks_again_when_it_is_answered() {
     check_sums(&outcome);
     assert!(outcome.n_ok() > 100 && outcome.n_matched == 0, "{} answers", outcome.n_ok());
     assert_eq!((outcome.n_unsent, outcome.n_connections), (0, 4));
+}
+
+#[test]
+fn a_closed_loop_of_some_requests_ends_with_the_last_answer() {
+    for (n_requests, n_connections) in [(0, 4), (3, 4), (500, 4), (100, 1)] {
+        let outcome = FakeServer::start(OK).load(ArrivalProcess::ClosedOf { n_requests }, n_connections);
+        check_sums(&outcome);
+        assert_eq!((outcome.n_due, outcome.n_ok()), (n_requests, n_requests));
+        assert!(outcome.lasted < LASTED, "{:?}", outcome.lasted);
+    }
 }
 
 #[test]
