@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use chrono::Utc;
 use tollgate_benches::bare::Bare;
-use tollgate_benches::corpus::{self, Traffic};
-use tollgate_benches::load::{Load, closed_loop};
-use tollgate_benches::random::Random;
 use tollgate_benches::report::{machine, numbers};
-use tollgate_history::History;
+use tollgate_benches::rule_files::rule_files;
+use tollgate_load::corpus::{Requests, TransactionKind};
+use tollgate_load::{AnsweredLoad, PaymentSender};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::{Store, TransactionRecord};
@@ -25,8 +24,9 @@ use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
 const SECONDS: u64 = 5;
-/// Traffic, and how many rules match a transaction.
-const KINDS: [(Traffic, &str); 2] = [(Traffic::Ordinary, "few"), (Traffic::Suspicious, "many")];
+/// Transactions, and how many rules match each.
+const KINDS: [(TransactionKind, &str); 2] =
+    [(TransactionKind::Usual, "few"), (TransactionKind::Suspicious, "many")];
 
 fn main() -> anyhow::Result<()> {
     let (clients, rules) = (numbers("clients=", &[1, 64, 256])?, numbers("rules=", &[0, 100, 1_000])?);
@@ -41,14 +41,14 @@ fn main() -> anyhow::Result<()> {
     println!("{:<48} {:>16} {:>9.2}", "a write and its fdatasync alone", "", fdatasync_p50_ms()?);
     for n_clients in clients {
         let bare = bare(n_clients)?;
-        print("handler that only commits", n_clients, bare, bare, None);
+        print("handler that only commits", n_clients, &bare, &bare, None);
         for &n_rules in &rules {
-            // Without rules the kind of traffic makes no difference.
+            // Without rules the kind makes no difference.
             let n_kinds = if n_rules == 0 { 1 } else { KINDS.len() };
-            for (traffic, matches) in KINDS.into_iter().take(n_kinds) {
-                let (load, group) = injects(n_rules, traffic, n_clients)?;
+            for (kind, matches) in KINDS.into_iter().take(n_kinds) {
+                let (load, group) = injects(n_rules, kind, n_clients)?;
                 let what = format!("service, {n_rules} rules, {matches} match");
-                print(&what, n_clients, load, bare, Some(group));
+                print(&what, n_clients, &load, &bare, Some(group));
             }
         }
     }
@@ -56,9 +56,9 @@ fn main() -> anyhow::Result<()> {
 }
 
 /// Prints a row of the table; `group` is the average number of transactions per commit.
-fn print(what: &str, n_clients: usize, load: Load, bare: Load, group: Option<f64>) {
+fn print(what: &str, n_clients: usize, load: &AnsweredLoad, bare: &AnsweredLoad, group: Option<f64>) {
     let name = format!("{what}, {n_clients} clients");
-    let (p50, p99) = (load.p50.as_secs_f64() * 1e3, load.p99.as_secs_f64() * 1e3);
+    let (p50, p99) = (load.latencies.permille_ms(500), load.latencies.permille_ms(990));
     let share = load.per_second / bare.per_second * 100.0;
     let group = group.map_or_else(String::new, |group| format!("{group:.1}"));
     println!("{name:<48} {:>16.0} {p50:>9.2} {p99:>9.2} {share:>7.0} % {group:>9}", load.per_second);
@@ -78,10 +78,11 @@ fn fdatasync_p50_ms() -> anyhow::Result<f64> {
     Ok(times.get(times.len() / 2).context("nothing was measured")?.as_secs_f64() * 1e3)
 }
 
-fn bare(n_clients: usize) -> anyhow::Result<Load> {
+fn bare(n_clients: usize) -> anyhow::Result<AnsweredLoad> {
     let directory = tempfile::tempdir()?;
     let bare = Bare::start(directory.path())?;
-    closed_loop(&bare.address.to_string(), Traffic::Ordinary, n_clients, Duration::from_secs(SECONDS))
+    let sender = PaymentSender::to(&bare.address.to_string(), TransactionKind::Usual)?;
+    Ok(sender.closed_loop(n_clients, Duration::from_secs(SECONDS))?)
 }
 
 /// Measures commits of the same store: one thread, no HTTP, no rules.
@@ -90,11 +91,11 @@ fn bare_commits(group: usize) -> anyhow::Result<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = Store::open(directory.path()).await?;
-        let mut random = Random::seeded(3);
+        let requests = Requests::to("localhost", TransactionKind::Suspicious);
         let (started, mut n_done) = (Instant::now(), 0_usize);
         while started.elapsed() < Duration::from_secs(SECONDS) {
             let records = (0..group)
-                .map(|index| record(&mut random, n_done + index))
+                .map(|index| record(&requests, n_done + index))
                 .collect::<anyhow::Result<Vec<_>>>()?;
             store.record(&records).await?;
             n_done += group;
@@ -105,9 +106,10 @@ fn bare_commits(group: usize) -> anyhow::Result<f64> {
     })
 }
 
-fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecord> {
-    let body = Traffic::Suspicious.body(random, number, Utc::now()).to_string();
-    let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), Utc::now())?;
+fn record(requests: &Requests, number: usize) -> anyhow::Result<TransactionRecord> {
+    let mut body = Vec::new();
+    requests.write_body(&mut body);
+    let (transaction, fingerprint) = Transaction::parse(&body, Utc::now())?;
     Ok(TransactionRecord {
         sequence: Sequence(u64::try_from(number)? + 1),
         transaction_id: Arc::clone(&transaction.transaction_id),
@@ -116,19 +118,15 @@ fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecor
         accepted_micros: 0,
         rule_set_version: 0,
         body: transaction.to_stored(),
-        assessment: Some(body),
+        assessment: Some(String::from_utf8(body)?),
         is_reported: false,
     })
 }
 
-fn injects(n_rules: usize, traffic: Traffic, n_clients: usize) -> anyhow::Result<(Load, f64)> {
-    let scripts = corpus::rules(n_rules, &History::new())?;
-    let files: Vec<(String, String)> = (0..)
-        .zip(scripts)
-        .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
-        .collect();
-    let service = Service::start(&Home::with_rules(&files));
-    let load = closed_loop(service.address(), traffic, n_clients, Duration::from_secs(SECONDS))?;
+fn injects(n_rules: usize, kind: TransactionKind, n_clients: usize) -> anyhow::Result<(AnsweredLoad, f64)> {
+    let service = Service::start(&Home::with_rules(&rule_files(n_rules)));
+    let sender = PaymentSender::to(service.address(), kind)?;
+    let load = sender.closed_loop(n_clients, Duration::from_secs(SECONDS))?;
     let number = |name| metric(&service, &format!("tollgate_commit_group_transactions_{name}"));
     let (n_transactions, n_commits) = (number("sum"), number("count"));
     let (n_transactions, n_commits) = (usize::try_from(n_transactions)?, usize::try_from(n_commits)?);

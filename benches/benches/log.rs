@@ -13,10 +13,10 @@ use std::process::Stdio;
 use std::thread;
 
 use anyhow::{Context as _, ensure};
-use tollgate_benches::corpus::{self, Traffic};
-use tollgate_benches::load::closed_loop_of;
 use tollgate_benches::report::{machine, numbers};
-use tollgate_history::History;
+use tollgate_benches::rule_files::rule_files;
+use tollgate_load::PaymentSender;
+use tollgate_load::corpus::TransactionKind;
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
@@ -69,6 +69,7 @@ impl Log {
 struct Subject {
     log: Log,
     service: Service,
+    sender: PaymentSender,
     _kept: Option<PipeReader>,
     per_second: Vec<f64>,
 }
@@ -80,10 +81,7 @@ fn main() -> anyhow::Result<()> {
     let (n_payments, n_clients) = (one("payments=", PAYMENTS)?, one("clients=", 64)?);
     let n_rules = one("rules=", 100)?;
     println!("machine: {}; {n_payments} payments each, {n_clients} clients, {n_rules} rules", machine());
-    let files: Vec<(String, String)> = (0..)
-        .zip(corpus::rules(n_rules, &History::new())?)
-        .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
-        .collect();
+    let files = rule_files(n_rules);
     let mut subjects =
         Log::ALL.map(|log| start(log, &files)).into_iter().collect::<anyhow::Result<Vec<_>>>()?;
     let n_each = n_payments.div_ceil(TURNS).max(n_clients);
@@ -92,8 +90,8 @@ fn main() -> anyhow::Result<()> {
         // Rotate the order from turn to turn.
         subjects.rotate_left(turn % n_subjects);
         for subject in &mut subjects {
-            let numbers = turn * n_each..((turn + 1) * n_each).min(n_payments);
-            let load = closed_loop_of(subject.service.address(), Traffic::Ordinary, n_clients, numbers)?;
+            let n_payments = n_each.min(n_payments - turn * n_each);
+            let load = subject.sender.closed_loop_of(n_clients, n_payments)?;
             subject.per_second.push(load.per_second);
         }
     }
@@ -106,7 +104,9 @@ fn start(log: Log, files: &[(String, String)]) -> anyhow::Result<Subject> {
     let (stderr, kept) = log.open()?;
     let mut command = home.command(&["serve"]);
     command.stderr(stderr);
-    Ok(Subject { log, service: Service::start_unheard(&home, command), _kept: kept, per_second: Vec::new() })
+    let service = Service::start_unheard(&home, command);
+    let sender = PaymentSender::to(service.address(), TransactionKind::Usual)?;
+    Ok(Subject { log, service, sender, _kept: kept, per_second: Vec::new() })
 }
 
 fn report(subjects: &[Subject], n_payments: usize) -> anyhow::Result<()> {

@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
+use tollgate_benches::twins::{self, Context, Traffic, TwinRule};
 use tollgate_compiler::emit::Selection;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
@@ -34,7 +34,7 @@ const N_BATCHES: usize = 31;
 fn main() -> anyhow::Result<()> {
     let history = History::new();
     let course = Course::from_words(std::env::args().skip(1));
-    let transactions = corpus::transactions(N_HISTORY, course.traffic)?;
+    let transactions = twins::transactions(N_HISTORY, course.traffic)?;
     for transaction in &transactions {
         history.admit(Arc::clone(transaction), |_| ());
     }
@@ -91,7 +91,7 @@ fn measure(
     judged: &[Arc<Transaction>],
     as_of: Sequence,
 ) -> anyhow::Result<()> {
-    let rules = corpus::rules(n_rules, history)?;
+    let rules = twins::rules(n_rules, history)?;
     let sandbox = Sandbox::new()?;
     let single = compile(&rules, &sandbox, history)?;
     let fused = fuse(&single, &sandbox);

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use tollgate_benches::corpus::Traffic;
-use tollgate_benches::load::{closed_loop_of, open_loop};
 use tollgate_benches::report::{machine, numbers};
+use tollgate_load::corpus::TransactionKind;
+use tollgate_load::{AnsweredLoad, PaymentSender, Samples};
 use tollgate_tests::{Home, Service, sample};
 
 const STORED: usize = 1_000_000;
@@ -29,8 +29,8 @@ const ALONE_SECONDS: u64 = 10;
 /// Times after which a rule that is activating is removed, in milliseconds.
 const REMOVED_AFTER: [u64; 5] = [50, 300, 1_000, 2_000, 4_000];
 const PATIENCE: Duration = Duration::from_mins(5);
-/// Number of the first payment of the client, beyond those that are stored.
-const FIRST: usize = 1 << 40;
+/// The time after which a load ends in any case.
+const LASTS_MAX: Duration = Duration::from_hours(1);
 
 fn main() -> anyhow::Result<()> {
     let one = |word: &str, otherwise: usize| -> anyhow::Result<usize> {
@@ -61,11 +61,12 @@ fn velocity(n_rules: usize) -> anyhow::Result<()> {
         slowest.as_millis()
     );
     println!("{:<24} {:>16} {:>9} {:>9}", "what", "durable a second", "p50 ms", "p99 ms");
-    for round in 0..4 {
-        let numbers = round * PAYMENTS..(round + 1) * PAYMENTS;
-        for (name, service) in [("no rules", &without), ("with the rules", &with)] {
-            let load = closed_loop_of(service.address(), Traffic::Ordinary, CLIENTS, numbers.clone())?;
-            println!("{name:<24} {:>16.0} {:>9.2} {:>9.2}", load.per_second, ms(load.p50), ms(load.p99));
+    let senders = [("no rules", sender_to(&without)?), ("with the rules", sender_to(&with)?)];
+    for _ in 0..4 {
+        for (name, sender) in &senders {
+            let AnsweredLoad { per_second, latencies } = sender.closed_loop_of(CLIENTS, PAYMENTS)?;
+            let (p50, p99) = (latencies.permille_ms(500), latencies.permille_ms(990));
+            println!("{name:<24} {per_second:>16.0} {p50:>9.2} {p99:>9.2}");
         }
     }
     let rules = with.get("/instructions").json();
@@ -80,31 +81,26 @@ fn velocity(n_rules: usize) -> anyhow::Result<()> {
 /// A rule with ten series over many stored payments.
 fn fill(n_stored: usize) -> anyhow::Result<()> {
     let service = Service::start(&Home::new());
-    closed_loop_of(service.address(), Traffic::Ordinary, CLIENTS, 0..n_stored)?;
+    let sender = sender_to(&service)?;
+    sender.closed_loop_of(CLIENTS, n_stored)?;
     println!("{n_stored} payments stored");
-    let mut alone = Vec::new();
-    let mut first = FIRST;
-    for _ in 0..2 {
-        let until = Instant::now() + Duration::from_secs(ALONE_SECONDS);
-        alone.extend(pay(&service, &mut first, || Instant::now() < until)?);
-    }
     let is_filled = AtomicBool::new(false);
+    let pay = |duration| -> anyhow::Result<Samples> {
+        Ok(sender.open_loop(8, PER_SECOND, duration, &is_filled)?.latencies)
+    };
+    let alone = Duration::from_secs(ALONE_SECONDS);
+    let alone = Samples::merged(&[pay(alone)?, pay(alone)?]);
     let during = thread::scope(|scope| {
-        let paying = scope.spawn(|| pay(&service, &mut first, || !is_filled.load(Ordering::Relaxed)));
+        let paying = scope.spawn(|| pay(LASTS_MAX));
         let filled = watch_fill(&service).and_then(|id| remove(&service, &id));
         is_filled.store(true, Ordering::Relaxed);
         filled?;
         paying.join().ok().context("the client panicked")?
     })?;
-    let [alone, during] = [alone, during].map(|mut latencies| {
-        latencies.sort();
-        latencies
-    });
     println!("{:<24} {:>9} {:>9} {:>9}", "payments, 200 a second", "p50 ms", "p99 ms", "max ms");
     for (name, latencies) in [("alone", &alone), ("during the fill", &during)] {
-        let at = |share: usize| latencies.get(latencies.len() * share / 1_000).copied().unwrap_or_default();
-        let last = latencies.last().copied().unwrap_or_default();
-        println!("{name:<24} {:>9.2} {:>9.2} {:>9.2}", ms(at(500)), ms(at(990)), ms(last));
+        let (p50, p99) = (latencies.permille_ms(500), latencies.permille_ms(990));
+        println!("{name:<24} {p50:>9.2} {p99:>9.2} {:>9.2}", latencies.longest_ms());
     }
     for after in REMOVED_AFTER {
         let id = begin(&service, &format!("removed_{after}"))?.1;
@@ -166,14 +162,8 @@ fn status_of(service: &Service, id: &Value) -> String {
     }
 }
 
-fn pay(
-    service: &Service,
-    first: &mut usize,
-    goes_on: impl Fn() -> bool + Sync,
-) -> anyhow::Result<Vec<Duration>> {
-    let latencies = open_loop(service.address(), Traffic::Ordinary, 8, PER_SECOND, *first, goes_on)?;
-    *first += latencies.len() + 8;
-    Ok(latencies)
+fn sender_to(service: &Service) -> anyhow::Result<PaymentSender> {
+    Ok(PaymentSender::to(service.address(), TransactionKind::Usual)?)
 }
 
 fn ms(duration: Duration) -> f64 {

@@ -14,10 +14,10 @@ use std::env;
 use std::path::Path;
 
 use anyhow::Context as _;
-use tollgate_benches::corpus::{self, Traffic};
-use tollgate_benches::load::closed_loop_of;
 use tollgate_benches::report::{cpu_time_of, machine, numbers};
-use tollgate_history::History;
+use tollgate_benches::rule_files::rule_files;
+use tollgate_load::PaymentSender;
+use tollgate_load::corpus::TransactionKind;
 use tollgate_tests::{Home, Service, repository};
 
 const PAIRS: usize = 60;
@@ -25,6 +25,12 @@ const PAIRS: usize = 60;
 const PAYMENTS: usize = 10_000;
 /// Pairs that are not counted.
 const WARM_UP_PAIRS: usize = 4;
+
+/// A service, and what pays it.
+struct Subject {
+    service: Service,
+    sender: PaymentSender,
+}
 
 /// The figures of one service in one pair.
 struct Taken {
@@ -40,28 +46,22 @@ fn main() -> anyhow::Result<()> {
     let beside = beside.context("name the binary of the other version: beside=BINARY")?;
     let (n_pairs, n_payments) = (one("pairs=", PAIRS)?, one("payments=", PAYMENTS)?);
     let (n_clients, n_rules) = (one("clients=", 64)?, one("rules=", 100)?);
-    let traffic =
-        if env::args().any(|argument| argument == "events") { Traffic::Reported } else { Traffic::Ordinary };
-    let files: Vec<(String, String)> = if env::args().any(|argument| argument == "shipped") {
-        shipped()?
-    } else {
-        let rules = (0_usize..).zip(corpus::rules(n_rules, &History::new())?);
-        rules.map(|(number, rule)| (format!("bench_{number}.ws"), rule.script)).collect()
-    };
+    let has_word = |word: &str| env::args().any(|argument| argument == word);
+    let kind = if has_word("events") { TransactionKind::Reported } else { TransactionKind::Usual };
+    let files = if has_word("shipped") { shipped()? } else { rule_files(n_rules) };
     println!(
         "machine: {}; {n_pairs} pairs of {n_payments} payments, {n_clients} clients, {} files",
         machine(),
         files.len()
     );
     let mut home = Home::with_rules(&files);
-    let this = Service::start(&home);
+    let this = Subject::new(Service::start(&home), kind)?;
     home = Home::with_rules(&files);
     home.serve_by(Path::new(&beside));
-    let other = Service::start(&home);
+    let other = Subject::new(Service::start(&home), kind)?;
     let mut pairs = Vec::new();
     for pair in 0..WARM_UP_PAIRS + n_pairs {
-        let numbers = pair * n_payments..(pair + 1) * n_payments;
-        let part = |service: &Service| take(service, traffic, n_clients, numbers.clone());
+        let part = |subject: &Subject| subject.take(n_clients, n_payments);
         let (of_this, of_other) = if pair % 2 == 0 {
             let of_this = part(&this)?;
             (of_this, part(&other)?)
@@ -88,18 +88,20 @@ fn shipped() -> anyhow::Result<Vec<(String, String)>> {
     paths.map(|path| Ok((path.strip_prefix(&top)?.display().to_string(), repository::read(&path)))).collect()
 }
 
-fn take(
-    service: &Service,
-    traffic: Traffic,
-    n_clients: usize,
-    numbers: std::ops::Range<usize>,
-) -> anyhow::Result<Taken> {
-    let process = service.pid().to_string();
-    let n_payments = u32::try_from(numbers.len())?;
-    let before = cpu_time_of(&process);
-    let load = closed_loop_of(service.address(), traffic, n_clients, numbers)?;
-    let cpu = cpu_time_of(&process).saturating_sub(before);
-    Ok(Taken { per_second: load.per_second, cpu_micros: cpu.as_secs_f64() * 1e6 / f64::from(n_payments) })
+impl Subject {
+    fn new(service: Service, kind: TransactionKind) -> anyhow::Result<Self> {
+        let sender = PaymentSender::to(service.address(), kind)?;
+        Ok(Self { service, sender })
+    }
+
+    fn take(&self, n_clients: usize, n_payments: usize) -> anyhow::Result<Taken> {
+        let process = self.service.pid().to_string();
+        let before = cpu_time_of(&process);
+        let load = self.sender.closed_loop_of(n_clients, n_payments)?;
+        let cpu = cpu_time_of(&process).saturating_sub(before);
+        let cpu_micros = cpu.as_secs_f64() * 1e6 / f64::from(u32::try_from(n_payments)?);
+        Ok(Taken { per_second: load.per_second, cpu_micros })
+    }
 }
 
 /// Prints a row of the table. The interval, from order statistics, contains the true median with 95 % confidence.

@@ -14,18 +14,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tollgate_benches::corpus::{self, Traffic};
-use tollgate_benches::load::{closed_loop, open_loop};
 use tollgate_benches::report::{machine, numbers};
-use tollgate_history::History;
+use tollgate_benches::rule_files::rule_files;
+use tollgate_load::corpus::TransactionKind;
+use tollgate_load::{AnsweredLoad, PaymentSender, Samples};
 use tollgate_tests::{Home, Service, Volume, sample};
 
 /// Interval between two swaps, in milliseconds.
 const INTERVAL: usize = 1_000;
 /// Number of rounds of the three measurements.
 const ROUNDS: usize = 10;
-/// Latency above which a response counts as late.
-const LATE: Duration = Duration::from_millis(5);
+/// Latency above which a response counts as late, in microseconds.
+const LATE_US: u32 = 5_000;
+/// The time after which a load ends in any case.
+const LASTS_MAX: Duration = Duration::from_hours(1);
 /// Duration of the search for the peak rate.
 const PEAK: Duration = Duration::from_secs(5);
 
@@ -47,12 +49,9 @@ fn main() -> anyhow::Result<()> {
         numbers(word, &[otherwise])?.first().copied().context("a number is missing")
     };
     let (n_swaps, n_rules) = (one("swaps=", 200)?, one("rules=", 100)?);
-    let n_clients = u32::try_from(one("clients=", 16)?)?;
+    let n_clients = one("clients=", 16)?;
     let interval = Duration::from_millis(one("interval=", INTERVAL)?.try_into()?);
-    let rules: Vec<(String, String)> = (0..)
-        .zip(corpus::rules(n_rules, &History::new())?)
-        .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
-        .collect();
+    let rules = rule_files(n_rules);
     let files = |version: usize| [&rules[..], &changed(version)].concat();
     let parent = env::var_os("TOLLGATE_VOLUMES").map_or_else(env::temp_dir, Into::into);
     let volumes = tempfile::tempdir_in(&parent)?;
@@ -62,15 +61,14 @@ fn main() -> anyhow::Result<()> {
     let mut home = Home::new();
     home.set("WATCH_SCRIPT_DIR", at("rules").to_str().context("a path is no text")?);
     let service = Service::start(&home);
-    let address = service.address();
-    let peak = closed_loop(address, Traffic::Ordinary, 64, PEAK)?.per_second;
+    let sender = PaymentSender::to(service.address(), TransactionKind::Usual)?;
+    let peak = sender.closed_loop(64, PEAK)?.per_second;
     println!(
         "machine: {}; {n_rules} rules, {n_clients} clients, peak {peak:.0} a second, offered {:.0}, volumes in {}",
         machine(),
         peak / 4.0,
         parent.display()
     );
-    let mut first = 100_000_000;
     let mut version = 0;
     let mut measured = ALL.map(|_| Vec::new());
     for _ in 0..ROUNDS {
@@ -80,15 +78,12 @@ fn main() -> anyhow::Result<()> {
                 Beside::Swaps => volume.swap(&files(version + n)),
                 Beside::SwapsElsewhere => elsewhere.swap(&files(n)),
             };
-            let load = |goes_on: &(dyn Fn() -> bool + Sync)| {
-                open_loop(address, Traffic::Ordinary, n_clients, peak / 4.0, first, goes_on)
-            };
+            let load = |stop: &AtomicBool| Ok(sender.open_loop(n_clients, peak / 4.0, LASTS_MAX, stop)?);
             let load = with_swaps(n_swaps / ROUNDS, interval, swap, load)?;
             if *beside == Beside::Swaps {
                 version += n_swaps / ROUNDS;
             }
-            first += load.len() + n_clients as usize;
-            measured.push(load);
+            measured.push(load.latencies);
         }
     }
     println!(
@@ -96,7 +91,7 @@ fn main() -> anyhow::Result<()> {
         "", "injects", "p50 ms", "p99 ms", "later 5 ms", "share"
     );
     for ((_, name), rounds) in ALL.iter().zip(measured) {
-        report(name, &rounds)?;
+        report(name, &rounds);
     }
     let in_force = format!("version {version}");
     service.until("the last version is in force", || service.get("/instructions").text().contains(&in_force));
@@ -104,16 +99,16 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the latencies of a load during this many swaps. `swap` receives the number of the swap, from 1.
+/// Returns the result of a load during this many swaps. `swap` receives the number of the swap, from 1.
 fn with_swaps(
     n_swaps: usize,
     interval: Duration,
     swap: impl Fn(usize),
-    load: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> anyhow::Result<Vec<Duration>> + Send,
-) -> anyhow::Result<Vec<Duration>> {
+    load: impl FnOnce(&AtomicBool) -> anyhow::Result<AnsweredLoad> + Send,
+) -> anyhow::Result<AnsweredLoad> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let loading = scope.spawn(|| load(&|| !is_over.load(Ordering::Relaxed)));
+        let loading = scope.spawn(|| load(&is_over));
         let begun = Instant::now();
         let mut due = interval;
         for n in 1..=n_swaps {
@@ -141,24 +136,18 @@ fn changed(version: usize) -> [(String, String); 3] {
     ]
 }
 
-fn report(name: &str, rounds: &[Vec<Duration>]) -> anyhow::Result<()> {
-    let shares: Vec<f64> = rounds.iter().map(|round| share_of_late(round)).collect();
-    let mut latencies = rounds.concat();
-    latencies.sort();
-    let n = latencies.len();
-    let at = |percent: usize| latencies.get(n * percent / 100).copied().context("no answer arrived");
-    let n_late = latencies.iter().filter(|latency| **latency > LATE).count();
-    let (p50, p99) = (at(50)?.as_secs_f64() * 1e3, at(99)?.as_secs_f64() * 1e3);
-    let by_round: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
+fn report(name: &str, rounds: &[Samples]) {
+    let latencies = Samples::merged(rounds);
+    let (n, n_late) = (latencies.count(), latencies.n_over(LATE_US));
+    let (p50, p99) = (latencies.permille_ms(500), latencies.permille_ms(990));
+    let by_round: Vec<String> = rounds.iter().map(|round| format!("{:.2}", share_of_late(round))).collect();
     let (share, by_round) = (share_of_late(&latencies), by_round.join(" "));
     println!("{name:<18} {n:>10} {p50:>8.2} {p99:>8.2} {n_late:>12} {share:>7.3} %  {by_round}");
-    Ok(())
 }
 
 /// Returns the share of late responses in percent.
-fn share_of_late(latencies: &[Duration]) -> f64 {
-    let n_late = latencies.iter().filter(|latency| **latency > LATE).count();
+fn share_of_late(latencies: &Samples) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let share = n_late as f64 * 100.0 / latencies.len() as f64;
+    let share = latencies.n_over(LATE_US) as f64 * 100.0 / latencies.count() as f64;
     share
 }

@@ -1,4 +1,4 @@
-//! Generates the rules of the corpus as Rust functions, one per size, for `native.rs` to include.
+//! Generates the twin rules as Rust functions, one per size, for `native.rs` to include.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -5,14 +5,14 @@
 use tikv_jemallocator::Jemalloc;
 
 pub mod bare;
-pub mod corpus;
 pub mod duckdb;
-pub mod load;
 pub mod random;
 pub mod report;
+pub mod rule_files;
 pub mod shape;
 pub mod sqlite;
 pub mod traffic;
+pub mod twins;
 
 /// The service's allocator, for every benchmark linked with this crate.
 #[global_allocator]

@@ -1,4 +1,4 @@
-//! Random contents of the corpus rules, independent of a language.
+//! Random contents of the twin rules, independent of a language.
 //!
 //! INVARIANT: depends only on [`random`](crate::random), because a build script includes it.
 

@@ -251,6 +251,7 @@ fn the_lock_of_the_peers_knows_what_the_service_needs_and_no_more() {
         ("tollgate-process", "host/process"),
         ("tollgate-git", "host/git"),
         ("tollgate-links", "host/links"),
+        ("tollgate-load", "host/load"),
         ("tollgate-compiler", "compiler"),
         ("tollgate-benches", "benches"),
     ] {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use regex::Regex;
-use tollgate_benches::corpus::{Context, counts_by_source, pattern};
 use tollgate_benches::shape::{Shape, WINDOWS, WORDS};
+use tollgate_benches::twins::{Context, counts_by_source, pattern};
 use tollgate_history::{AggregateQuery, History};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -49,8 +49,8 @@ impl<'t> Facts<'t> {
         }
     }
 
-    /// Returns the amount in hundredths, for engines without exact fractions. The corpus has no smaller parts.
-    #[expect(clippy::cast_possible_truncation, reason = "the corpus stays below 25,000")]
+    /// Returns the amount in hundredths, for engines without exact fractions. The transactions have no smaller parts.
+    #[expect(clippy::cast_possible_truncation, reason = "amounts stay below 25,000")]
     pub(crate) fn hundredths(&self) -> i64 {
         (self.amount * 100.0).round() as i64
     }

@@ -7,9 +7,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_benches::shape::Shape;
+use tollgate_benches::twins::{self, Traffic};
 use tollgate_history::History;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -44,7 +44,7 @@ fn main() -> anyhow::Result<()> {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let course = Course::from_words(&command)?;
     let history = History::new();
-    let transactions = corpus::transactions(N_HISTORY, Traffic::Suspicious)?;
+    let transactions = twins::transactions(N_HISTORY, Traffic::Suspicious)?;
     for transaction in &transactions {
         history.admit(Arc::clone(transaction), |_| ());
     }
@@ -75,7 +75,7 @@ fn measure(
     history: &History,
     judged: &[Arc<Transaction>],
 ) -> anyhow::Result<Vec<Row>> {
-    let twins = corpus::rules(n_rules, history)?;
+    let twins = twins::rules(n_rules, history)?;
     let rules: Vec<Shape> = twins.iter().map(|twin| twin.shape).collect();
     let as_of = history.last_sequence().next();
     let mut entries = peers(&rules, history, as_of)?;

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tollgate_benches::corpus::{Context, TwinRule};
 use tollgate_benches::shape::Shape;
+use tollgate_benches::twins::{Context, TwinRule};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate_benches::corpus::TwinRule;
+use tollgate_benches::twins::TwinRule;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::fusion;

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use regorus::languages::rego::compiler::Compiler;
 use regorus::rvm::vm::RegoVM;
 use regorus::{Engine, Rc, Value};
-use tollgate_benches::corpus::pattern;
 use tollgate_benches::shape::Shape;
+use tollgate_benches::twins::pattern;
 
 use crate::contestant::Peer;
 use crate::facts::{COUNTS, Facts};

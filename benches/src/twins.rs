@@ -1,7 +1,8 @@
-//! Seeded rules and transactions, the same on every run.
+//! Rules in several forms and transactions for them, seeded and the same on every run.
 //!
-//! Six in ten rules compare numbers and texts, two search lists, one searches a pattern, and one uses the history. Each
-//! rule exists as a [`Shape`], as a script, and as the closure a Rust programmer would write.
+//! Each rule exists as a [`Shape`], as a script, and as the closure a Rust programmer would write. Six in ten rules compare
+//! numbers and texts, two search lists, one searches a pattern, and one uses the history. Where a service is measured
+//! over HTTP, its rules and transactions are those of `tollgate_load::corpus`.
 
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
@@ -90,7 +91,7 @@ impl<'t> Context<'t> {
 /// Returns the first `n_rules` rules.
 ///
 /// # Errors
-/// Returns an error if a pattern or window of the corpus is invalid.
+/// Returns an error if a pattern or window is invalid.
 pub fn rules(n_rules: usize, history: &History) -> anyhow::Result<Vec<TwinRule>> {
     let counts = counts_by_source(history)?;
     let twins = shapes(n_rules).into_iter().enumerate().map(|(number, shape)| {
@@ -153,7 +154,7 @@ pub fn pattern(word: usize) -> String {
 /// Returns the aggregates that count by source, one for each of [`WINDOWS`].
 ///
 /// # Errors
-/// Returns an error if a window of the corpus is invalid.
+/// Returns an error if a window is invalid.
 pub fn counts_by_source(history: &History) -> anyhow::Result<Vec<Arc<AggregateQuery>>> {
     WINDOWS.iter().map(|window| count_by_source(window, history)).collect()
 }
@@ -176,62 +177,26 @@ fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggreg
 /// Kind of traffic.
 #[derive(Debug, Clone, Copy)]
 pub enum Traffic {
-    /// Transactions that match many rules of the corpus.
+    /// Transactions that match many rules.
     Suspicious,
     /// Transactions that match almost no rules.
     Ordinary,
-    /// `Ordinary` payments reported by a ledger: one pending and one applied event each.
-    Reported,
-}
-
-/// Creation time of the first reported payment, in seconds since 1970 UTC.
-const REPORTED_FROM: i64 = 1_790_000_000;
-
-impl Traffic {
-    /// Returns the body of one request.
-    #[must_use]
-    pub fn body(self, random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
-        match self {
-            Self::Suspicious => body(random, number, created_at),
-            Self::Ordinary => ordinary_body(random, number, created_at),
-            Self::Reported => event(number),
-        }
-    }
-
-    /// Returns the path of the request.
-    #[must_use]
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::Suspicious | Self::Ordinary => "/inject",
-            Self::Reported => "/ledgerwebhook",
-        }
-    }
-}
-
-/// Returns one of the two events of a payment. They differ only in the status.
-fn event(number: usize) -> Json {
-    let payment = number / 2;
-    let seconds = REPORTED_FROM.saturating_add(i64::try_from(payment).unwrap_or(i64::MAX));
-    let created_at = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-    let mut data = ordinary_body(&mut Random::seeded(payment as u64 * 2 + 1), payment, created_at);
-    let status = if number.is_multiple_of(2) { "pending" } else { "applied" };
-    if let Json::Object(members) = &mut data {
-        members.insert("status".to_owned(), json!(status));
-    }
-    json!({"event": format!("transaction.{status}"), "data": data})
 }
 
 /// Returns `n_transactions` transactions, one second apart, from a thousand sources.
 ///
 /// # Errors
-/// Returns an error if a transaction of the corpus is invalid.
+/// Returns an error if a transaction is invalid.
 pub fn transactions(n_transactions: usize, traffic: Traffic) -> anyhow::Result<Vec<Arc<Transaction>>> {
     let mut random = Random::seeded(11);
     let start: DateTime<Utc> = "2026-03-01T00:00:00Z".parse()?;
     (0..n_transactions)
         .map(|number| {
             let created_at = start + TimeDelta::seconds(i64::try_from(number)?);
-            let body = traffic.body(&mut random, number, created_at);
+            let body = match traffic {
+                Traffic::Suspicious => body(&mut random, number, created_at),
+                Traffic::Ordinary => ordinary_body(&mut random, number, created_at),
+            };
             let (transaction, _) = Transaction::parse(body.to_string().as_bytes(), created_at)?;
             Ok(Arc::new(transaction))
         })
