@@ -34,6 +34,7 @@ pub mod modules;
 pub mod oracle;
 pub mod partition;
 pub mod played;
+pub mod poll;
 pub mod postgres;
 pub mod process;
 pub mod programs;

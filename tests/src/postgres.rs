@@ -15,18 +15,17 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::binary::target_directory;
+use crate::poll::Pauses;
 use crate::programs::{Program, require};
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Polling interval.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 const SUPERUSER: &str = "postgres";
 
 /// A cluster in a temporary folder, with a socket there and a free port of the loopback. Stopped and removed when
@@ -92,10 +91,10 @@ impl Postgres {
         let log = File::create(self.directory.path().join("log")).expect("a file can be made");
         server.stdout(Stdio::null()).stderr(log).stdin(Stdio::null());
         self.server = Some(server.spawn().expect("postgres can be run"));
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
         while !self.psql("postgres", "SELECT 1").is_ok_and(|answer| answer == "1") {
             assert!(Instant::now() < deadline, "PostgreSQL does not come up:\n{}", self.log());
-            thread::sleep(LOOK_EVERY);
+            pauses.pause();
         }
     }
 
@@ -116,10 +115,10 @@ impl Postgres {
         }
         wait(&mut server);
         // The children of a killed postmaster use the folder for a moment.
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
         while end == End::Kill && self.psql("postgres", "SELECT 1").is_ok() {
             assert!(Instant::now() < deadline, "PostgreSQL does not end");
-            thread::sleep(LOOK_EVERY);
+            pauses.pause();
         }
     }
 
@@ -225,12 +224,12 @@ fn signal(server: &Child, name: &str) {
 }
 
 fn wait(server: &mut Child) {
-    let deadline = Instant::now() + PATIENCE;
+    let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
     while server.try_wait().expect("the process can be waited for").is_none() {
         if Instant::now() >= deadline {
             let _ = server.kill();
         }
-        thread::sleep(LOOK_EVERY);
+        pauses.pause();
     }
 }
 

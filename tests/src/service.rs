@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use crate::client::Client;
 use crate::home::Home;
 use crate::log::{self, Log};
+use crate::poll::{self, Pauses};
 use crate::process;
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Polling interval.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Number of log lines shown when a test fails.
 const LINES_SHOWN: usize = 40;
 
@@ -114,14 +114,14 @@ impl Service {
         let mut child = spawn(&mut command).expect("the binary can be started");
         // The command holds copies of the process's file descriptors.
         drop(command);
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
         let port = loop {
             if let Some(port) = process::listening_port(child.id()) {
                 break port;
             }
             let status = child.try_wait().expect("the process can be waited for");
             assert!(status.is_none() && Instant::now() < deadline, "the service does not listen: {status:?}");
-            thread::sleep(LOOK_EVERY);
+            pauses.pause();
         };
         let address = format!("127.0.0.1:{port}");
         let client = Client::new(&address);
@@ -147,13 +147,13 @@ impl Service {
     /// Waits until it is ready. Returns its exit status if it ends instead.
     #[track_caller]
     fn ended_before_it_was_ready(&mut self) -> Option<ExitStatus> {
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
         while !self.client.send("GET", "/readyz", &[], &[]).is_ok_and(|answer| answer.status == 200) {
             if let Some(status) = self.child.try_wait().expect("the process can be waited for") {
                 return Some(status);
             }
             assert!(Instant::now() < deadline, "the service does not become ready");
-            thread::sleep(LOOK_EVERY);
+            pauses.pause();
         }
         None
     }
@@ -187,13 +187,8 @@ impl Service {
     /// # Panics
     /// Panics if it does not hold in time.
     #[track_caller]
-    pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) -> Duration {
-        let start = Instant::now();
-        while !holds() {
-            assert!(start.elapsed() < PATIENCE, "in vain was waited until {what}");
-            thread::sleep(LOOK_EVERY);
-        }
-        start.elapsed()
+    pub fn until(&self, what: &str, holds: impl FnMut() -> bool) -> Duration {
+        poll::until(what, PATIENCE, holds)
     }
 
     /// Sends SIGTERM without waiting.
@@ -220,14 +215,14 @@ impl Service {
     /// Panics if it does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> (ExitStatus, Vec<String>) {
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut pauses) = (Instant::now() + PATIENCE, Pauses::default());
         loop {
             if let Some(status) = self.child.try_wait().expect("the process can be waited for") {
                 self.log.finish();
                 return (status, self.log.lines());
             }
             assert!(Instant::now() < deadline, "the service does not end");
-            thread::sleep(LOOK_EVERY);
+            pauses.pause();
         }
     }
 

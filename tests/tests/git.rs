@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Home, Service, log, process, sample};
+use tollgate_tests::{Home, Service, log, poll, process, sample};
 
 /// Upper bound for any wait.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -109,10 +109,6 @@ fn remove(service: &Service, name: &str) {
 
 /// Polls until something happens.
 #[track_caller]
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !happened() {
-        assert!(Instant::now() < deadline, "{what}: it does not happen");
-        thread::sleep(Duration::from_millis(10));
-    }
+fn wait_until(what: &str, happened: impl FnMut() -> bool) {
+    poll::until(what, PATIENCE, happened);
 }

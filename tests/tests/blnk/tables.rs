@@ -2,10 +2,10 @@
 //! never updated.
 
 use std::fmt::Write as _;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::until;
 use tollgate_tests::{Home, Postgres, Service};
 
 use crate::blnk::recordings::Stored;
@@ -121,9 +121,6 @@ fn quoted(value: &str) -> String {
 #[track_caller]
 pub(crate) fn caught_up(service: &Service) {
     let passes = || number(service, r#"tollgate_ledger_passes_total{result="ok"}"#);
-    let (before, deadline) = (passes(), Instant::now() + Duration::from_secs(60));
-    while passes() < before + 2 {
-        assert!(Instant::now() < deadline, "the ledger is not read: {}", service.get("/readyz").text());
-        thread::sleep(Duration::from_millis(10));
-    }
+    let before = passes();
+    until("the ledger is read", Duration::from_secs(60), || passes() >= before + 2);
 }

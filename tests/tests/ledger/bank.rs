@@ -1,9 +1,9 @@
 //! A bank: its ledger in PostgreSQL, a role that may read it, and services that follow it.
 
 use std::ops::{Deref, DerefMut};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use tollgate_tests::poll;
 use tollgate_tests::{Client, Home, Postgres, Service};
 
 pub(crate) const DATABASE: &str = "core";
@@ -88,12 +88,8 @@ fn passes(client: &Client) -> u64 {
 
 /// Polls for a condition that may take as long as writing a whole ledger.
 #[track_caller]
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(600);
-    while !holds() {
-        assert!(Instant::now() < deadline, "in vain was waited until {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
+pub(crate) fn until(what: &str, holds: impl FnMut() -> bool) {
+    poll::until(what, Duration::from_secs(600), holds);
 }
 
 /// Waits until everything committed so far was read. The current pass may have begun earlier; the next one includes it
