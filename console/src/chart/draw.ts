@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { isUtc } from "../words/time";
-import type { ChartSeries, TimeChartProps } from "./time_chart";
+import type { ChartSeries, TimeChartProps } from "./series";
 
 export interface Drawing {
   update(props: TimeChartProps): void;

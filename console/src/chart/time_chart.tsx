@@ -3,24 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../app/theme";
 import { fullTime, isUtc, shortTime } from "../words/time";
 import type { Drawing } from "./draw";
-
-export interface ChartSeries {
-  label: string;
-  /** A mark before the label, where colours have a meaning. */
-  mark?: string;
-  /** A CSS variable with the colour. */
-  color: string;
-  values: (number | null)[];
-}
-
-export interface TimeChartProps {
-  title: string;
-  /** Seconds since 1970. */
-  at: number[];
-  series: ChartSeries[];
-  isStacked?: boolean;
-  format: (value: number | null) => string;
-}
+import type { TimeChartProps } from "./series";
 
 /** A chart over time that can be shown as a table. Its drawing is loaded when the first chart is shown. */
 export function TimeChart(props: TimeChartProps): JSX.Element {

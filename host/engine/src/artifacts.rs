@@ -16,6 +16,7 @@
 mod cache;
 mod compiler;
 mod key;
+mod private_file;
 mod reply;
 mod work;
 

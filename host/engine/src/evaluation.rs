@@ -8,6 +8,7 @@ mod answers;
 mod breakers;
 mod displaced;
 mod facts;
+mod fault;
 mod fault_stretch;
 mod lookup_costs;
 mod mismatches;
@@ -29,8 +30,9 @@ use crate::sandbox::{FailureDetail, Runner, Sandbox, SandboxError};
 use facts::Facts;
 use owner_run::OwnerRun;
 
-pub use breakers::{Breakers, FailingRule, FaultReport, RuleFault};
+pub use breakers::{Breakers, FaultReport};
 pub use displaced::DisplacedRules;
+pub use fault::{FailingRule, RuleFault};
 pub use outcomes::RuleOutcomes;
 pub use pool::{Evaluated, EvaluationJob, EvaluatorPool};
 

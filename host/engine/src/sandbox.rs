@@ -36,9 +36,10 @@ pub use artifact::Artifact;
 pub use code::code_bytes;
 pub use execution::Execution;
 pub use failure::FailureDetail;
+pub use guest_state::CallCharges;
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
-pub use runner::{CallCharges, RunCost, RunTerms, Runner};
+pub use runner::{RunCost, RunTerms, Runner};
 
 use admission::MEMORY_EXPORT;
 use code::ModuleCode;

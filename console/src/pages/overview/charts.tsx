@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Stats } from "../../api/types";
-import { type ChartSeries, TimeChart } from "../../chart/time_chart";
+import type { ChartSeries } from "../../chart/series";
+import { TimeChart } from "../../chart/time_chart";
 import type { Resource } from "../../states/resource";
 import { Loaded } from "../../states/views";
 import { count, micros } from "../../words/number";

@@ -9,9 +9,9 @@
 //! crash, so writes need no sync.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -22,17 +22,13 @@ use tollgate_model::instruction::ContentDigest;
 
 use super::compiler::artifact_bytes_max;
 use super::key::{KEY_BYTES, MAC_BYTES, MacKey};
+use super::private_file::{ANYONE_ELSE, replace_file};
 use crate::registry::RULES_MAX;
 
 /// Folder below the data directory.
 const FOLDER: &str = "artifacts";
 const KEY: &str = "key";
-/// Extension of a file that is being written.
-const UNFINISHED: &str = "new";
 const FOLDER_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
-/// Mode bits that grant access to other users.
-pub(super) const ANYONE_ELSE: u32 = 0o077;
 const FILES_MAX: usize = RULES_MAX;
 /// Upper bound of all files together, in bytes.
 const BYTES_MAX: u64 = 256 << 20;
@@ -221,22 +217,6 @@ pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
         }
     }
     Ok(Some(n_files))
-}
-
-/// Writes a file of these parts, accessible to this user only, and replaces any file of this name.
-pub(super) fn replace_file(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let unfinished = path.with_extension(UNFINISHED);
-    match fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&unfinished)?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part));
-    let placed = written.and_then(|()| fs::rename(&unfinished, path));
-    if placed.is_err() {
-        fs::remove_file(&unfinished).ok();
-    }
-    placed
 }
 
 /// Reads a regular file within the size limit. Anything else is an error, so a FIFO cannot block.

@@ -8,7 +8,7 @@ use std::path::Path;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::cache::{ANYONE_ELSE, replace_file};
+use super::private_file::{ANYONE_ELSE, replace_file};
 
 pub(super) const MAC_BYTES: usize = 32;
 pub(super) const KEY_BYTES: usize = 32;

@@ -16,21 +16,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::evaluation::displaced::DisplacedRules;
+use crate::evaluation::fault::{FailingRule, RuleFault};
 use crate::evaluation::fault_stretch::{FaultStretch, RUNS};
 use crate::evaluation::sustained_costs::{Excess, OwnerRunCost, SustainedCosts};
 use crate::evaluation::{Evaluated, RuleOutcomes};
 use crate::registry::{RuleInForce, RuleSet};
-
-/// A rule that keeps failing or costs too much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FailingRule {
-    /// The rule.
-    pub id: InstructionId,
-    /// Digest of its module; a later module under the same id is not affected.
-    pub digest: ContentDigest,
-    /// The fault.
-    pub fault: RuleFault,
-}
 
 /// Rules that have to be quarantined together.
 #[derive(Debug)]
@@ -39,31 +29,6 @@ pub struct FaultReport {
     pub failing: Vec<FailingRule>,
     /// Rules that would take their place, and of which some may have to follow.
     pub displaced: Option<DisplacedRules>,
-}
-
-/// Why a rule has to be quarantined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleFault {
-    /// It keeps failing.
-    Failures {
-        /// The last failure.
-        last: RuleFailure,
-        /// How many of its last runs failed.
-        n_failures: u64,
-        /// The number of these runs.
-        n_runs: u64,
-    },
-    /// The rules of its owner keep taking too long while other transactions wait.
-    SustainedCost {
-        /// Its mean cost over the last transactions, in fuel.
-        mean_fuel: u64,
-    },
-    /// It did not run, because rules of its owner displaced it that are quarantined for their cost, and costs too much
-    /// itself.
-    DisplacedCost {
-        /// Its cost on the transaction on which it was displaced, in fuel.
-        fuel: u64,
-    },
 }
 
 /// Rules of which nearly all runs failed lately, and owners whose rules cost too much on nearly all transactions.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::evaluation::breakers::{FailingRule, RuleFault};
 use crate::evaluation::facts::ModuleIndex;
+use crate::evaluation::fault::{FailingRule, RuleFault};
 use crate::evaluation::owner_run::CHEAP_FUEL;
 use crate::evaluation::{Evaluator, WarmInstances};
 use crate::registry::RuleSet;

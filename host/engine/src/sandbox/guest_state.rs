@@ -1,11 +1,32 @@
 //! The state of a store: the host, the output and the limits of its guests.
 
+use tollgate_guest_abi::Semantics;
 use tollgate_guest_abi::limits::{REASON_BYTES_MAX, TABLE_ELEMENTS_MAX};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
 use wasmtime::{Memory, ResourceLimiter};
 
 use crate::sandbox::plain_text::cleaned;
-use crate::sandbox::runner::CallCharges;
+
+/// The calls to the host that a module pays for, besides its instructions and the past transactions that these calls read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallCharges {
+    /// None: a bound of their cost is known.
+    Nothing,
+    /// All, by the prices before [`Semantics::V4`](tollgate_guest_abi::Semantics::V4).
+    BeforeV4,
+    /// All.
+    SinceV4,
+    /// All, and the instance and its memory.
+    SinceV5,
+}
+
+impl CallCharges {
+    /// Returns what a rule pays for that runs alone, under semantics that have prices.
+    #[must_use]
+    pub const fn of_semantics(semantics: Semantics) -> Self {
+        if semantics.prices_instances() { Self::SinceV5 } else { Self::SinceV4 }
+    }
+}
 
 pub(super) struct GuestState<H> {
     /// Answers host calls; `None` while another store borrows it.

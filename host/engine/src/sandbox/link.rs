@@ -6,8 +6,7 @@ use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::RuleFailure;
 use wasmtime::{Caller, Linker};
 
-use crate::sandbox::guest_state::GuestState;
-use crate::sandbox::runner::CallCharges;
+use crate::sandbox::guest_state::{CallCharges, GuestState};
 
 /// An answer of the history, with the cost of what it read.
 pub type HistoryAnswer<T> = Result<CostedAnswer<T>, RuleFailure>;

@@ -1,10 +1,10 @@
 //! Runs modules in warm instances, or in a fresh instance per run.
 
-use tollgate_guest_abi::{EVALUATE_EXPORT, Semantics, prices};
+use tollgate_guest_abi::{EVALUATE_EXPORT, prices};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
 use wasmtime::{Engine, InstancePre, Linker, MemoryType, Module, Store, TypedFunc};
 
-use crate::sandbox::guest_state::{GuestState, StoreLimits};
+use crate::sandbox::guest_state::{CallCharges, GuestState, StoreLimits};
 use crate::sandbox::link::{self, HostCalls};
 use tollgate_model::instruction::Grant;
 
@@ -41,27 +41,6 @@ struct RunLimits {
     /// `None` for modules of the compiler: they cannot loop, and their calls were counted at compile time.
     grant: Option<Grant>,
     charges: CallCharges,
-}
-
-/// The calls to the host that a module pays for, besides its instructions and the past transactions that these calls read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallCharges {
-    /// None: a bound of their cost is known.
-    Nothing,
-    /// All, by the prices before [`Semantics::V4`](tollgate_guest_abi::Semantics::V4).
-    BeforeV4,
-    /// All.
-    SinceV4,
-    /// All, and the instance and its memory.
-    SinceV5,
-}
-
-impl CallCharges {
-    /// Returns what a rule pays for that runs alone, under semantics that have prices.
-    #[must_use]
-    pub const fn of_semantics(semantics: Semantics) -> Self {
-        if semantics.prices_instances() { Self::SinceV5 } else { Self::SinceV4 }
-    }
 }
 
 /// Limits of one run besides those of the module.
