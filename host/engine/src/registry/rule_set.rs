@@ -7,6 +7,7 @@ use tollgate_history::{AggregateQuery, PreviousQuery};
 use tollgate_model::background::yielding;
 use tollgate_model::calendar::{TimePart, ZoneData};
 use tollgate_model::hold::Holds;
+use tollgate_model::instruction::InstructionId;
 use tollgate_model::transaction::{FieldAccess, StatusWords};
 
 use crate::registry::tables::{PendingBindings, RuleSetTables};
@@ -191,6 +192,14 @@ impl RuleSet {
                 tracing::error!(module = %module.digest, %refusal, "the code of a rule cannot be loaded; it fails when it is run");
             }
         }
+    }
+
+    /// Returns the rule of an instruction.
+    #[must_use]
+    pub fn rule(&self, id: InstructionId) -> Option<&Arc<BoundRule>> {
+        let index =
+            self.rules.binary_search_by_key(&id, |in_force| in_force.rule.instruction.record.id).ok()?;
+        self.rules.get(index).map(|in_force| &in_force.rule)
     }
 
     /// Sets earlier language semantics.

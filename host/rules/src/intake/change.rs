@@ -1,6 +1,7 @@
-//! Transition from one version of the rule set to the next.
+//! A change of the rules and lists in force. Every change ends in one, and each makes one version: a save has one rule,
+//! a directory or a commit has the difference from the rules in force.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use tollgate_engine::fusion;
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSet, SERVICE_VERSION};
 use tollgate_model::background::in_background;
-use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{ContentDigest, InstructionId};
 use tollgate_store::{ListRecord, RuleSetRecord, StatusWordsRecord, ZoneDataRecord};
 
@@ -18,49 +18,91 @@ use tollgate_telemetry::holding::HoldBasis;
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::metrics::RuleSetFigures;
 
-#[derive(Debug)]
-pub(super) struct VersionContents {
-    pub(super) rules: Vec<Arc<BoundRule>>,
-    pub(super) lists: Lists,
+/// What the next version of the rule set has instead of the one in force. By default both are the same.
+#[derive(Debug, Default)]
+pub(super) struct RuleChange {
+    /// Rules with new ids.
+    pub(super) add: Vec<Arc<BoundRule>>,
+    /// Rules in the place of those with the same ids.
+    pub(super) replace: Vec<Arc<BoundRule>>,
+    /// Rules that are not in force any more.
+    pub(super) remove: Vec<InstructionId>,
+    /// All named lists, if they change.
+    pub(super) lists: Option<Lists>,
+    /// Commit of the repository, if it changes.
     pub(super) commit: Option<Arc<str>>,
-    /// Time zone data with which the rules were bound.
-    pub(super) zones: Arc<ZoneData>,
-    /// Fused bodies of the previous set, reused if they still fit.
-    pub(super) bodies: Vec<Arc<FusedBody>>,
 }
 
-impl VersionContents {
-    pub(super) fn from_rule_set(rule_set: &RuleSet) -> Self {
-        Self {
-            rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
-            lists: rule_set.lists.clone(),
-            commit: rule_set.commit.clone(),
-            zones: Arc::clone(&rule_set.zones),
-            bodies: bodies_of(rule_set),
+impl RuleChange {
+    /// Returns the difference between a rule set and the rules and lists that are to be in force instead.
+    pub(super) fn between(base: &RuleSet, rules: Vec<Arc<BoundRule>>, lists: Lists) -> Self {
+        let mut before: BTreeMap<InstructionId, &Arc<BoundRule>> =
+            rules_of(base).map(|rule| (id_of(rule), rule)).collect();
+        let mut change = Self { lists: Some(lists), ..Self::default() };
+        for rule in rules {
+            match before.remove(&id_of(&rule)) {
+                None => change.add.push(rule),
+                Some(known) if Arc::ptr_eq(known, &rule) => {}
+                Some(_) => change.replace.push(rule),
+            }
         }
+        change.remove = before.into_keys().collect();
+        change
     }
 
-    /// Builds the rule set, and compiles the bodies that changed.
-    pub(super) fn under(self, deps: &IntakeDeps, version: u64) -> RuleSet {
-        let before = deps.registry.current();
-        let replaced: HashMap<InstructionId, &BoundRule> =
-            before.rules.iter().map(|known| (known.rule.instruction.record.id, &*known.rule)).collect();
-        let rules = self.rules.into_iter().map(|rule| continued(owned(rule, &deps.policy), &replaced));
-        let rules: Vec<Arc<BoundRule>> = rules.collect();
+    /// Returns the rules of a rule set after the change.
+    pub(super) fn rules_after(&self, base: &RuleSet) -> Vec<Arc<BoundRule>> {
+        let gone = self.remove.iter().map(|id| (*id, None));
+        let replaced = self.replace.iter().map(|rule| (id_of(rule), Some(rule)));
+        let changed: HashMap<InstructionId, Option<&Arc<BoundRule>>> = gone.chain(replaced).collect();
+        let stay = rules_of(base).filter_map(|rule| changed.get(&id_of(rule)).copied().unwrap_or(Some(rule)));
+        stay.chain(&self.add).cloned().collect()
+    }
+
+    /// Builds the version that follows a rule set, and compiles the bodies that changed.
+    pub(super) fn next_version(self, deps: &IntakeDeps, base: &RuleSet) -> RuleSet {
+        let before: HashMap<InstructionId, &BoundRule> =
+            rules_of(base).map(|rule| (id_of(rule), &**rule)).collect();
+        let rules = self.rules_after(base).into_iter();
+        let rules: Vec<Arc<BoundRule>> =
+            rules.map(|rule| continued(owned(rule, &deps.policy), &before)).collect();
+        let bodies: Vec<Arc<FusedBody>> =
+            base.bodies.iter().map(|in_force| Arc::clone(&in_force.body)).collect();
         // Only the bodies of a start are cached: those of a change differ from the ones that the next start makes.
-        let admit = |bytes: &[u8]| match self.bodies.as_slice() {
+        let admit = |bytes: &[u8]| match bodies.as_slice() {
             [] => deps.artifacts.admit_own(bytes),
             _ => deps.sandbox.admit(bytes),
         };
-        let bodies = fusion::bodies(&admit, &self.bodies, &rules);
-        let was_short = basis_of(deps, &VersionContents::from_rule_set(&before).rules).is_short;
+        let fused = fusion::bodies(&admit, &bodies, &rules);
+        let was_short = basis_of(deps, rules_of(base)).is_short;
         let holds = deps.holds.of_version(basis_of(deps, &rules), was_short);
-        RuleSet::fused(version, rules, &bodies, self.lists)
-            .at_commit(self.commit)
-            .in_zones(self.zones)
+        let lists = self.lists.unwrap_or_else(|| base.lists.clone());
+        RuleSet::fused(base.version + 1, rules, &fused, lists)
+            .at_commit(self.commit.or_else(|| base.commit.clone()))
+            .in_zones(Arc::clone(deps.history.zones()))
             .with_status_words(Arc::clone(deps.history.status_words()))
             .holding(holds)
     }
+}
+
+/// Brings a change into force: makes the next version durable, and then swaps it in. Returns its number. The caller
+/// holds the lock of the pipeline since it read what is in force.
+pub(super) async fn bring_into_force(deps: &Arc<IntakeDeps>, change: RuleChange) -> Result<u64, IntakeError> {
+    let made_by = Arc::clone(deps);
+    let next =
+        off_the_executor(move || Ok(change.next_version(&made_by, &made_by.registry.current()))).await?;
+    install(deps, next).await
+}
+
+/// Makes a rule set durable and then brings it into force. Returns its version.
+pub(super) async fn install(deps: &IntakeDeps, rule_set: RuleSet) -> Result<u64, IntakeError> {
+    let version = rule_set.version;
+    deps.store.install(&record_of(deps, &rule_set)).await.map_err(|error| {
+        tracing::error!(error = %ErrorChain(&error), version, "a rule set could not be stored");
+        IntakeError::Unavailable
+    })?;
+    swap(deps, rule_set);
+    Ok(version)
 }
 
 /// Returns the rule with the owner that the policy gives it.
@@ -80,32 +122,6 @@ fn continued(rule: Arc<BoundRule>, replaced: &HashMap<InstructionId, &BoundRule>
         }
         _ => rule,
     }
-}
-
-pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<FusedBody>> {
-    rule_set.bodies.iter().map(|in_force| Arc::clone(&in_force.body)).collect()
-}
-
-/// Makes the next version durable and then brings it into force. Returns its number.
-pub(super) async fn bring_into_force(
-    deps: &Arc<IntakeDeps>,
-    last_version: u64,
-    contents: VersionContents,
-) -> Result<u64, IntakeError> {
-    let made_by = Arc::clone(deps);
-    let (next, record) = off_the_executor(move || {
-        let next = contents.under(&made_by, last_version + 1);
-        let record = record_of(&made_by, &next);
-        Ok((next, record))
-    })
-    .await?;
-    deps.store.install(&record).await.map_err(|error| {
-        tracing::error!(error = %ErrorChain(&error), version = next.version, "a rule set could not be stored");
-        IntakeError::Unavailable
-    })?;
-    let version = next.version;
-    swap(deps, next);
-    Ok(version)
 }
 
 /// Brings a durable rule set into force.
@@ -128,21 +144,30 @@ pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
             );
         }
     }
-    let rules = VersionContents::from_rule_set(&rule_set).rules;
-    deps.required.came_into_force(n_in_force(&rules));
+    let basis = basis_of(deps, rules_of(&rule_set));
+    deps.required.came_into_force(n_in_force(rules_of(&rule_set)));
     deps.sources.came_into_force(&rule_set);
     deps.lists.came_into_force(&rule_set);
     let reasons = rule_set.holds.reasons;
     deps.registry.swap(rule_set);
-    deps.holds.came_into_force(reasons, basis_of(deps, &rules).longest_window);
+    deps.holds.came_into_force(reasons, basis.longest_window);
     // The rule set already evaluates transactions meanwhile.
     let in_force = deps.registry.current();
     tokio::spawn(in_background(move || in_force.compile_searches()));
 }
 
+/// Returns the rules of a rule set, by id.
+pub(super) fn rules_of(rule_set: &RuleSet) -> impl Iterator<Item = &Arc<BoundRule>> + Clone {
+    rule_set.rules.iter().map(|in_force| &in_force.rule)
+}
+
+fn id_of(rule: &BoundRule) -> InstructionId {
+    rule.instruction.record.id
+}
+
 /// Returns what decides about the holds of a version with these rules.
-fn basis_of(deps: &IntakeDeps, rules: &[Arc<BoundRule>]) -> HoldBasis {
-    let needs = rules.iter().map(|rule| &rule.bound.module.manifest.needs);
+fn basis_of<'r>(deps: &IntakeDeps, rules: impl IntoIterator<Item = &'r Arc<BoundRule>> + Clone) -> HoldBasis {
+    let needs = rules.clone().into_iter().map(|rule| &rule.bound.module.manifest.needs);
     let windows = needs.flat_map(|needs| {
         let aggregates = needs.aggregates.iter().map(|query| query.window);
         aggregates.chain(needs.previous.iter().map(|query| query.window))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange};
 use crate::intake::{Intake, IntakeError, RulePipeline, run_detached};
 
 /// Pause after a version that could not be stored.
@@ -51,10 +51,7 @@ impl RulePipeline {
         if self.deps.holds.are_settled() {
             return Ok(());
         }
-        let current = self.deps.registry.current();
-        let version =
-            change::bring_into_force(&self.deps, current.version, VersionContents::from_rule_set(&current))
-                .await?;
+        let version = change::bring_into_force(&self.deps, RuleChange::default()).await?;
         let names: Vec<&str> =
             self.deps.registry.current().holds.reasons.iter().map(|reason| reason.check()).collect();
         if names.is_empty() {

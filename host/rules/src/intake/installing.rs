@@ -14,7 +14,7 @@ use tollgate_guest_abi::Cost;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
 
 use crate::intake::activating::{Activating, ActivationGuard};
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange, rules_of};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::{
     Draft, Identity, IntakeError, IntakeState, ListedInstruction, NamedDraft, RulePipeline, granting,
@@ -99,13 +99,13 @@ impl RulePipeline {
 
     fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
         let in_force: BTreeSet<InstructionId> =
-            current.rules.iter().map(|in_force| in_force.rule.instruction.record.id).collect();
+            rules_of(current).map(|rule| rule.instruction.record.id).collect();
         let mut waiting = self.activating.all();
         waiting.retain(|instruction| !in_force.contains(&instruction.record.id));
         if current.rules.len() + self.activating.n_waiting_besides(&in_force) >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
-        let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
+        let others = rules_of(current).map(|rule| &rule.instruction.record.source);
         let others = others.chain(waiting.iter().map(|instruction| &instruction.record.source));
         Ok(self.deps.policy.check_count(source, others)?)
     }
@@ -121,8 +121,7 @@ impl RulePipeline {
         if self.activating.has(id) {
             return Err(IntakeError::Changing(id));
         }
-        let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
-        let known = instructions.find(|known| known.record.id == id).ok_or(IntakeError::NotFound(id))?;
+        let known = &current.rule(id).ok_or(IntakeError::NotFound(id))?.instruction;
         if known.record.source != *source {
             self.deps.policy.check_change(&known.record.source)?;
         }
@@ -172,27 +171,24 @@ impl RulePipeline {
             return Err(IntakeError::Removed(id));
         }
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::from_rule_set(&current);
         // A file may have taken the name meanwhile.
-        let replaced = match change {
+        let (change, replaced) = match change {
             InstructionChange::Add => {
                 check_name_in_force(&current, &instruction.entry.name, None)?;
                 if current.rules.len() >= RULES_MAX {
                     return Err(IntakeError::TooMany);
                 }
-                contents.rules.push(rule);
-                None
+                (RuleChange { add: vec![rule], ..RuleChange::default() }, None)
             }
             InstructionChange::Replace(id, _) => {
                 check_name_in_force(&current, &instruction.entry.name, Some(id))?;
-                let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == id);
-                let known = known.ok_or(IntakeError::Removed(id))?;
+                let known = current.rule(id).ok_or(IntakeError::Removed(id))?;
                 // It may have become part of the repository meanwhile.
                 check_source(id, &known.instruction.record.source, &rule.instruction.record.source)?;
-                Some(std::mem::replace(known, rule))
+                (RuleChange { replace: vec![rule], ..RuleChange::default() }, Some(known))
             }
         };
-        change::bring_into_force(&self.deps, current.version, contents).await?;
+        change::bring_into_force(&self.deps, change).await?;
         tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
         if let Some(sink) = &self.deps.sink {
             if let Some(replaced) = replaced {
@@ -258,7 +254,7 @@ fn check_name_in_force(
     name: &str,
     replaced: Option<InstructionId>,
 ) -> Result<(), IntakeError> {
-    let instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
+    let instructions = rules_of(current).map(|rule| &rule.instruction);
     let mut others = instructions.filter(|instruction| Some(instruction.record.id) != replaced);
     match others.find(|instruction| instruction.record.name == name) {
         Some(instruction) => Err(name_taken(instruction)),

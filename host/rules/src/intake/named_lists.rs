@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tollgate_engine::registry::{ListInForce, RuleSet};
+use tollgate_engine::registry::{ListInForce, Lists, RuleSet};
 use tollgate_model::instruction::InstructionSource;
 use tollgate_model::named_list::LIST_BYTES_MAX;
 use tollgate_model::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
 use tollgate_model::named_list::oddities;
 use tollgate_model::named_list::text;
 
-use crate::intake::change::{self, VersionContents, list_record};
+use crate::intake::change::{self, RuleChange, list_record};
 use crate::intake::list_texts::warn_of_oddities;
 use crate::intake::list_warnings::EntryWarnings;
 use crate::intake::precondition::{Precondition, tag_of_list};
-use crate::intake::warnings::recompute;
+use crate::intake::warnings::renewed;
 use crate::intake::{Intake, IntakeError, RulePipeline, off_the_executor, run_detached};
 
 /// Maximum number of entries of a list set over the API.
@@ -120,9 +120,9 @@ impl RulePipeline {
             return Err(IntakeError::TooManyLists);
         }
         let is_new = before.is_none();
-        let mut contents = VersionContents::from_rule_set(&current);
-        contents.lists.insert(&name, list.clone());
-        self.bring(&current, contents, is_new.then(|| name.clone())).await?;
+        let mut lists = current.lists.clone();
+        lists.insert(&name, list.clone());
+        self.change_lists(lists, is_new.then(|| name.clone())).await?;
         warn_of_oddities(&name, &list, &oddities::of_text(&list.text));
         tracing::info!(list = name, entries = list.members.len(), "list set");
         if let Some(sink) = &self.deps.sink {
@@ -138,9 +138,9 @@ impl RulePipeline {
             return Err(IntakeError::ListNotFound(name.to_owned()));
         };
         condition.check(Some(&[tag_of_list(list)]))?;
-        let mut contents = VersionContents::from_rule_set(&current);
-        contents.lists.remove(name);
-        self.bring(&current, contents, Some(name.to_owned())).await?;
+        let mut lists = current.lists.clone();
+        lists.remove(name);
+        self.change_lists(lists, Some(name.to_owned())).await?;
         tracing::info!(list = name, "list removed");
         if let Some(sink) = &self.deps.sink {
             sink.list_removed(name);
@@ -148,24 +148,17 @@ impl RulePipeline {
         Ok(())
     }
 
-    /// Brings these contents into force. Rules that name an added or removed list get new warnings.
-    async fn bring(
-        self: &Arc<Self>,
-        current: &RuleSet,
-        mut contents: VersionContents,
-        changed_list: Option<String>,
-    ) -> Result<(), IntakeError> {
-        if let Some(name) = changed_list {
-            let pipeline = Arc::clone(self);
-            contents = off_the_executor(move || {
-                let changed = [name];
-                let recompute = |rule| recompute(&pipeline.deps, &contents.lists, rule, &changed);
-                let rules = contents.rules.iter().map(recompute).collect();
-                Ok(VersionContents { rules, ..contents })
-            })
-            .await?;
-        }
-        change::bring_into_force(&self.deps, current.version, contents).await.map(drop)
+    /// Brings these lists into force. Rules that name an added or removed list get new warnings.
+    async fn change_lists(&self, lists: Lists, changed_list: Option<String>) -> Result<(), IntakeError> {
+        let deps = Arc::clone(&self.deps);
+        let change = off_the_executor(move || {
+            let replace = match changed_list {
+                Some(name) => renewed(&deps, &lists, &deps.registry.current(), &[name]),
+                None => Vec::new(),
+            };
+            Ok(RuleChange { replace, lists: Some(lists), ..RuleChange::default() })
+        });
+        change::bring_into_force(&self.deps, change.await?).await.map(drop)
     }
 }
 

@@ -16,7 +16,7 @@ use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
 };
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange, rules_of};
 use crate::intake::tree::KnownInstruction;
 use crate::intake::{
     Intake, IntakeError, RulePipeline, estimating, granting, off_the_executor, run_detached,
@@ -126,8 +126,7 @@ impl RulePipeline {
     async fn release(self: Arc<Self>, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
         let state = self.state.lock().await;
         let known = self.deps.registry.current();
-        let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
-        let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
+        let rule = known.rule(id).ok_or(IntakeError::NotFound(id))?;
         let instruction = Arc::clone(&rule.instruction);
         if instruction.record.quarantine.is_some() {
             self.deps.policy.check_change(&instruction.record.source)?;
@@ -178,15 +177,13 @@ impl RulePipeline {
         let instruction = Arc::clone(&rule.instruction);
         let _state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::from_rule_set(&current);
-        let known = contents.rules.iter_mut().find(|known| known.instruction.record.id == record.id);
-        let known = known.ok_or(IntakeError::NotFound(record.id))?;
+        let known = current.rule(record.id).ok_or(IntakeError::NotFound(record.id))?;
         if *known.instruction.record != *record {
             // Another release or change came first.
             return Ok(Arc::clone(&known.instruction));
         }
-        *known = rule;
-        change::bring_into_force(&self.deps, current.version, contents).await?;
+        let change = RuleChange { replace: vec![rule], ..RuleChange::default() };
+        change::bring_into_force(&self.deps, change).await?;
         tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
         Ok(instruction)
     }
@@ -197,19 +194,18 @@ impl RulePipeline {
         &self,
         quarantine_of: impl Fn(&Instruction) -> Option<Option<Quarantine>>,
     ) -> Result<Vec<Arc<Instruction>>, IntakeError> {
-        let current = self.deps.registry.current();
-        let mut contents = VersionContents::from_rule_set(&current);
-        let mut changed = Vec::new();
-        for rule in &mut contents.rules {
+        let (mut change, mut changed) = (RuleChange::default(), Vec::new());
+        for rule in rules_of(&self.deps.registry.current()) {
             let Some(quarantine) = quarantine_of(&rule.instruction) else { continue };
             let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
             let instruction =
                 Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
-            *rule = Arc::new(BoundRule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
+            let rule = BoundRule { instruction: Arc::clone(&instruction), ..(**rule).clone() };
+            change.replace.push(Arc::new(rule));
             changed.push(instruction);
         }
         if !changed.is_empty() {
-            change::bring_into_force(&self.deps, current.version, contents).await?;
+            change::bring_into_force(&self.deps, change).await?;
         }
         Ok(changed)
     }

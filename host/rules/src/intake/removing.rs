@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId};
+use tollgate_model::instruction::{ContentDigest, InstructionId};
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::required::n_in_force;
 use crate::intake::tree::TreeKind;
@@ -25,9 +25,9 @@ impl Intake {
 
 impl RulePipeline {
     async fn remove(self: Arc<Self>, id: InstructionId, condition: &Precondition) -> Result<(), IntakeError> {
-        if let Some(in_force) = self.in_force(id) {
-            self.deps.policy.check_change(&in_force.record.source)?;
-            condition.check(Some(&tags_of_instruction(&in_force)))?;
+        if let Some(known) = self.deps.registry.current().rule(id) {
+            self.deps.policy.check_change(&known.instruction.record.source)?;
+            condition.check(Some(&tags_of_instruction(&known.instruction)))?;
         }
         if let Some(instruction) = self.activating.cancel(id) {
             tracing::info!(
@@ -35,22 +35,20 @@ impl RulePipeline {
                 rule.name = instruction.entry.name,
                 "instruction removed before it was in force"
             );
-            let current = self.deps.registry.current();
-            if current.rules.iter().all(|in_force| in_force.rule.instruction.record.id != id) {
+            if self.deps.registry.current().rule(id).is_none() {
                 return Ok(());
             }
         }
         let mut state = self.state.lock().await;
         let current = self.deps.registry.current();
-        let mut contents = VersionContents::from_rule_set(&current);
-        let index = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
-        let removed = contents.rules.remove(index.ok_or(IntakeError::NotFound(id))?);
+        let removed = current.rule(id).ok_or(IntakeError::NotFound(id))?;
         let record = &removed.instruction.record;
         self.deps.policy.check_change(&record.source)?;
         condition.check(Some(&tags_of_instruction(&removed.instruction)))?;
-        self.deps.required.check(n_in_force(&contents.rules))?;
+        let change = RuleChange { remove: vec![id], ..RuleChange::default() };
+        self.deps.required.check(n_in_force(&change.rules_after(&current)))?;
         let removal = self.note_removal(record).await?;
-        if let Err(error) = change::bring_into_force(&self.deps, current.version, contents).await {
+        if let Err(error) = change::bring_into_force(&self.deps, change).await {
             self.take_removal_back(removal.as_ref()).await;
             return Err(error);
         }
@@ -64,11 +62,5 @@ impl RulePipeline {
             sink.removed(record);
         }
         Ok(())
-    }
-
-    fn in_force(&self, id: InstructionId) -> Option<Arc<Instruction>> {
-        let current = self.deps.registry.current();
-        let mut instructions = current.rules.iter().map(|in_force| &in_force.rule.instruction);
-        instructions.find(|instruction| instruction.record.id == id).cloned()
     }
 }

@@ -9,8 +9,8 @@ use crate::intake::tree::TreeKind;
 use tollgate_telemetry::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Returns the number of rules, without those that stand for refused files.
-pub(super) fn n_in_force(rules: &[Arc<BoundRule>]) -> usize {
-    rules.iter().filter(|rule| !rule.instruction.record.is_refused_file()).count()
+pub(super) fn n_in_force<'r>(rules: impl IntoIterator<Item = &'r Arc<BoundRule>>) -> usize {
+    rules.into_iter().filter(|rule| !rule.instruction.record.is_refused_file()).count()
 }
 
 /// Compares the number of rules in force with `SERVICE_RULES_REQUIRED`.

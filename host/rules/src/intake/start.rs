@@ -12,13 +12,13 @@ use tollgate_model::instruction::{
 };
 use tollgate_store::{ListRecord, RuleSetIdentity, StoreError};
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange};
 use crate::intake::new_sources::RefusedFiles;
 use crate::intake::required::n_in_force;
 use crate::intake::rule_files::{GoodContents, survey_settled};
 use crate::intake::source::is_file;
 use crate::intake::tree::{
-    CompileThreads, CurrentRules, KnownInstruction, NextRuleSet, TreeKind, TreeOrigin, assemble,
+    CompileThreads, CurrentRules, KnownInstruction, TreeChange, TreeKind, TreeOrigin, assemble,
 };
 use crate::intake::{
     HoldBack, Intake, IntakeDeps, IntakeError, RemovedFiles, RuleFileCounts, RulePipeline, RuleTree, Survey,
@@ -86,18 +86,13 @@ impl Intake {
         let assembling = Arc::clone(&pipeline);
         let assembled = tokio::task::spawn_blocking(move || {
             let tree = assembling.read_directory(&directory, &stored);
-            let next = assembling.assemble_first(&stored, &tree)?;
-            Ok::<_, StartError>((next, stored, tree))
+            let base = Arc::new(stored.base());
+            let taken = assembling.assemble_first(&stored, &base, &tree)?;
+            Ok::<_, StartError>((taken, base, stored, tree))
         });
-        let (next, stored, tree) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
-        let NextRuleSet { rules, lists, commit, last_id, failures, shown, .. } = next;
-        let zones = Arc::clone(pipeline.deps.history.zones());
-        put_first_set_in_force(
-            &pipeline.deps,
-            VersionContents { rules, lists, commit, zones, bodies: Vec::new() },
-            &stored,
-        )
-        .await?;
+        let (taken, base, stored, tree) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
+        let TreeChange { change, last_id, failures, shown, .. } = taken;
+        put_first_set_in_force(&pipeline.deps, change, base, &stored).await?;
         drop(shown);
         let in_force = pipeline.deps.registry.current();
         let of_rules = in_force.rules.iter().map(|rule| rule.rule.instruction.digest);
@@ -115,13 +110,11 @@ impl Intake {
     }
 }
 
-fn current_rules(stored: &StoredRules) -> CurrentRules {
-    let lists = list_texts::stored_lists(&stored.lists, stored.is_of_first_semantics());
+fn current_rules(stored: &StoredRules, base: &Arc<RuleSet>) -> CurrentRules {
     CurrentRules {
+        base: Arc::clone(base),
         rules: stored.instructions.iter().cloned().map(Arc::new).map(KnownInstruction::Stored).collect(),
-        lists,
         last_id: InstructionId(stored.last_id),
-        commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
         pace: CompileThreads::AllCores,
         hold_back: HoldBack::default(),
         refused: RefusedFiles::Keep,
@@ -129,6 +122,14 @@ fn current_rules(stored: &StoredRules) -> CurrentRules {
 }
 
 impl StoredRules {
+    /// Returns the last version without its rules, which are yet to be bound.
+    fn base(&self) -> RuleSet {
+        let lists = list_texts::stored_lists(&self.lists, self.is_of_first_semantics());
+        let version = self.last_set.as_ref().map_or(0, |set| set.version);
+        let commit = self.last_set.as_ref().and_then(|set| set.commit.clone());
+        RuleSet::new(version, Vec::new(), lists).at_commit(commit)
+    }
+
     /// Returns whether the last run interpreted lists by the first semantics.
     fn is_of_first_semantics(&self) -> bool {
         self.last_set.as_ref().is_some_and(|set| set.semantics.is_first())
@@ -138,16 +139,21 @@ impl StoredRules {
 impl RulePipeline {
     /// Assembles the first rule set. If the directory would leave fewer rules than before and than required, its
     /// changes are ignored.
-    fn assemble_first(&self, stored: &StoredRules, tree: &RuleTree) -> Result<NextRuleSet, IntakeError> {
+    fn assemble_first(
+        &self,
+        stored: &StoredRules,
+        base: &Arc<RuleSet>,
+        tree: &RuleTree,
+    ) -> Result<TreeChange, IntakeError> {
         let assemble = |tree| {
             let refused = self.deps.sources.refused_files(TreeKind::Directory);
-            let current_rules = CurrentRules { refused, ..current_rules(stored) };
+            let current_rules = CurrentRules { refused, ..current_rules(stored, base) };
             assemble(&self.deps, &self.activating, current_rules, tree, &RemovedFiles::default())
         };
-        let next = assemble(tree)?;
+        let taken = assemble(tree)?;
         let n_before = stored.instructions.iter().filter(|record| !record.is_refused_file()).count();
-        match self.deps.required.judge(TreeKind::Directory, n_before, n_in_force(&next.rules)) {
-            Ok(()) => Ok(next),
+        match self.deps.required.judge(TreeKind::Directory, n_before, n_in_force(&taken.change.add)) {
+            Ok(()) => Ok(taken),
             Err(_) => assemble(&RuleTree::unknown(TreeOrigin::Directory)),
         }
     }
@@ -217,26 +223,30 @@ fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
 /// Brings the first rule set into force. It keeps the version number if everything recorded with it is unchanged.
 async fn put_first_set_in_force(
     deps: &Arc<IntakeDeps>,
-    contents: VersionContents,
+    change: RuleChange,
+    base: Arc<RuleSet>,
     stored: &StoredRules,
 ) -> Result<(), IntakeError> {
-    let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
     let made_by = Arc::clone(deps);
-    let candidate = off_the_executor(move || Ok(contents.under(&made_by, last_version))).await?;
-    if is_as_stored(&candidate, stored) {
-        change::swap(deps, candidate);
+    let last_version = base.version;
+    let next = off_the_executor(move || Ok(change.next_version(&made_by, &base))).await?;
+    if is_as_stored(&next, stored) {
+        change::swap(deps, RuleSet { version: last_version, ..next });
     } else {
-        change::bring_into_force(deps, last_version, VersionContents::from_rule_set(&candidate)).await?;
+        change::install(deps, next).await?;
     }
     let in_force = deps.registry.current();
     tracing::info!(version = in_force.version, rules = in_force.rules.len(), "rule set in force");
     Ok(())
 }
 
-fn is_as_stored(candidate: &RuleSet, stored: &StoredRules) -> bool {
-    let records = candidate.rules.iter().map(|in_force| in_force.rule.instruction.record.as_ref());
-    let lists = candidate.lists.iter().map(|(name, list)| change::list_record(name, list));
-    stored.last_set.as_ref() == Some(&identity_of(candidate))
+/// Returns whether a rule set differs from the stored one by its number only.
+fn is_as_stored(next: &RuleSet, stored: &StoredRules) -> bool {
+    let records = next.rules.iter().map(|in_force| in_force.rule.instruction.record.as_ref());
+    let lists = next.lists.iter().map(|(name, list)| change::list_record(name, list));
+    let is_last =
+        |last: &RuleSetIdentity| *last == RuleSetIdentity { version: last.version, ..identity_of(next) };
+    stored.last_set.as_ref().is_some_and(is_last)
         && records.eq(&stored.instructions)
         && lists.eq(stored.lists.iter().cloned())
 }

@@ -15,7 +15,7 @@ use tollgate_model::instruction::{
     InstructionId, InstructionRecord, InstructionSource, Quarantine, QuarantineCause,
 };
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, RuleChange};
 use crate::intake::{Draft, Identity, Intake, IntakeError, RulePipeline, off_the_executor, run_detached};
 
 /// Interval between checks.
@@ -73,19 +73,19 @@ impl RulePipeline {
         if chosen.is_empty() {
             return Ok(());
         }
-        let mut contents = VersionContents::from_rule_set(&current);
+        let mut change = RuleChange::default();
         let quarantine = Quarantine {
             since: self.deps.clock.now(),
             cause: QuarantineCause::Memory,
             reason: "what it asks does not fit into the memory of the history any more".to_owned(),
         };
-        for rule in contents.rules.iter_mut().filter(|rule| chosen.contains(&rule.instruction.record.id)) {
+        for rule in chosen.iter().filter_map(|id| current.rule(*id)) {
             let known = &rule.instruction.record;
             let record = InstructionRecord { quarantine: Some(quarantine.clone()), ..(**known).clone() };
             let pipeline = Arc::clone(&self);
-            *rule = off_the_executor(move || pipeline.without_history(&record)).await?;
+            change.replace.push(off_the_executor(move || pipeline.without_history(&record)).await?);
         }
-        change::bring_into_force(&self.deps, current.version, contents).await?;
+        change::bring_into_force(&self.deps, change).await?;
         for id in chosen {
             tracing::error!(
                 instruction.id = id.0,

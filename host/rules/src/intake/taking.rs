@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tollgate_engine::registry::{BoundRule, RuleSet};
 use tollgate_model::instruction::{ContentDigest, InstructionId, RuleContent};
 
-use crate::intake::change::{self, VersionContents};
+use crate::intake::change::{self, rules_of};
 use crate::intake::new_sources::RefusedFiles;
 use crate::intake::required::n_in_force;
 use crate::intake::tree::{
-    CompileThreads, CurrentRules, FileFailure, KnownInstruction, NextRuleSet, RemovedFiles, TreeKind,
+    CompileThreads, CurrentRules, FileFailure, KnownInstruction, RemovedFiles, TreeChange, TreeKind,
     TreeOrigin, assemble,
 };
 use crate::intake::{
@@ -48,26 +48,20 @@ impl RulePipeline {
         let current_rules = CurrentRules { hold_back, refused, ..current_rules(&current, state.last_id) };
         let pipeline = Arc::clone(&self);
         let origin = tree.origin.clone();
+        let base = Arc::clone(&current);
         let assembled = off_the_executor(move || {
-            let next = assemble(&pipeline.deps, &pipeline.activating, current_rules, &tree, &set_aside)?;
-            let set_aside = still_aside(set_aside, &tree, &next.rules);
-            Ok((next, tree, set_aside))
+            let taken = assemble(&pipeline.deps, &pipeline.activating, current_rules, &tree, &set_aside)?;
+            let rules = taken.change.rules_after(&base);
+            let set_aside = still_aside(set_aside, &tree, &rules);
+            Ok((taken, tree, set_aside, n_in_force(&rules)))
         });
-        let (next, tree, set_aside) =
+        let (taken, tree, set_aside, n_after) =
             assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
-        let NextRuleSet { rules, lists, commit, last_id, mut report, failures, shown } = next;
-        let n_before = n_in_force(&VersionContents::from_rule_set(&current).rules);
-        self.deps.required.judge(tree.origin.kind(), n_before, n_in_force(&rules))?;
+        let TreeChange { change, last_id, mut report, failures, shown } = taken;
+        self.deps.required.judge(tree.origin.kind(), n_in_force(rules_of(&current)), n_after)?;
         report.version = current.version;
         if report.is_change() {
-            let contents = VersionContents {
-                rules,
-                lists,
-                commit,
-                zones: Arc::clone(&current.zones),
-                bodies: change::bodies_of(&current),
-            };
-            report.version = change::bring_into_force(&self.deps, current.version, contents).await?;
+            report.version = change::bring_into_force(&self.deps, change).await?;
             log(&tree, &report, failures.len());
         }
         drop(shown);
@@ -127,8 +121,7 @@ impl RulePipeline {
 /// Compiles the modules of a tree before the lock is taken. The later admission finds the result in the cache.
 fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
     let current = deps.registry.current();
-    let in_force: HashSet<ContentDigest> =
-        current.rules.iter().map(|in_force| in_force.rule.instruction.digest).collect();
+    let in_force: HashSet<ContentDigest> = rules_of(&current).map(|rule| rule.instruction.digest).collect();
     for file in &tree.rules {
         let Ok(RuleContent::Module(module)) = &file.content else { continue };
         if !in_force.contains(&ContentDigest::of_bytes(module)) {
@@ -139,16 +132,11 @@ fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
     }
 }
 
-fn current_rules(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
+fn current_rules(current: &Arc<RuleSet>, last_id: InstructionId) -> CurrentRules {
     CurrentRules {
-        rules: current
-            .rules
-            .iter()
-            .map(|in_force| KnownInstruction::InForce(Arc::clone(&in_force.rule)))
-            .collect(),
-        lists: current.lists.clone(),
+        base: Arc::clone(current),
+        rules: rules_of(current).map(|rule| KnownInstruction::InForce(Arc::clone(rule))).collect(),
         last_id,
-        commit: current.commit.clone(),
         hold_back: HoldBack::default(),
         refused: RefusedFiles::Keep,
         pace: CompileThreads::HalfOfThem,

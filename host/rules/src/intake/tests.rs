@@ -121,15 +121,15 @@ impl Fixture {
     /// Replaces script and module of a stored rule, as if an earlier version had admitted them.
     async fn pass_off(&self, name: &str, script: Option<&str>, module: Vec<u8>) {
         let current = self.registry.current();
-        let mut contents = change::VersionContents::from_rule_set(&current);
-        let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.name == name).unwrap();
+        let rule = change::rules_of(&current).find(|rule| rule.instruction.record.name == name).unwrap();
         let before = (*rule.instruction).clone();
         let digest = ContentDigest::of_bytes(&module);
         let record =
             InstructionRecord { script: script.map(str::to_owned), module, ..(*before.record).clone() };
         let instruction = Arc::new(Instruction { record: Arc::new(record), digest, ..before });
-        *rule = Arc::new(tollgate_engine::registry::BoundRule { instruction, ..(**rule).clone() });
-        change::bring_into_force(&self.intake.pipeline.deps, current.version, contents).await.unwrap();
+        let rule = Arc::new(tollgate_engine::registry::BoundRule { instruction, ..(**rule).clone() });
+        let change = change::RuleChange { replace: vec![rule], ..change::RuleChange::default() };
+        change::bring_into_force(&self.intake.pipeline.deps, change).await.unwrap();
     }
 
     /// Restarts with the same store and directory.

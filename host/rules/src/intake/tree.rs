@@ -15,7 +15,7 @@ use tollgate_model::named_list::format::{self, ContentPointer, NotAList};
 use tollgate_model::named_list::oddities::{self, ListWarning};
 use tollgate_model::named_list::table;
 
-pub(super) use assembly::{NextRuleSet, RemovedFiles, assemble};
+pub(super) use assembly::{RemovedFiles, TreeChange, assemble};
 pub(super) use compiling::CompileThreads;
 pub(super) use failure::FileFailure;
 pub(super) use known::{CurrentRules, KnownInstruction};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tollgate_engine::registry::{BoundRule, Lists};
+use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 
+use crate::intake::change::rules_of;
 use crate::intake::{Draft, Identity, IntakeDeps, KnownNames};
 
 /// Returns whether a script may refer to one of these lists; false positives are possible.
@@ -12,6 +13,20 @@ pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
         let first_key = name.split('.').next().unwrap_or_default();
         script.contains(&format!("${first_key}"))
     })
+}
+
+/// Returns the rules in force that get other warnings with these lists, of which some were added or removed.
+pub(super) fn renewed(
+    deps: &IntakeDeps,
+    lists: &Lists,
+    in_force: &RuleSet,
+    changed_lists: &[String],
+) -> Vec<Arc<BoundRule>> {
+    let renewed = rules_of(in_force).filter_map(|rule| {
+        let again = recompute(deps, lists, rule, changed_lists);
+        (!Arc::ptr_eq(&again, rule)).then_some(again)
+    });
+    renewed.collect()
 }
 
 /// Compiles the rule again if it refers to added or removed lists; its module stays the same.

@@ -197,3 +197,24 @@ async fn a_change_that_cannot_be_stored_changes_nothing() {
     assert!(matches!(refused, Err(IntakeError::Unavailable)), "{refused:?}");
     assert_eq!((fixture.names(), fixture.n_versions()), (vec!["a".to_owned()], 1));
 }
+
+#[tokio::test]
+async fn the_change_between_two_rule_sets_leads_from_one_to_the_other() {
+    let fixture = Fixture::new().await;
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| rule(name, "amount > 1"));
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &b), ("c.ws", &c)]).await;
+    let before = fixture.registry.current();
+    fixture.take_directory(&[("b.ws", &rule("b", "amount > 2")), ("c.ws", &c), ("d.ws", &d)]).await;
+    let after = fixture.registry.current();
+
+    let rules: Vec<_> = change::rules_of(&after).cloned().collect();
+    let change = change::RuleChange::between(&before, rules.clone(), after.lists.clone());
+    let ids = |rules: &[Arc<tollgate_engine::registry::BoundRule>]| -> Vec<i64> {
+        rules.iter().map(|rule| rule.instruction.record.id.0).collect()
+    };
+    assert_eq!((ids(&change.add), ids(&change.replace)), (vec![4], vec![2]));
+    assert_eq!(change.remove, [InstructionId(1)]);
+    let reached = change.rules_after(&before);
+    assert_eq!(ids(&reached), ids(&rules));
+    assert!(reached.iter().zip(&rules).all(|(one, other)| Arc::ptr_eq(one, other)));
+}

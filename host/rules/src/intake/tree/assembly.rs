@@ -1,5 +1,5 @@
-//! Assembles the next rule set from a tree: unchanged rules are carried over, and the present holder of a name keeps
-//! it.
+//! Difference between a tree and the rules in force: unchanged rules are carried over, and the present holder of a name
+//! keeps it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tollgate_model::instruction::{
 use tollgate_model::named_list::format::ContentPointer;
 
 use crate::intake::activating::{Activating, ActivationGuard};
+use crate::intake::change::RuleChange;
 use crate::intake::new_sources::RefusedFiles;
 use crate::intake::tree::compiling::{CompileThreads, compile_all, in_parallel};
 use crate::intake::tree::failure::{FileError, FileFailure};
@@ -25,16 +26,15 @@ use crate::intake::tree::{
 use crate::intake::warnings::{recompute, speaks_of};
 use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, estimating, granting};
 
+/// What a tree changes, and what there is to say about it.
 #[derive(Debug)]
-pub(in crate::intake) struct NextRuleSet {
-    pub(in crate::intake) rules: Vec<Arc<BoundRule>>,
-    pub(in crate::intake) lists: Lists,
-    pub(in crate::intake) commit: Option<Arc<str>>,
+pub(in crate::intake) struct TreeChange {
+    pub(in crate::intake) change: RuleChange,
     pub(in crate::intake) last_id: InstructionId,
     /// Report without version and failures.
     pub(in crate::intake) report: TreeReport,
     pub(in crate::intake) failures: Vec<FileFailure>,
-    /// Kept until the rules are in force.
+    /// Kept until the change is in force.
     pub(in crate::intake) shown: Vec<ActivationGuard>,
 }
 
@@ -42,7 +42,7 @@ pub(in crate::intake) struct NextRuleSet {
 /// changes.
 pub(in crate::intake) type RemovedFiles = BTreeMap<String, ContentDigest>;
 
-/// Combines the current rules with a tree.
+/// Compares a tree with the current rules.
 ///
 /// # Errors
 /// A temporary error of the store or of module admission. The result would otherwise lack rules for a reason that is
@@ -53,10 +53,11 @@ pub(in crate::intake) fn assemble(
     current_rules: CurrentRules,
     tree: &RuleTree,
     set_aside: &RemovedFiles,
-) -> Result<NextRuleSet, IntakeError> {
+) -> Result<TreeChange, IntakeError> {
     let mut report = TreeReport::default();
     let NextLists { lists, failures } = next_lists(&current_rules, deps.lists.shrink(), tree, &mut report)?;
-    let changed_lists = changed_names(&current_rules.lists, &lists);
+    let base = &current_rules.base;
+    let changed_lists = changed_names(&base.lists, &lists);
     let (own, others) = split(current_rules.rules, tree);
     let mut assembly = RuleSetAssembly {
         deps,
@@ -83,10 +84,11 @@ pub(in crate::intake) fn assemble(
     assembly.add_placeholders(tree)?;
     let RuleSetAssembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
-        TreeOrigin::Directory => current_rules.commit,
+        TreeOrigin::Directory => None,
         TreeOrigin::Git { commit } => Some(commit.as_str().into()),
     };
-    Ok(NextRuleSet { rules, lists, commit, last_id, report, failures, shown })
+    let change = RuleChange { commit, ..RuleChange::between(base, rules, lists) };
+    Ok(TreeChange { change, last_id, report, failures, shown })
 }
 
 /// Splits the rules into those of the tree's source, by path, and all others.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_engine::registry::{BoundRule, Lists};
+use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 use tollgate_engine::sandbox::CheckedModule;
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
 use tollgate_model::instruction::{
@@ -25,10 +25,10 @@ pub(in crate::intake) enum KnownInstruction {
 /// Rules and lists in force before a change.
 #[derive(Debug)]
 pub(in crate::intake) struct CurrentRules {
+    /// The rule set that the change applies to. At a start it has no rules yet.
+    pub(in crate::intake) base: Arc<RuleSet>,
     pub(in crate::intake) rules: Vec<KnownInstruction>,
-    pub(in crate::intake) lists: Lists,
     pub(in crate::intake) last_id: InstructionId,
-    pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) pace: CompileThreads,
     pub(in crate::intake) hold_back: HoldBack,
     pub(in crate::intake) refused: RefusedFiles,

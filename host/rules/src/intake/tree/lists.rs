@@ -41,7 +41,7 @@ pub(super) fn next_lists(
     tree: &RuleTree,
     report: &mut TreeReport,
 ) -> Result<NextLists, IntakeError> {
-    let current = &current_rules.lists;
+    let current = &current_rules.base.lists;
     let mut taking = ListPolicy {
         next: NextLists { lists: current.clone(), failures: Vec::new() },
         origin: &tree.origin,
@@ -69,7 +69,7 @@ pub(super) fn next_lists(
             _ => taking.take(file, report),
         }
     }
-    let in_force = current_rules.commit.as_deref();
+    let in_force = current_rules.base.commit.as_deref();
     let is_another_commit = match &tree.origin {
         TreeOrigin::Directory => false,
         TreeOrigin::Git { commit } => in_force.is_some_and(|in_force| in_force != commit),
