@@ -67,7 +67,7 @@ use tollgate_store::Store;
 use activating::Activating;
 use checking::CHECKS_MAX;
 use ignored_report::IgnoredReport;
-use installing::{FILLS_MAX, ReservedInstruction};
+use installing::FILLS_MAX;
 use removals::UnpushedRemovals;
 use tollgate_telemetry::holding::PaymentHolds;
 use tollgate_telemetry::metrics::Metrics;
@@ -81,7 +81,7 @@ use turns::OwnerTurns;
 
 pub use admitting::MANIFEST_CHECK;
 pub use checking::{CheckScope, CompiledScript, ScriptCheck};
-pub use draft::{Draft, Identity, KnownNames, NamedDraft};
+pub use draft::{Draft, Identity, KnownNames};
 pub use following::{Following, Recheck};
 pub use installing::InstructionChange;
 pub use list_guard::{HoldBack, ListGuard};
@@ -350,24 +350,21 @@ impl Intake {
         let pipeline = Arc::clone(&self.pipeline);
         // A separate task: a change completes even if its caller is cancelled.
         run_detached(async move {
-            let turns = pipeline.turns.turn_of(&pipeline.deps.policy.owner_of(&content.source()).name);
+            let source = content.source();
+            let turns = pipeline.turns.turn_of(&pipeline.deps.policy.owner_of(&source).name);
             turns.check_rate()?;
             let turn = turns.save.lock().await;
-            let reserved = match content {
-                NewContent::Script(script) => pipeline.take_script(script, &change, confirmation).await?,
-                NewContent::Module(module, manifest) => {
-                    let manifest = manifest.map(|manifest| *manifest);
-                    pipeline.take_module(module, manifest, &change, confirmation).await?
-                }
-            };
+            let draft = pipeline.draft(content, &change, confirmation).await?;
+            let estimate = draft.estimate;
+            let (module, shown) = pipeline.reserve(draft, source, &change).await?;
             drop(turn);
             let listed = match until {
-                PutUntil::InForce => Arc::clone(&pipeline).activate(reserved).await?,
-                PutUntil::Reserved => pipeline.activate_later(reserved),
+                PutUntil::InForce => Arc::clone(&pipeline).activate(module, change, shown).await?,
+                PutUntil::Reserved => pipeline.activate_later(module, change, shown),
             };
             // The rule is in force before it is tried, so the trial makes no transaction wait for it.
             let would_have_matched = pipeline.breadth_of(&listed.instruction).await;
-            Ok(ListedInstruction { would_have_matched, ..listed })
+            Ok(ListedInstruction { estimate, would_have_matched, ..listed })
         })
         .await
     }
@@ -436,55 +433,41 @@ impl RulePipeline {
         }
     }
 
-    /// Compiles a script and reserves its id and name.
-    async fn take_script(
+    /// Makes the draft of a new instruction or new content, with an estimate.
+    async fn draft(
         self: &Arc<Self>,
-        script: String,
+        content: NewContent,
         change: &InstructionChange,
         confirmation: Confirmation,
-    ) -> Result<ReservedInstruction, IntakeError> {
-        // Compiling holds the lock too, so only one script compiles at a time.
-        let state = self.state.lock().await;
+    ) -> Result<Draft, IntakeError> {
+        let source = content.source();
         let pipeline = Arc::clone(self);
-        let draft = off_the_executor(move || {
-            let (deps, current) = (&pipeline.deps, pipeline.deps.registry.current());
-            Draft::compile(&deps.artifacts, KnownNames::new(deps, &current.lists), script)
-        })
-        .await?;
-        let is_held = self.deps.confirms_broad_rules && confirmation == Confirmation::Missing;
-        if !draft.asks_the_history() && !is_held {
-            return self.reserve(state, draft, InstructionSource::Api, change);
-        }
-        drop(state);
-        let draft = self.estimated(draft, InstructionSource::Api).await?;
-        self.hold_if_broad(&draft, &InstructionSource::Api, confirmation).await?;
-        self.reserve(self.state.lock().await, draft, InstructionSource::Api, change)
-    }
-
-    /// Admits a module and reserves its id and name.
-    async fn take_module(
-        self: &Arc<Self>,
-        module: Vec<u8>,
-        manifest: Option<Manifest>,
-        change: &InstructionChange,
-        confirmation: Confirmation,
-    ) -> Result<ReservedInstruction, IntakeError> {
-        let draft = {
-            let _one_at_a_time = self.admitting.lock().await;
-            let (pipeline, change) = (Arc::clone(self), change.clone());
-            off_the_executor(move || {
-                let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
-                let module = admitting::complete(module, manifest.as_ref())?;
-                pipeline.precheck(&module, &change)?;
-                admitting::check_zones(&module, pipeline.deps.history.zones())?;
-                pipeline.deps.artifacts.remove_refusal(&module);
-                Draft::upload(&pipeline.deps.artifacts, module, grant)
-            })
-            .await?
+        let draft = match content {
+            NewContent::Script(script) => {
+                // Compiling holds the lock too, so only one script compiles at a time.
+                let _state = self.state.lock().await;
+                off_the_executor(move || {
+                    let (deps, current) = (&pipeline.deps, pipeline.deps.registry.current());
+                    Draft::compile(&deps.artifacts, KnownNames::new(deps, &current.lists), script)
+                })
+                .await?
+            }
+            NewContent::Module(module, manifest) => {
+                let _one_at_a_time = self.admitting.lock().await;
+                let change = change.clone();
+                off_the_executor(move || {
+                    let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
+                    let module = admitting::complete(module, manifest.as_deref())?;
+                    pipeline.precheck(&module, &change)?;
+                    admitting::check_zones(&module, pipeline.deps.history.zones())?;
+                    pipeline.deps.artifacts.remove_refusal(&module);
+                    Draft::upload(&pipeline.deps.artifacts, module, grant)
+                })
+                .await?
+            }
         };
-        let draft = self.estimated(draft, InstructionSource::Upload).await?;
-        self.hold_if_broad(&draft, &InstructionSource::Upload, confirmation).await?;
-        let state = self.state.lock().await;
-        self.reserve(state, draft, InstructionSource::Upload, change)
+        let draft = self.estimated(draft, source.clone()).await?;
+        self.hold_if_broad(&draft, &source, confirmation).await?;
+        Ok(draft)
     }
 }

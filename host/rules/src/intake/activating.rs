@@ -8,7 +8,6 @@ use tollgate_guest_abi::Manifest;
 use tollgate_history::History;
 use tollgate_model::instruction::{Instruction, InstructionId};
 
-use crate::intake::draft::NamedDraft;
 use tollgate_telemetry::metrics::Metrics;
 
 /// Waiting instructions, by id.
@@ -42,33 +41,43 @@ enum ActivationStage {
 pub(super) struct ActivationGuard {
     among: Arc<Activating>,
     metrics: Arc<Metrics>,
-    id: InstructionId,
+    pub(super) instruction: Arc<Instruction>,
 }
 
 impl Activating {
     /// Shows an instruction of the API, which can be removed while it waits.
-    pub(super) fn reserve(self: &Arc<Self>, draft: &NamedDraft, metrics: &Arc<Metrics>) -> ActivationGuard {
-        self.add(draft, metrics, ActivationStage::Waiting)
+    pub(super) fn reserve(
+        self: &Arc<Self>,
+        instruction: Arc<Instruction>,
+        manifest: &Manifest,
+        metrics: &Arc<Metrics>,
+    ) -> ActivationGuard {
+        self.add(instruction, manifest, metrics, ActivationStage::Waiting)
     }
 
     /// Shows an instruction of a file.
-    pub(super) fn show(self: &Arc<Self>, draft: &NamedDraft, metrics: &Arc<Metrics>) -> ActivationGuard {
-        self.add(draft, metrics, ActivationStage::OfFile)
+    pub(super) fn show(
+        self: &Arc<Self>,
+        instruction: Arc<Instruction>,
+        manifest: &Manifest,
+        metrics: &Arc<Metrics>,
+    ) -> ActivationGuard {
+        self.add(instruction, manifest, metrics, ActivationStage::OfFile)
     }
 
     fn add(
         self: &Arc<Self>,
-        draft: &NamedDraft,
+        instruction: Arc<Instruction>,
+        manifest: &Manifest,
         metrics: &Arc<Metrics>,
         stage: ActivationStage,
     ) -> ActivationGuard {
-        let id = draft.instruction.record.id;
-        let (instruction, manifest) = (Arc::clone(&draft.instruction), draft.manifest().clone());
+        let (shown, manifest) = (Arc::clone(&instruction), manifest.clone());
         let mut waiting = self.waiting.lock();
-        waiting.insert(id, WaitingInstruction { instruction, manifest, stage });
+        waiting.insert(shown.record.id, WaitingInstruction { instruction: shown, manifest, stage });
         metrics.rules_activating(waiting.len());
         drop(waiting);
-        ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
+        ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), instruction }
     }
 
     /// Returns whether an instruction with this id waits, or content for it.
@@ -114,19 +123,20 @@ impl ActivationGuard {
     /// Marks that the instruction becomes part of a version. Returns `false` if it was removed.
     pub(super) fn commit(&self) -> bool {
         let mut waiting = self.among.waiting.lock();
-        let one = waiting.get_mut(&self.id).filter(|one| one.stage == ActivationStage::Waiting);
+        let one =
+            waiting.get_mut(&self.instruction.record.id).filter(|one| one.stage == ActivationStage::Waiting);
         one.map(|one| one.stage = ActivationStage::Committing).is_some()
     }
 
     fn stage(&self) -> Option<ActivationStage> {
-        self.among.waiting.lock().get(&self.id).map(|one| one.stage)
+        self.among.waiting.lock().get(&self.instruction.record.id).map(|one| one.stage)
     }
 }
 
 impl Drop for ActivationGuard {
     fn drop(&mut self) {
         let mut waiting = self.among.waiting.lock();
-        waiting.remove(&self.id);
+        waiting.remove(&self.instruction.record.id);
         self.metrics.rules_activating(waiting.len());
     }
 }

@@ -18,7 +18,7 @@ use tollgate_model::instruction::{
     RuleContent,
 };
 
-use crate::intake::{IntakeDeps, IntakeError, admitting, estimating, granting};
+use crate::intake::{IntakeDeps, IntakeError, admitting, granting};
 
 /// An instruction without an identity.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Draft {
     cost: Cost,
     warnings: Vec<Diagnostic>,
     /// Cost of what it asks the history, if it was estimated.
-    estimate: Option<QueryEstimate>,
+    pub(super) estimate: Option<QueryEstimate>,
 }
 
 /// Names that a script can use.
@@ -45,16 +45,6 @@ pub struct KnownNames<'a> {
     pub zones: &'a ZoneData,
     /// Words that payments have as currencies, besides those of ISO 4217.
     pub currencies: &'a BTreeSet<String>,
-}
-
-/// A draft with an identity; only the data from the history is missing.
-#[derive(Debug)]
-pub struct NamedDraft {
-    /// The resulting instruction.
-    pub instruction: Arc<Instruction>,
-    module: AdmittedModule,
-    /// Cost of what it asks the history, if it was estimated.
-    pub estimate: Option<QueryEstimate>,
 }
 
 /// Properties of an instruction that remain when its content changes.
@@ -255,9 +245,9 @@ impl Draft {
         Self { estimate: Some(estimate), ..self }
     }
 
-    /// Assigns an identity.
-    #[must_use]
-    pub fn under(self, identity: Identity) -> NamedDraft {
+    /// Returns the instruction that the draft becomes under an identity, and its module. Only the data from the history
+    /// is missing.
+    pub(super) fn under(self, identity: Identity) -> (Arc<Instruction>, AdmittedModule) {
         let manifest = &self.module.manifest;
         let instruction = Instruction {
             record: Arc::new(InstructionRecord {
@@ -280,48 +270,34 @@ impl Draft {
             warnings: self.warnings,
             entry: self.entry,
         };
-        NamedDraft { instruction: Arc::new(instruction), module: self.module, estimate: self.estimate }
+        (Arc::new(instruction), self.module)
     }
 
-    /// Combines [`Draft::under`] and [`NamedDraft::bind`].
-    ///
-    /// # Errors
-    /// Those of [`NamedDraft::bind`].
-    pub fn bind(self, history: &History, identity: Identity) -> Result<BoundRule, IntakeError> {
-        self.under(identity).bind(history)
-    }
-}
-
-impl NamedDraft {
-    /// Returns the name of the rule.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.instruction.entry.name
-    }
-
-    /// Returns whether the history lacks something that the rule asks.
-    #[must_use]
-    pub fn needs_a_fill(&self, history: &History) -> bool {
-        estimating::needs_a_fill(&self.module.manifest, history)
-    }
-
-    /// Returns the manifest of its module.
-    #[must_use]
-    pub const fn manifest(&self) -> &Manifest {
-        &self.module.manifest
-    }
-
-    /// Binds the rule to the history. This may take long, because the history back-fills missing data.
+    /// Assigns an identity, and binds the rule to the history. This may take long, because the history back-fills missing
+    /// data.
     ///
     /// # Errors
     /// [`IntakeError::OverLimit`] if the history accepts no more queries, [`IntakeError::Unavailable`] if the store
     /// cannot be read, and [`IntakeError::Refused`] for other needs that cannot be met.
-    pub fn bind(self, history: &History) -> Result<BoundRule, IntakeError> {
-        BoundRule::bind(self.instruction, self.module, history).map_err(|error| match error {
-            BindError::History(error) => of_history(error),
-            error => IntakeError::Refused(error.to_string()),
-        })
+    pub fn bind(self, history: &History, identity: Identity) -> Result<BoundRule, IntakeError> {
+        let (instruction, module) = self.under(identity);
+        bind(instruction, module, history)
     }
+}
+
+/// Binds an instruction and its module to the history.
+///
+/// # Errors
+/// Those of [`Draft::bind`].
+pub(super) fn bind(
+    instruction: Arc<Instruction>,
+    module: AdmittedModule,
+    history: &History,
+) -> Result<BoundRule, IntakeError> {
+    BoundRule::bind(instruction, module, history).map_err(|error| match error {
+        BindError::History(error) => of_history(error),
+        error => IntakeError::Refused(error.to_string()),
+    })
 }
 
 pub(super) fn of_history(error: HistoryError) -> IntakeError {

@@ -6,10 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::MutexGuard;
 use tokio::time::{Instant, interval_at};
 use tollgate_engine::registry::{RULES_MAX, RuleSet};
-use tollgate_engine::sandbox::manifest_of;
+use tollgate_engine::sandbox::{AdmittedModule, manifest_of};
 use tollgate_guest_abi::Cost;
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
 
@@ -17,7 +16,7 @@ use crate::intake::activating::{Activating, ActivationGuard};
 use crate::intake::change::{self, RuleChange, rules_of};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::{
-    Draft, Identity, IntakeError, IntakeState, ListedInstruction, NamedDraft, RulePipeline, granting,
+    Draft, Identity, IntakeError, ListedInstruction, RulePipeline, draft, estimating, granting,
     off_the_executor,
 };
 use tollgate_telemetry::request_ids::RequestIds;
@@ -37,16 +36,6 @@ const PROGRESS_PAUSE: Duration = Duration::from_secs(10);
 /// Rules for which the history is filled at a time. A rule whose lookups are known already does not wait for them.
 pub(super) const FILLS_MAX: usize = 2;
 
-/// An instruction that has its id and name, and is not in force yet.
-#[derive(Debug)]
-pub(super) struct ReservedInstruction {
-    pub(super) instruction: Arc<Instruction>,
-    draft: NamedDraft,
-    change: InstructionChange,
-    /// Until the instruction is in force or refused.
-    shown: ActivationGuard,
-}
-
 impl RulePipeline {
     /// Checks a module before it is compiled. All checks are repeated on the compiled module.
     pub(super) fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
@@ -65,14 +54,15 @@ impl RulePipeline {
         granting::check(&self.deps, &InstructionSource::Upload, &manifest)
     }
 
-    /// Checks a new instruction or new content, and reserves its id and name.
-    pub(super) fn reserve(
+    /// Checks a new instruction or new content, and reserves its id and name. The instruction is reserved until the
+    /// returned guard is dropped.
+    pub(super) async fn reserve(
         &self,
-        mut state: MutexGuard<'_, IntakeState>,
         draft: Draft,
         source: InstructionSource,
         change: &InstructionChange,
-    ) -> Result<ReservedInstruction, IntakeError> {
+    ) -> Result<(AdmittedModule, ActivationGuard), IntakeError> {
+        let mut state = self.state.lock().await;
         granting::check(&self.deps, &source, draft.manifest())?;
         let current = self.deps.registry.current();
         let identity = match change {
@@ -89,12 +79,14 @@ impl RulePipeline {
                 Identity { created_at, ..Identity::new(*id, source, self.deps.clock.now()) }
             }
         };
-        let id = identity.id;
-        let draft = draft.under(identity);
-        let instruction = Arc::clone(&draft.instruction);
-        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
-        let shown = self.activating.reserve(&draft, &self.deps.metrics);
-        Ok(ReservedInstruction { instruction, draft, change: change.clone(), shown })
+        let (instruction, module) = draft.under(identity);
+        tracing::info!(
+            instruction.id = instruction.record.id.0,
+            rule.name = instruction.entry.name,
+            "instruction activating"
+        );
+        let shown = self.activating.reserve(instruction, &module.manifest, &self.deps.metrics);
+        Ok((module, shown))
     }
 
     fn check_count(&self, current: &RuleSet, source: &InstructionSource) -> Result<(), IntakeError> {
@@ -131,16 +123,21 @@ impl RulePipeline {
     }
 
     /// Brings a reserved instruction into force in a task of its own.
-    pub(super) fn activate_later(self: &Arc<Self>, reserved: ReservedInstruction) -> ListedInstruction {
-        let instruction = Arc::clone(&reserved.instruction);
+    pub(super) fn activate_later(
+        self: &Arc<Self>,
+        module: AdmittedModule,
+        change: InstructionChange,
+        shown: ActivationGuard,
+    ) -> ListedInstruction {
+        let instruction = Arc::clone(&shown.instruction);
+        let id = instruction.record.id;
         let listed = ListedInstruction {
-            estimate: reserved.draft.estimate,
-            progress: self.activating.progress_of(instruction.record.id, &self.deps.history),
+            progress: self.activating.progress_of(id, &self.deps.history),
             ..ListedInstruction::with(instruction, InstructionStatus::Activating)
         };
-        let (pipeline, id) = (Arc::clone(self), reserved.instruction.record.id);
+        let pipeline = Arc::clone(self);
         tokio::spawn(RequestIds::propagate(async move {
-            if let Err(error) = pipeline.activate(reserved).await {
+            if let Err(error) = pipeline.activate(module, change, shown).await {
                 tracing::error!(instruction.id = id.0, error = %error, "an instruction did not come into force");
             }
         }));
@@ -150,11 +147,13 @@ impl RulePipeline {
     /// Brings a reserved instruction into force once the history has what it asks.
     pub(super) async fn activate(
         self: Arc<Self>,
-        reserved: ReservedInstruction,
+        module: AdmittedModule,
+        change: InstructionChange,
+        shown: ActivationGuard,
     ) -> Result<ListedInstruction, IntakeError> {
-        let ReservedInstruction { instruction, draft, change, shown } = reserved;
-        let (id, estimate) = (instruction.record.id, draft.estimate);
-        let needs_a_fill = draft.needs_a_fill(&self.deps.history);
+        let instruction = Arc::clone(&shown.instruction);
+        let id = instruction.record.id;
+        let needs_a_fill = estimating::needs_a_fill(&module.manifest, &self.deps.history);
         let turns = self.turns.turn_of(&self.deps.policy.owner_of(&instruction.record.source).name);
         let turn = if needs_a_fill { Some(turns.fill.lock().await) } else { None };
         // Never closed.
@@ -162,8 +161,9 @@ impl RulePipeline {
         if shown.is_cancelled() {
             return Err(IntakeError::Removed(id));
         }
-        let pipeline = Arc::clone(&self);
-        let binding = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new));
+        let (pipeline, bound) = (Arc::clone(&self), Arc::clone(&instruction));
+        let binding =
+            off_the_executor(move || draft::bind(bound, module, &pipeline.deps.history).map(Arc::new));
         let rule = self.with_progress(&instruction, binding).await?;
         drop((fill, turn));
         let _state = self.state.lock().await;
@@ -196,7 +196,7 @@ impl RulePipeline {
             }
             sink.saved(&instruction.record);
         }
-        Ok(ListedInstruction { estimate, ..ListedInstruction::with(instruction, InstructionStatus::Active) })
+        Ok(ListedInstruction::with(instruction, InstructionStatus::Active))
     }
 }
 

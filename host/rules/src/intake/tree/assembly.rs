@@ -24,7 +24,7 @@ use crate::intake::tree::{
     RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
 use crate::intake::warnings::{recompute, speaks_of};
-use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, estimating, granting};
+use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, draft, estimating, granting};
 
 /// What a tree changes, and what there is to say about it.
 #[derive(Debug)]
@@ -392,9 +392,9 @@ impl RuleSetAssembly<'_> {
         identity.quarantine = identity.quarantine.filter(|known| lasts(known.cause));
         let id = identity.id;
         estimating::check_room(self.deps, self.lists, draft.manifest()).map_err(FileError::Refused)?;
-        let named = draft.under(identity);
-        let shown = self.activating.show(&named, &self.deps.metrics);
-        let rule = named.bind(&self.deps.history).map_err(FileError::Refused)?;
+        let (instruction, module) = draft.under(identity);
+        let shown = self.activating.show(Arc::clone(&instruction), &module.manifest, &self.deps.metrics);
+        let rule = draft::bind(instruction, module, &self.deps.history).map_err(FileError::Refused)?;
         self.shown.push(shown);
         self.last_id = self.last_id.max(id);
         self.push(Arc::new(rule));
