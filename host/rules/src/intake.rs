@@ -1,9 +1,6 @@
 //! The rule pipeline: compiles, admits, installs and swaps rules, including modules from other compilers.
 //!
-//! ```text
-//!  script, module over the API ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
-//!  tree: a directory, a commit ─▶ assembly: unchanged rules are carried over ─────┘
-//! ```
+//! `ARCHITECTURE.md` draws the way of a script. All of them end in one `RuleChange`, whatever source they come from.
 //!
 //! One change runs at a time. Each makes the next version of the rule set, which is durable before it is in force. All
 //! files of a tree take effect in one version. Compiling and binding run outside the executor; transactions use the old
@@ -61,7 +58,7 @@ use tollgate_guest_abi::Manifest;
 use tollgate_history::{History, QueryEstimate};
 use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
-use tollgate_model::instruction::{InstructionId, InstructionSource};
+use tollgate_model::instruction::{InstructionId, InstructionSource, RuleContent};
 use tollgate_store::Store;
 
 use activating::Activating;
@@ -160,8 +157,6 @@ struct RulePipeline {
     turns: OwnerTurns,
     /// Held during a change.
     state: tokio::sync::Mutex<IntakeState>,
-    /// Held while an uploaded module is admitted: one at a time, without blocking script changes.
-    admitting: tokio::sync::Mutex<()>,
     /// Files whose present content is not in force.
     failed: parking_lot::Mutex<BTreeMap<TreeKind, Vec<FailedScript>>>,
     /// Readiness check for such files.
@@ -179,24 +174,6 @@ struct IntakeState {
     last_id: InstructionId,
     /// Files whose instructions were removed over the API, by source.
     set_aside: BTreeMap<TreeKind, RemovedFiles>,
-}
-
-/// Content of an instruction as its author sent it.
-#[derive(Debug)]
-pub enum NewContent {
-    /// A script.
-    Script(String),
-    /// A module from another compiler. It contains its manifest, or the separate one is added to it.
-    Module(Vec<u8>, Option<Box<Manifest>>),
-}
-
-impl NewContent {
-    const fn source(&self) -> InstructionSource {
-        match self {
-            Self::Script(_) => InstructionSource::Api,
-            Self::Module(..) => InstructionSource::Upload,
-        }
-    }
 }
 
 /// When [`Intake::put`] returns.
@@ -337,12 +314,14 @@ impl IntakeError {
 
 impl Intake {
     /// Compiles a script or admits a module, and brings it into force, as a new instruction or in the place of another.
+    /// A separate manifest becomes part of the module, which must not have one.
     ///
     /// # Errors
     /// See [`IntakeError`].
     pub async fn put(
         &self,
-        content: NewContent,
+        content: RuleContent,
+        manifest: Option<Manifest>,
         change: InstructionChange,
         until: PutUntil,
         confirmation: Confirmation,
@@ -350,11 +329,15 @@ impl Intake {
         let pipeline = Arc::clone(&self.pipeline);
         // A separate task: a change completes even if its caller is cancelled.
         run_detached(async move {
-            let source = content.source();
+            let source = match &content {
+                RuleContent::Script(_) => InstructionSource::Api,
+                RuleContent::Module(_) => InstructionSource::Upload,
+            };
             let turns = pipeline.turns.turn_of(&pipeline.deps.policy.owner_of(&source).name);
             turns.check_rate()?;
             let turn = turns.save.lock().await;
-            let draft = pipeline.draft(content, &change, confirmation).await?;
+            let draft = pipeline.draft(content, manifest, &source, &change).await?;
+            pipeline.hold_if_broad(&draft, &source, confirmation).await?;
             let estimate = draft.estimate;
             let (module, shown) = pipeline.reserve(draft, source, &change).await?;
             drop(turn);
@@ -428,46 +411,7 @@ impl RulePipeline {
             trials: tokio::sync::Semaphore::new(TRIALS_MAX),
             turns: OwnerTurns::new(saves_per_minute),
             state: tokio::sync::Mutex::new(state),
-            admitting: tokio::sync::Mutex::default(),
             failed: parking_lot::Mutex::default(),
         }
-    }
-
-    /// Makes the draft of a new instruction or new content, with an estimate.
-    async fn draft(
-        self: &Arc<Self>,
-        content: NewContent,
-        change: &InstructionChange,
-        confirmation: Confirmation,
-    ) -> Result<Draft, IntakeError> {
-        let source = content.source();
-        let pipeline = Arc::clone(self);
-        let draft = match content {
-            NewContent::Script(script) => {
-                // Compiling holds the lock too, so only one script compiles at a time.
-                let _state = self.state.lock().await;
-                off_the_executor(move || {
-                    let (deps, current) = (&pipeline.deps, pipeline.deps.registry.current());
-                    Draft::compile(&deps.artifacts, KnownNames::new(deps, &current.lists), script)
-                })
-                .await?
-            }
-            NewContent::Module(module, manifest) => {
-                let _one_at_a_time = self.admitting.lock().await;
-                let change = change.clone();
-                off_the_executor(move || {
-                    let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
-                    let module = admitting::complete(module, manifest.as_deref())?;
-                    pipeline.precheck(&module, &change)?;
-                    admitting::check_zones(&module, pipeline.deps.history.zones())?;
-                    pipeline.deps.artifacts.remove_refusal(&module);
-                    Draft::upload(&pipeline.deps.artifacts, module, grant)
-                })
-                .await?
-            }
-        };
-        let draft = self.estimated(draft, source.clone()).await?;
-        self.hold_if_broad(&draft, &source, confirmation).await?;
-        Ok(draft)
     }
 }

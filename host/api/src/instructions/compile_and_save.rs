@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use tollgate_model::instruction::RuleContent;
 use tollgate_model::transaction::{Json as Value, JsonLimits};
 use utoipa::ToSchema;
 
@@ -13,7 +14,7 @@ use crate::ApiState;
 use crate::body::JsonBody;
 use crate::error::ApiError;
 use crate::error_code::ErrorCode;
-use tollgate_rules::intake::{InstructionChange, NewContent};
+use tollgate_rules::intake::InstructionChange;
 
 /// Maximum size of the body, in bytes: the longest script, plus space for JSON escapes.
 pub(super) const SCRIPT_BODY_BYTES_MAX: usize = 128 * 1024;
@@ -41,7 +42,7 @@ pub(super) struct InstructionScript {
     script: Box<str>,
 }
 
-impl From<InstructionScript> for NewContent {
+impl From<InstructionScript> for RuleContent {
     fn from(sent: InstructionScript) -> Self {
         Self::Script(sent.script.into())
     }
@@ -80,6 +81,6 @@ pub(crate) async fn compile_and_save_instruction(
     body: JsonBody<SCRIPT_BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let content = InstructionScript::read(&body.0)?.into();
-    let saved = api.intake.put(content, InstructionChange::Add, until, confirmed.confirmation).await?;
+    let saved = api.intake.put(content, None, InstructionChange::Add, until, confirmed.confirmation).await?;
     Ok(answer(StatusCode::CREATED, &saved, until))
 }

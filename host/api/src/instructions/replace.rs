@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+use tollgate_model::instruction::RuleContent;
 
 use super::compile_and_save::{InstructionScript, SCRIPT_BODY_BYTES_MAX};
 use super::confirmation::Confirmed;
@@ -50,7 +51,7 @@ pub(crate) async fn replace_script(
     let content = InstructionScript::read(&body.0)?.into();
     let saved = api
         .intake
-        .put(content, InstructionChange::Replace(id, condition), until, confirmed.confirmation)
+        .put(content, None, InstructionChange::Replace(id, condition), until, confirmed.confirmation)
         .await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }
@@ -78,10 +79,16 @@ pub(crate) async fn replace_module(
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
-    let content = upload::content_of(module, confirmed.query.as_deref())?;
+    let manifest = upload::manifest_of(confirmed.query.as_deref())?;
     let saved = api
         .intake
-        .put(content, InstructionChange::Replace(id, condition), until, confirmed.confirmation)
+        .put(
+            RuleContent::Module(module),
+            manifest,
+            InstructionChange::Replace(id, condition),
+            until,
+            confirmed.confirmation,
+        )
         .await?;
     Ok(answer(StatusCode::OK, &saved, until))
 }

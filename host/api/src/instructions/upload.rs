@@ -4,7 +4,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tollgate_engine::sandbox::AdmissionRefusal;
+use tollgate_guest_abi::Manifest;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+use tollgate_model::instruction::RuleContent;
 
 use super::confirmation::Confirmed;
 use super::parameters::{self, ModuleParameters};
@@ -15,7 +17,7 @@ use crate::body::WasmBody;
 use crate::error::ApiError;
 use crate::error_code::ErrorCode;
 use crate::openapi::schema;
-use tollgate_rules::intake::{InstructionChange, IntakeError, NewContent};
+use tollgate_rules::intake::{InstructionChange, IntakeError};
 
 pub(crate) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ModuleRefused,
@@ -50,14 +52,16 @@ pub(crate) async fn upload_module(
     RespondAsync(until): RespondAsync,
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let content = content_of(module, confirmed.query.as_deref())?;
-    let saved = api.intake.put(content, InstructionChange::Add, until, confirmed.confirmation).await?;
+    let manifest = manifest_of(confirmed.query.as_deref())?;
+    let content = RuleContent::Module(module);
+    let saved =
+        api.intake.put(content, manifest, InstructionChange::Add, until, confirmed.confirmation).await?;
     Ok(answer(StatusCode::CREATED, &saved, until))
 }
 
-/// Returns a module with the manifest of the query parameters.
-pub(super) fn content_of(module: Vec<u8>, query: Option<&str>) -> Result<NewContent, ApiError> {
+/// Returns the manifest of the query parameters, if there are any.
+pub(super) fn manifest_of(query: Option<&str>) -> Result<Option<Manifest>, ApiError> {
     let manifest = parameters::manifest_of(query.unwrap_or_default())
         .map_err(|findings| IntakeError::ModuleRefused(AdmissionRefusal { findings }))?;
-    Ok(NewContent::Module(module, manifest.map(Box::new)))
+    Ok(manifest)
 }

@@ -9,14 +9,16 @@ use std::time::Duration;
 use tokio::time::{Instant, interval_at};
 use tollgate_engine::registry::{RULES_MAX, RuleSet};
 use tollgate_engine::sandbox::{AdmittedModule, manifest_of};
-use tollgate_guest_abi::Cost;
-use tollgate_model::instruction::{Instruction, InstructionId, InstructionSource, InstructionStatus};
+use tollgate_guest_abi::{Cost, Manifest};
+use tollgate_model::instruction::{
+    Instruction, InstructionId, InstructionSource, InstructionStatus, RuleContent,
+};
 
 use crate::intake::activating::{Activating, ActivationGuard};
 use crate::intake::change::{self, RuleChange, rules_of};
 use crate::intake::precondition::{Precondition, tags_of_instruction};
 use crate::intake::{
-    Draft, Identity, IntakeError, ListedInstruction, RulePipeline, draft, estimating, granting,
+    Draft, Identity, IntakeError, ListedInstruction, RulePipeline, admitting, draft, estimating, granting,
     off_the_executor,
 };
 use tollgate_telemetry::request_ids::RequestIds;
@@ -37,8 +39,44 @@ const PROGRESS_PAUSE: Duration = Duration::from_secs(10);
 pub(super) const FILLS_MAX: usize = 2;
 
 impl RulePipeline {
-    /// Checks a module before it is compiled. All checks are repeated on the compiled module.
-    pub(super) fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
+    /// Makes the draft of a new instruction or new content, and estimates its cost. An owner has one draft at a time.
+    pub(super) async fn draft(
+        self: &Arc<Self>,
+        content: RuleContent,
+        manifest: Option<Manifest>,
+        source: &InstructionSource,
+        change: &InstructionChange,
+    ) -> Result<Draft, IntakeError> {
+        let (pipeline, from, change) = (Arc::clone(self), source.clone(), change.clone());
+        let draft = off_the_executor(move || {
+            let content = match content {
+                RuleContent::Script(script) => RuleContent::Script(script),
+                RuleContent::Module(module) => {
+                    RuleContent::Module(pipeline.prechecked(module, manifest.as_ref(), &change)?)
+                }
+            };
+            Draft::from_content(&pipeline.deps, &pipeline.deps.registry.current().lists, &from, content)
+        });
+        self.estimated(draft.await?, source.clone()).await
+    }
+
+    /// Adds a separate manifest to a module, and checks it before it is compiled. All checks are repeated on the compiled
+    /// module.
+    fn prechecked(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<&Manifest>,
+        change: &InstructionChange,
+    ) -> Result<Vec<u8>, IntakeError> {
+        granting::budget(&self.deps, &InstructionSource::Upload)?;
+        let module = admitting::complete(module, manifest)?;
+        self.precheck(&module, change)?;
+        // Whoever sends a refused module again wants to know whether it is refused now.
+        self.deps.artifacts.remove_refusal(&module);
+        Ok(module)
+    }
+
+    fn precheck(&self, module: &[u8], change: &InstructionChange) -> Result<(), IntakeError> {
         let current = self.deps.registry.current();
         let replaced = match change {
             InstructionChange::Add => None,

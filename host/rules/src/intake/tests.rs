@@ -22,7 +22,8 @@ use super::*;
 impl Intake {
     pub(crate) async fn save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
         self.put(
-            NewContent::Script(script.to_owned()),
+            RuleContent::Script(script.to_owned()),
+            None,
             InstructionChange::Add,
             PutUntil::InForce,
             Confirmation::Missing,
@@ -32,7 +33,8 @@ impl Intake {
 
     async fn begin_save(&self, script: &str) -> Result<ListedInstruction, IntakeError> {
         self.put(
-            NewContent::Script(script.to_owned()),
+            RuleContent::Script(script.to_owned()),
+            None,
             InstructionChange::Add,
             PutUntil::Reserved,
             Confirmation::Missing,
@@ -46,7 +48,8 @@ impl Intake {
         manifest: Option<Manifest>,
     ) -> Result<ListedInstruction, IntakeError> {
         self.put(
-            NewContent::Module(module, manifest.map(Box::new)),
+            RuleContent::Module(module),
+            manifest,
             InstructionChange::Add,
             PutUntil::InForce,
             Confirmation::Missing,
