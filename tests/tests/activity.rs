@@ -301,7 +301,7 @@ fn a_transaction_knows_the_changes_of_its_status() {
 }
 
 #[test]
-fn listeners_hear_of_verdicts_rates_and_rules() {
+fn listeners_get_verdicts_rates_and_rules() {
     let home = Home::new();
     let service = Service::start(&home);
     let mut stream = Stream::open(&service, "", None);

@@ -66,7 +66,7 @@ fn check_signed(request: &Delivered) {
 }
 
 #[test]
-fn an_alert_is_what_the_dashboard_would_hear_signed_and_under_an_id_of_its_own() {
+fn an_alert_is_what_the_dashboard_would_get_signed_and_under_an_id_of_its_own() {
     let receiver = Receiver::start(Reception::Status(204));
     let service = Service::start(&home(&[receiver.url()]));
     let fields = json!({

@@ -41,7 +41,7 @@ fn check_says_of_good_scripts_what_they_cost_at_worst() {
 }
 
 #[test]
-fn check_shows_every_error_at_its_place_and_fails() {
+fn check_shows_every_error_at_its_position_and_fails() {
     let home = Home::with_rules(&[
         ("good.ws", sample::rule("good", "amount > 1")),
         ("bad.ws", "rule bad {\n  when nonsense(amount) > 1\n  then maybe\n}\n".to_owned()),

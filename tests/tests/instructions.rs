@@ -230,7 +230,7 @@ fn the_order_of_rules_has_no_effect() {
 }
 
 #[test]
-fn every_error_of_a_script_is_told_in_order() {
+fn every_error_of_a_script_is_reported_in_order() {
     let service = Service::start(&Home::new());
     let script = "rule many {\n  when unknown_call(amount) > 1\n    and currency in ()\n  then block score 2 reason late\n}";
     let answer = service.save(script);
@@ -254,7 +254,7 @@ fn every_error_of_a_script_is_told_in_order() {
 }
 
 #[test]
-fn a_warning_before_the_first_error_does_not_take_its_place() {
+fn a_warning_before_the_first_error_does_not_hide_it() {
     let service = Service::start(&Home::new());
     let answer = service.save("rule r {\n  when currency == EUR\n  then maybe\n}");
     assert_eq!((answer.status, answer.code().as_str()), (400, "compile_error"));

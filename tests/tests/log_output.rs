@@ -175,7 +175,7 @@ fn check_reports(service: &Service, log: &Log) {
 }
 
 #[test]
-fn lines_that_found_no_room_are_told_of_when_somebody_reads_again() {
+fn lines_that_found_no_room_are_counted_when_somebody_reads_again() {
     let home = home();
     let (reader, writer) = full_pipe();
     let service = serve(&home, writer);
@@ -191,7 +191,7 @@ fn lines_that_found_no_room_are_told_of_when_somebody_reads_again() {
 }
 
 #[test]
-fn lines_that_nobody_could_read_are_told_of_when_somebody_comes() {
+fn lines_that_nobody_could_read_are_counted_when_somebody_comes() {
     let home = home();
     let path = home.at("log");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

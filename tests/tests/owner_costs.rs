@@ -70,7 +70,7 @@ fn rules_without_fuel_fail_alike_before_and_after_a_restart_and_in_a_replay() {
 }
 
 #[test]
-fn rules_that_would_take_the_place_of_costly_ones_are_quarantined_with_them() {
+fn rules_that_would_replace_costly_ones_are_quarantined_with_them() {
     let mut home = home();
     home.set("SERVICE_QUARANTINE_AFTER", "0s");
     let service = Service::start(&home);

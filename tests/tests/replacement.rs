@@ -25,7 +25,7 @@ fn check_refused(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn a_script_is_replaced_in_place() {
+fn a_script_is_replaced_under_its_id() {
     let home = Home::new();
     let service = Service::start(&home);
     let saved = service.save(&sample::rule("first", "amount > 1")).expect(201);

@@ -195,7 +195,7 @@ fn the_binary_runs_the_scenarios_of_the_shipped_rules_in_process() {
 }
 
 #[test]
-fn a_case_that_fails_and_a_module_that_traps_are_told_in_every_format() {
+fn a_case_that_fails_and_a_module_that_traps_are_reported_in_every_format() {
     let rule = tollgate_tests::sample::rule("a", "amount > 1000");
     let home =
         Home::with_rules(&[("a.ws", rule), ("a.json", cases_of("a")), ("m/cases.json", cases_of("m"))]);

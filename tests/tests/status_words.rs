@@ -14,7 +14,7 @@ fn status(client: &Client, id: &str) -> Value {
 }
 
 #[test]
-fn a_payment_told_in_the_words_of_its_trade_ends_at_its_last_status_also_after_a_restart() {
+fn a_payment_reported_in_the_words_of_its_trade_ends_at_its_last_status_also_after_a_restart() {
     let home = Home::new();
     let service = Service::start(&home);
     for (id, words) in status_sequences::of_payments() {
@@ -60,7 +60,7 @@ fn a_word_that_is_not_listed_ranks_by_what_was_known_and_its_repetition_changes_
 }
 
 #[test]
-fn listed_words_end_alike_in_any_order_and_told_twice() {
+fn listed_words_end_alike_in_any_order_and_reported_twice() {
     let service = Service::start(&Home::new());
     let words = ["authorized", "captured", "settled", "chargeback"];
     for (n, order) in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]].into_iter().enumerate() {

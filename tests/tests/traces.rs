@@ -83,7 +83,7 @@ fn a_request_is_part_of_the_trace_of_its_client_and_has_parts_of_its_own() {
 }
 
 #[test]
-fn a_collector_that_refuses_or_does_not_answer_delays_no_request_and_is_told_of() {
+fn a_collector_that_refuses_or_does_not_answer_delays_no_request_and_is_reported() {
     for reception in [Reception::Status(400), Reception::Hanging] {
         let collector = Receiver::start(reception.clone());
         let home = home(&collector);

@@ -52,7 +52,7 @@ fn rules_go_by_the_data_that_is_compiled_in_and_readiness_names_it() {
 }
 
 #[test]
-fn an_operators_data_takes_its_place_and_is_another_version_whose_verdicts_are_still_derived() {
+fn an_operators_data_replaces_it_and_is_another_version_whose_verdicts_are_still_derived() {
     let mut home = Home::with_rules(&[("nine.ws", at_hour("nine", "Africa/Lagos", 9))]);
     let counting = r#"count(when currency == $current.currency and hour_of_day(timestamp, "Africa/Lagos") == 9, "P1D") > 0"#;
     home.write_rule("counted.ws", sample::rule("counted", counting));

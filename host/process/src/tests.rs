@@ -31,7 +31,7 @@ fn check(line: &str, question: &[u8], time_max: Duration, expected: &ProcessOutp
 }
 
 #[test]
-fn a_process_is_heard_whatever_it_does_with_the_question() {
+fn a_process_is_read_whatever_it_does_with_the_question() {
     let question = vec![b'q'; LARGE];
     let short = Duration::from_millis(100);
     check("echo yes", b"", LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
@@ -139,7 +139,7 @@ fn a_process_that_only_computes_reaches_nothing() {
 }
 
 #[test]
-fn a_process_limited_to_places_reaches_no_others() {
+fn a_process_limited_to_paths_reaches_no_others() {
     let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Paths { paths: &[], port: None }));
     if walls.as_ref().is_none_or(|walls| !walls.are_whole()) {
         println!("this system has not all walls: {walls:?}");

@@ -99,7 +99,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn place_of_verdict(
+    pub async fn position_of_verdict(
         &self,
         transaction_id: &str,
     ) -> Result<Option<Option<Sequence>>, StoreError> {

@@ -102,7 +102,7 @@ pub enum EntryChange {
     /// An entry starts to wait.
     Waits(WaitingEntry),
     /// A waiting entry was reported again, and is stored with these reports.
-    ToldAgain {
+    ReportedAgain {
         /// Id of the entry in the ledger.
         entry: Box<str>,
         /// All its reports, the first one as in [`WaitingEntry::told`].
@@ -238,7 +238,7 @@ pub(super) async fn change(
             .bind(heard_micros)
             .bind(is_taken)
         }
-        EntryChange::ToldAgain { entry, told } => {
+        EntryChange::ReportedAgain { entry, told } => {
             sqlx::query("UPDATE ledger_waiting SET told = ?2 WHERE entry = ?1").bind(&**entry).bind(&**told)
         }
         EntryChange::Arrived(entry) => {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_of_a_request_carry_its_ids() {
+    async fn lines_of_a_request_have_its_ids() {
         let added = |line: &str| {
             let mut line = line.to_owned();
             RequestIds::add_to(&mut line);

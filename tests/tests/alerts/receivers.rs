@@ -79,7 +79,7 @@ fn a_dead_letter_outlives_a_restart_and_is_sent_again_under_its_id() {
 }
 
 #[test]
-fn while_the_first_hangs_the_next_is_told_and_no_inject_waits() {
+fn while_the_first_hangs_the_next_gets_alerts_and_no_inject_waits() {
     let (first, second) = (Receiver::start(Reception::Hanging), Receiver::start(Reception::Status(200)));
     let service = Service::start(&impatient(&[first.url(), second.url()]));
     let begun = Instant::now();
@@ -120,7 +120,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn one_that_is_gone_is_told_nothing_more_until_the_next_start() {
+fn one_that_is_gone_gets_nothing_more_until_the_next_start() {
     let (first, second) = (Receiver::start(Reception::Status(410)), Receiver::start(Reception::Status(200)));
     let home = home(&[first.url(), second.url()]);
     let service = Service::start(&home);

@@ -203,7 +203,7 @@ fn empty_values_of_a_serializer_are_left_out_wherever_a_transaction_comes_in() {
 }
 
 #[test]
-fn an_event_without_an_id_is_known_when_it_is_told_again_in_any_spelling_of_its_name() {
+fn an_event_without_an_id_is_known_when_it_is_sent_again_in_any_spelling_of_its_name() {
     let service = service();
     let event = |name: &str, amount: &str, message: &[(&str, &str)]| {
         let data = format!(r#"{{"amount":{amount},"currency":"EUR","reference":"r"}}"#);

@@ -39,7 +39,7 @@ fn report(service: &Service, data: &Value) -> Answer {
 }
 
 #[test]
-fn an_identifier_that_looks_like_another_is_refused_with_the_character_and_its_place() {
+fn an_identifier_that_looks_like_another_is_refused_with_the_character_and_its_position() {
     let service = service();
     for field in ["transaction_id", "source", "destination"] {
         for (text, said) in LOOK_ALIKES {

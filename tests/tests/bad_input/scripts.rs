@@ -13,7 +13,7 @@ const QUICK: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 
 const N_ATTEMPTS: usize = 5;
 
 #[test]
-fn hostile_scripts_are_refused_quickly_with_a_place() {
+fn hostile_scripts_are_refused_quickly_with_a_position() {
     let service = service();
     let parentheses = |n: usize| rule(&format!("{}amount > 1{}", "(".repeat(n), ")".repeat(n)));
     let open = |n: usize| rule(&"(".repeat(n));

@@ -48,7 +48,7 @@ fn a_store_keeps_the_kind_of_ledger_that_filled_it() {
 }
 
 #[test]
-fn a_store_that_no_ledger_told_anything_may_become_one_of_either_kind() {
+fn a_store_without_a_report_of_a_ledger_may_become_one_of_either_kind() {
     let mut home = Home::new();
     let service = Service::start(&home);
     ok(&service.inject(&sample::transaction("t")));
@@ -74,7 +74,7 @@ fn events_of_blnk_to_a_generic_ledger_are_a_hint_with_the_setting_to_make() {
 }
 
 #[test]
-fn refusals_are_told_in_the_log_and_by_readyz() {
+fn refusals_are_reported_in_the_log_and_by_readyz() {
     let service = Service::start(&home());
     for _ in 0..50 {
         assert_eq!(tell(&service, r#"{"event": 7}"#).status, 400);
@@ -95,7 +95,7 @@ fn send(service: &Service, headers: &[(&str, &str)], body: &[u8]) -> u16 {
 }
 
 #[test]
-fn an_event_that_is_refused_before_it_is_read_is_told() {
+fn an_event_that_is_refused_before_it_is_read_is_reported() {
     let service = Service::start(&home());
     let body = recorded("plain, skip_queue");
     let close = ("Connection", "close");

@@ -208,7 +208,7 @@ fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
 }
 
 #[test]
-fn a_refund_of_an_entry_that_is_never_told_is_a_payment_of_its_own() {
+fn a_refund_of_an_entry_that_is_never_reported_is_a_payment_of_its_own() {
     check_reports(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
     check_reports(
         &[refund(2, 100, 1), entry(1, "APPLIED", 100, &json!({}))],

@@ -21,7 +21,7 @@ fn check_slip(text: &str, words: &str) {
 }
 
 #[test]
-fn a_slip_is_told_with_its_line_and_shows_no_value() {
+fn a_slip_is_reported_with_its_line_and_shows_no_value() {
     check_slip(
         "SERVICE_LOG_FORMAT=text\nTUNNEL_TOKEN=hunter2 and more\n",
         "line 2 (`TUNNEL_TOKEN`) is not `NAME=value`",

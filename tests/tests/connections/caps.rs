@@ -43,7 +43,7 @@ fn timed(service: &Service, request: &[u8]) -> (Answer, Duration) {
 }
 
 #[test]
-fn one_client_too_many_is_refused_and_health_is_still_told() {
+fn one_client_too_many_is_refused_and_health_is_still_answered() {
     let _alone = super::alone();
     let n_max = proof::rounds(40, 10_000);
     process::allow_files(n_max as u64 + 2_000);

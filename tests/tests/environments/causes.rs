@@ -23,7 +23,7 @@ fn check_environment(name: &str, value: &str, in_log: &str, by_doctor: &str) {
 }
 
 #[test]
-fn variables_that_are_not_heeded_or_lead_nowhere_are_told() {
+fn variables_that_are_ignored_or_lead_nowhere_are_reported() {
     check_environment(
         "HTTPS_PROXY",
         "http://127.0.0.1:9",

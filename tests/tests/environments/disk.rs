@@ -26,7 +26,7 @@ fn disk(service: &Service) -> String {
 }
 
 #[test]
-fn a_disk_that_lasts_less_than_a_day_is_told_before_it_is_full() {
+fn a_disk_that_lasts_less_than_a_day_is_reported_before_it_is_full() {
     needs!(Bubblewrap);
     let Some(service) = on_a_disk_of(1 << 30) else { return };
     service.until("the disk was measured", || !disk(&service).is_empty());
@@ -53,7 +53,7 @@ fn a_disk_that_lasts_less_than_a_day_is_told_before_it_is_full() {
 }
 
 #[test]
-fn a_disk_with_little_free_space_is_told_at_any_rate() {
+fn a_disk_with_little_free_space_is_reported_at_any_rate() {
     needs!(Bubblewrap);
     let Some(service) = on_a_disk_of(200 << 20) else { return };
     service.until("the disk is degraded", || disk(&service).starts_with("degraded: "));

@@ -141,7 +141,7 @@ fn a_small_control_group_is_kept_by_itself_also_by_a_restart() {
 }
 
 #[test]
-fn a_history_that_has_no_room_left_is_told_by_readiness() {
+fn a_history_that_has_no_room_left_is_reported_by_readiness() {
     let condition = "count(when source == $current.source, \"P1D\") > 1000";
     let mut home = Home::with_rules(&[("often.ws", sample::rule("often", condition))]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");

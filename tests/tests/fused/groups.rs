@@ -159,12 +159,12 @@ fn without_a_change_every_body_stays() {
 }
 
 #[test]
-fn a_changed_rule_makes_its_body_anew_and_no_other() {
+fn a_changed_rule_makes_its_body_again_and_no_other() {
     check(200, |stage| stage.put(70, 7), &[64, 64, 64, 8], 1);
 }
 
 #[test]
-fn a_new_rule_makes_no_large_body_anew() {
+fn a_new_rule_makes_no_large_body_again() {
     check(200, |stage| stage.put(200, 7), &[64, 64, 64, 8], 0);
     check(196, |stage| stage.put(196, 7), &[64, 64, 64, 5], 1);
     check(128, |stage| (128..131).for_each(|n| stage.put(n, n)), &[64, 64, 3], 1);
@@ -193,7 +193,7 @@ fn new_rules_join_a_large_body_when_they_are_eight() {
 }
 
 #[test]
-fn a_rule_that_replaces_another_takes_its_place() {
+fn a_rule_that_replaces_another_takes_its_slot() {
     let replace = |stage: &mut Stage| {
         stage.rules.remove(&70);
         stage.put(200, 7);

@@ -170,7 +170,7 @@ fn a_clone_over_the_api_that_names_no_branch_follows_the_choice_too() {
 }
 
 #[test]
-fn a_remote_that_is_away_is_told_by_the_check() {
+fn a_remote_that_is_away_is_reported_by_the_check() {
     needs!(Git);
     let stage = unnamed();
     let service = Service::start(&stage.home);

@@ -135,7 +135,7 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
 }
 
 #[test]
-fn another_instance_that_pushes_to_the_same_branch_is_told() {
+fn another_instance_that_pushes_to_the_same_branch_is_reported() {
     needs!(Git);
     let stage = Stage::with_a_rule();
     let mut other_home = Home::new();

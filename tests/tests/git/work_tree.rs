@@ -171,7 +171,7 @@ fn a_change_that_cannot_be_written_is_shown_and_tried_again() {
 }
 
 #[test]
-fn nothing_behind_a_link_in_the_place_of_a_folder_is_touched() {
+fn nothing_behind_a_link_instead_of_a_folder_is_touched() {
     needs!(Git);
     let rule = sample::rule("a", "amount > 1");
     let stage = Stage::new(Upstream::with(&[("x/a.ws", rule.as_str()), ("x/b.ws", "# nothing\n")]));

@@ -61,7 +61,7 @@ fn a_table_that_does_not_do_is_named_with_what_to_do_and_found_when_it_does() {
 }
 
 #[test]
-fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
+fn the_ledger_is_only_read_and_a_user_who_may_not_see_transactions_is_reported() {
     needs!(PostgreSql);
     let bank = Bank::open();
     bank.sql("GRANT ALL ON transactions TO reader; REVOKE pg_read_all_stats FROM reader;");

@@ -80,7 +80,7 @@ fn a_list_that_never_was_good_makes_its_rules_fail() {
 }
 
 #[test]
-fn a_pointer_in_place_of_a_rule_is_refused_by_name() {
+fn a_pointer_instead_of_a_rule_is_refused_by_name() {
     let home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
     home.write_rule("b.ws", pointer);
@@ -113,7 +113,7 @@ fn a_table_gives_its_first_column() {
 }
 
 #[test]
-fn a_list_that_loses_more_than_half_is_told_or_held_back() {
+fn a_list_that_loses_more_than_half_is_reported_or_held_back() {
     for (setting, is_held) in [("warn", false), ("hold", true)] {
         let mut home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
         home.set("SERVICE_LISTS_SHRINK", setting);

@@ -159,7 +159,7 @@ fn split_holds(back_end: &BackEnd<'_>) -> Vec<String> {
 }
 
 #[test]
-fn a_wrong_secret_is_told_by_readyz() {
+fn a_wrong_secret_is_reported_by_readyz() {
     check_each(|binary| {
         let mut blnk = Blnk::create(binary);
         let mut home = home(&blnk, recommended(&blnk));

@@ -41,7 +41,7 @@ fn check(service: &Service, id: &str, device: &Value, is_known: bool) {
 }
 
 #[test]
-fn long_texts_in_keys_take_no_more_memory_than_short_ones_and_are_told_apart() {
+fn long_texts_in_keys_take_no_more_memory_than_short_ones_and_stay_different() {
     let home = home();
     let service = Service::start(&home);
     let taken = LENGTHS.map(|length| {

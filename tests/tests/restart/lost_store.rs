@@ -93,13 +93,13 @@ fn a_snapshot_proves_that_a_store_existed() {
 }
 
 #[test]
-fn a_lost_log_is_told_with_the_numbers_that_are_gone() {
+fn a_lost_log_is_reported_with_the_numbers_that_are_gone() {
     let words = ["ends at number 0, but number ", "the numbers 1 to "];
     check("the log", false, |home| remove(home, &["tollgate.db-wal"]), &words);
 }
 
 #[test]
-fn an_older_database_is_told_with_the_numbers_that_are_gone() {
+fn an_older_database_is_reported_with_the_numbers_that_are_gone() {
     let put_back = |home: &Home| {
         let earlier = fs::read(home.data().join("tollgate.db")).unwrap();
         let service = Service::start(home);
@@ -116,7 +116,7 @@ fn an_older_database_is_told_with_the_numbers_that_are_gone() {
 }
 
 #[test]
-fn a_database_of_another_store_does_not_take_the_place_of_a_lost_one() {
+fn a_database_of_another_store_does_not_replace_a_lost_one() {
     let exchange = |home: &Home| {
         fs::copy(lived(true).data().join("tollgate.db"), home.data().join("tollgate.db")).unwrap();
     };
@@ -147,7 +147,7 @@ fn a_lock_and_compiled_modules_prove_no_store() {
 }
 
 #[test]
-fn a_restored_backup_takes_the_place_of_a_lost_store() {
+fn a_restored_backup_replaces_a_lost_store() {
     let home = lived(true);
     let file = home.at("backup");
     let run = |arguments: &[&str]| home.command(arguments).output().unwrap();

@@ -104,7 +104,7 @@ fn a_link_that_is_turned_is_one_change_and_the_old_target_may_be_gone_at_once() 
 }
 
 #[test]
-fn a_rule_stays_when_a_link_to_the_same_text_or_to_nothing_takes_its_place() {
+fn a_rule_stays_when_a_link_to_the_same_text_or_to_nothing_replaces_it() {
     let home = Home::with_rules(&[
         ("a.ws", sample::rule("a", "amount > 1")),
         ("b.ws", sample::rule("b", "amount > 1")),

@@ -184,7 +184,7 @@ fn rules_stay_while_their_directory_is_away_and_follow_the_one_that_comes() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_directory_may_be_turned_to_another() {
+fn a_link_instead_of_the_directory_may_be_turned_to_another() {
     let home = Home::new();
     fs::remove_dir(home.rules()).unwrap();
     for version in ["v1", "v2"] {

@@ -108,7 +108,7 @@ fn check_refused(manner: Manner, why: &str) -> Service {
     // A recovered dashboard is used again. The first notification may still go to the previous connection.
     dashboard.set_manner(Manner::Fine);
     let mut n_sent = 0;
-    service.until("it is told again", || {
+    service.until("it is reported again", || {
         n_sent += 1;
         block(&service, &format!("news-{n_sent}"));
         dashboard.received_ids().iter().any(|id| id.starts_with("news"))

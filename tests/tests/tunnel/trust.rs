@@ -17,7 +17,7 @@ fn trusting(authority: &Authority, url: &str) -> Home {
 }
 
 #[test]
-fn a_dashboard_with_a_certificate_of_a_trusted_authority_is_told() {
+fn a_dashboard_with_a_certificate_of_a_trusted_authority_gets_alerts() {
     let authority = Authority::new("Bank Authority");
     let dashboard = Dashboard::start_secure(&authority.identity());
     let service = Service::start(&trusting(&authority, &dashboard.url()));

@@ -113,7 +113,7 @@ fn check_origin(fixture: &Fixture, host: &str, origin: &str, admitted: bool) {
 }
 
 #[test]
-fn pages_of_the_same_host_of_this_machine_and_of_configured_places_may_ask_for_changes() {
+fn pages_of_the_same_host_of_this_machine_and_of_configured_origins_may_ask_for_changes() {
     let fixture = Fixture::new();
     for (host, origin) in [
         ("localhost:8081", ""),
@@ -131,7 +131,7 @@ fn pages_of_the_same_host_of_this_machine_and_of_configured_places_may_ask_for_c
 }
 
 #[test]
-fn pages_of_other_places_may_not() {
+fn pages_of_other_origins_may_not() {
     let fixture = Fixture::new();
     for origin in [
         "null",

@@ -48,7 +48,7 @@ fn a_rule_may_use_what_it_is_granted() {
 }
 
 #[test]
-fn all_that_is_missing_is_told() {
+fn all_that_is_missing_is_named() {
     check("currency == \"EUR\"", "review", &["the field `currency`"]);
     check("metadata.cards.x == 1", "review", &["the field `metadata.cards.x`"]);
     check("metadata.\"card.number\" == 1", "review", &[r#"the field `metadata.\"card.number\"`"#]);

@@ -305,7 +305,7 @@ fn evaluate_and_the_memory_are_all_that_is_exported() {
 }
 
 #[test]
-fn every_check_that_fails_is_told_with_its_place() {
+fn every_check_that_fails_is_reported_with_its_offset() {
     let wat = r#"(module
         (import "wasi" "exit" (func (param i32)))
         (memory (export "memory") 17)

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_as_exact_as_it_is_told() {
+    fn an_amount_is_as_exact_as_it_is_reported() {
         check(r#""amount": 20.5, "precise_amount": 2050, "precision": 100"#, false, Ok("20.5"));
         check(r#""amount": 1e-08, "precise_amount": 1, "precision": 100000000"#, false, Ok("0.00000001"));
         check(

@@ -137,13 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ledger_that_told_nothing_is_not_mentioned_unless_it_was_named() {
+    fn a_ledger_that_reported_nothing_is_not_mentioned_unless_it_was_named() {
         assert_eq!(LedgerEvents::new(LedgerKind::Generic).to_string(), "");
         assert_eq!(LedgerEvents::new(LedgerKind::Blnk).to_string(), "blnk; no event yet");
     }
 
     #[test]
-    fn the_last_event_and_the_last_refusal_are_told() {
+    fn the_last_event_and_the_last_refusal_are_shown() {
         let ledger_events = LedgerEvents::new(LedgerKind::Generic);
         ledger_events.record_accepted(DateTime::UNIX_EPOCH);
         ledger_events.record_refused(DateTime::UNIX_EPOCH, "missing_field: `amount` is required");

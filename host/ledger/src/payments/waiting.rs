@@ -104,7 +104,9 @@ impl PaymentsInner {
             return Ok(());
         }
         let sent = format!("{}\n{}\n{}", waiting.told, child.event, child.sent);
-        Ok(self.commit(&[EntryChange::ToldAgain { entry: waiting.entry.clone(), told: sent.into() }]).await?)
+        Ok(self
+            .commit(&[EntryChange::ReportedAgain { entry: waiting.entry.clone(), told: sent.into() }])
+            .await?)
     }
 
     pub(super) fn waits_no_longer(&self) {

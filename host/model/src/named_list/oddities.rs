@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_count_up_dates_and_damage_are_told_with_their_line() {
+    fn numbers_that_count_up_dates_and_damage_are_reported_with_their_line() {
         check("# rows\n1\n2\n3\n", Some((2, "count up")));
         check("acc-1\n7\n8\n9\n10\n", Some((2, "count up")));
         check("2024-01-31\n2024-02-01\nx\n", Some((1, "dates")));

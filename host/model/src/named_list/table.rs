@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_wrong_column_is_told() {
+    fn a_list_of_the_wrong_column_is_reported() {
         let ofac = "36,\"AEROCARIBBEAN AIRLINES\",-0- ,\"CUBA\"\n173,\"ANGLO-CARIBBEAN\",-0- ,\"CUBA\"\n306,X,-0- ,\"CUBA\"\n";
         check_warning(ofac, 1, "count up");
         let eu = "fileGenerationDate;Entity_LogicalId;NameAlias_WholeName\n28/10/2022;13;Saddam\n28/10/2022;20;X\n";

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_begins_anew() {
+    fn a_copy_begins_empty() {
         let transaction = transaction(&"d".repeat(100));
         transaction.read_long_texts();
         let copy = transaction.with_status(Some(&"s".repeat(100)));

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_share_their_nearest_double_are_told_apart_since_semantics_2() {
+    fn numbers_that_share_their_nearest_double_differ_since_semantics_2() {
         let (one, two) = ("9007199254740992", "9007199254740993");
         for (left, right) in [
             (number(one), number(two)),

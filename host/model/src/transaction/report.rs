@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_left_out_follows_from_the_message_or_from_what_is_told() {
+    fn an_id_that_is_left_out_follows_from_the_message_or_from_the_report() {
         let data = r#"{"amount": 1.10, "currency": "EUR", "reference": "r", "meta_data": {"a": 1, "b": 2}}"#;
         let first = id_of("applied", data, None);
         assert_eq!(
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_first_heard_of_by_an_event_is_known_by_every_other() {
+    fn a_transaction_first_reported_by_an_event_is_known_by_every_other() {
         let first = report("applied", r#", "status": "pending""#).unwrap();
         for (word, fields) in [("applied", ""), ("void", ""), ("created", r#", "status": "pending""#)] {
             let again = report(word, fields).unwrap();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_not_listed_stands_above_what_was_known_when_it_was_first_told() {
+    fn a_word_that_is_not_listed_stands_above_what_was_known_when_it_was_first_reported() {
         check_reports(&["foo", "pending"], &["foo", "pending"]);
         check_reports(&["pending", "foo", "pending"], &["pending", "foo", "foo"]);
         check_reports(
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn news_that_disagrees_with_itself_means_the_later_stage() {
+    fn a_report_that_disagrees_with_itself_means_the_later_stage() {
         for (brought, word, expected) in [
             (None, None, None),
             (None, Some("void"), Some("void")),

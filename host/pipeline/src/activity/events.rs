@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_told_of_once_also_if_it_is_counted_after_a_look_at_the_store() {
+    fn a_verdict_is_shown_once_also_if_it_is_counted_after_a_look_at_the_store() {
         check(&[(1, 12, &[11])], &[(&[11], 0)]);
         check(&[(0, 12, &[11]), (1, 12, &[11])], &[(&[], 0), (&[11], 0)]);
         check(&[(1, 14, &[11, 13]), (1, 14, &[11, 13])], &[(&[11, 13], 0), (&[], 0)]);

@@ -70,7 +70,7 @@ impl Replays {
     /// # Errors
     /// See [`SingleError`].
     pub async fn verdict(&self, transaction_id: &str) -> Result<SingleVerdict, SingleError> {
-        let number = self.store.place_of_verdict(transaction_id).await.map_err(AuditError::from)?;
+        let number = self.store.position_of_verdict(transaction_id).await.map_err(AuditError::from)?;
         let sequence = number.ok_or(SingleError::NotFound)?.ok_or(SingleError::NotJudged)?;
         let turn = Arc::clone(&self.turn).try_acquire_owned().map_err(|error| match error {
             TryAcquireError::NoPermits | TryAcquireError::Closed => SingleError::Busy,

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_variable_nobody_is_told() {
+    fn without_any_variable_no_alert_is_sent() {
         let links = settings(&[]).unwrap();
         assert!(links.tunnel.is_none() && links.alert_webhooks.is_none());
         assert!(links.ledger_webhook_secret.is_none());

@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_bytes_or_carry_their_unit() {
+    fn sizes_are_bytes_or_have_their_unit() {
         for (size, bytes) in
             [("1048576", 1 << 20), ("2048KiB", 2 << 20), ("512MiB", 512 << 20), (" 2 GiB", 2 << 30)]
         {

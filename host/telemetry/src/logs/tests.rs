@@ -94,7 +94,7 @@ fn a_text_event_of_megabytes_is_cut() {
 }
 
 #[test]
-fn lines_that_were_lost_are_told_of_in_both_formats() {
+fn lines_that_were_lost_are_reported_in_both_formats() {
     let line = lost_line(LogFormat::Json)(7);
     let event: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&event["lines"], &event["level"]), (&7.into(), &"WARN".into()));

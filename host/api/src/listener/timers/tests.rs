@@ -37,7 +37,7 @@ fn a_head_in_pieces_gets_no_more_time_for_each() {
 }
 
 #[test]
-fn a_body_has_its_time_and_a_while_to_be_told_that_it_is_over() {
+fn a_body_has_its_time_and_a_while_for_the_answer_that_it_is_over() {
     let timers = ConnectionTimers::new(LIMITS);
     timers.request_with_body();
     check(&timers, 9, None);
@@ -91,7 +91,7 @@ fn an_answer_is_taken_in_good_pieces_or_not_at_all() {
 }
 
 #[test]
-fn an_old_connection_is_told_with_an_answer_or_closed_when_it_is_quiet() {
+fn an_old_connection_is_closed_with_an_answer_or_when_it_is_quiet() {
     let old = ConnectionLimits { age: Duration::ZERO, ..LIMITS };
     let timers = ConnectionTimers::new(old);
     timers.request_without_body();

@@ -141,7 +141,7 @@ fn an_unusable_artifact_is_compiled_again() {
 }
 
 #[test]
-fn another_key_makes_everything_anew() {
+fn another_key_makes_everything_again() {
     let fixture = Fixture::new();
     let key = fixture.folder.path().join("artifacts/key");
     fixture.check_made_again();

@@ -48,7 +48,7 @@ fn identifiers_of_every_script_are_clear() {
 }
 
 #[test]
-fn a_character_that_nobody_sees_is_named_with_its_place() {
+fn a_character_that_nobody_sees_is_named_with_its_position() {
     check("acc\u{200b}-1", Some("an invisible character, U+200B (zero width space) as character 4 of 6"));
     check("acc-1 ", Some("a blank at its start or end, U+0020 (space) as character 6 of 6"));
     check(" ", Some("a blank at its start or end, U+0020 (space) as character 1 of 1"));

@@ -104,7 +104,7 @@ fn malformed_json_is_refused_with_its_position() {
 }
 
 #[test]
-fn a_surrogate_without_its_other_half_is_refused_with_its_place_in_the_whole_text() {
+fn a_surrogate_without_its_other_half_is_refused_with_its_position_in_the_whole_text() {
     for half in [r"\ud800", r"\udc00", r"\ud800\u0041", r"\ud800\ud800"] {
         for text in [
             format!("\"{half}\""),

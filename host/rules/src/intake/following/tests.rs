@@ -196,7 +196,7 @@ fn a_rename_into_the_directory_waits_less_than_other_changes() {
 }
 
 #[test]
-fn a_file_of_which_something_was_heard_is_read_whatever_it_looks_like() {
+fn a_file_with_a_notification_is_read_whatever_it_looks_like() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.ws");
     fs::write(&path, "1").unwrap();

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_last_change_was_no_write_was_moved_into_place() {
+    fn a_file_whose_last_change_was_no_write_was_renamed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.ws");
         fs::write(&path, "1").unwrap();

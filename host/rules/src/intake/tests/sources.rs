@@ -38,7 +38,7 @@ async fn a_version_names_the_commit_and_an_instruction_the_one_that_changed_it()
 }
 
 #[tokio::test]
-async fn the_last_good_set_of_every_place_serves_after_a_restart() {
+async fn the_last_good_set_of_every_source_serves_after_a_restart() {
     let fixture = Fixture::new().await;
     fixture.intake.save(&rule("api", "amount > 1")).await.unwrap();
     fixture.intake.set_list("of_api", "1".to_owned(), Precondition::None).await.unwrap();

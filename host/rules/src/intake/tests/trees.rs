@@ -40,7 +40,7 @@ async fn a_tree_that_says_nothing_new_makes_no_version() {
 }
 
 #[tokio::test]
-async fn a_rule_that_did_not_change_is_carried_over() {
+async fn a_rule_that_did_not_change_is_kept() {
     let fixture = Fixture::new().await;
     let a = rule("a", "amount > 1");
     fixture.take_directory(&[("a.ws", &a)]).await;
