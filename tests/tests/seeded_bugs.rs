@@ -120,7 +120,7 @@ fn every_seeded_bug_is_found() {
         println!("SKIPPED: bugs are looked for with TOLLGATE_PROOF=full, or where {BINARY} names a build");
         return;
     }
-    needs!(Git);
+    needs!(Git, Sqlite);
     // A single bug by name, for debugging.
     let wanted = env::var(VARIABLE).ok();
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
