@@ -74,7 +74,7 @@ fn a_replaced_script_is_kept_in_the_store_and_in_backups() {
 }
 
 #[test]
-fn a_module_is_replaced_in_place() {
+fn a_module_is_replaced_under_its_id() {
     let service = Service::start(&Home::new());
     let saved = service.upload("", &module("m", MATCHES)).expect(201);
     let path = format!("/instructions/{}/module", saved["id"]);

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_does_not_fit_is_told_with_one_that_does() {
+    fn a_limit_that_does_not_fit_is_reported_with_one_that_does() {
         assert_eq!(within(None, 512).lack(), None);
         assert_eq!(within(Some(7 << 20), 256).lack(), None);
         let lack = within(Some(2 << 30), 512).lack().unwrap();

@@ -86,7 +86,7 @@ fn a_web_page_elsewhere_cannot_speak_to_the_service() {
 }
 
 #[test]
-fn a_wrong_method_is_told_the_right_one() {
+fn a_wrong_method_is_answered_with_the_right_one() {
     let service = service();
     let routes: [(&str, &[&str]); 10] = [
         ("/inject", &["POST"]),

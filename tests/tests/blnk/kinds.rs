@@ -143,7 +143,7 @@ fn an_event_without_a_media_type_is_json_unless_a_page_sends_it_unsigned() {
 }
 
 #[test]
-fn a_table_of_blnk_that_is_read_as_a_generic_one_is_told() {
+fn a_table_of_blnk_that_is_read_as_a_generic_one_is_reported() {
     needs!(PostgreSql);
     let tables = Tables::open();
     tables.store(&stored());

@@ -42,7 +42,7 @@ fn variables_that_are_ignored_or_lead_nowhere_are_reported() {
 }
 
 #[test]
-fn a_remote_whose_name_nobody_knows_is_told_from_one_that_does_not_answer() {
+fn a_remote_whose_name_nobody_knows_differs_from_one_that_does_not_answer() {
     let mut home = Home::new();
     home.set("SERVICE_GIT_ALLOW_SCHEMES", "http");
     home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");

@@ -164,7 +164,7 @@ fn a_service_that_is_killed_during_a_fetch_starts_with_the_last_good_rules() {
 }
 
 #[test]
-fn a_damaged_clone_is_made_anew() {
+fn a_damaged_clone_is_made_again() {
     needs!(Git);
     let stage = Stage::with_a_rule();
     let service = Service::start(&stage.home);

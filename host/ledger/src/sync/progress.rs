@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_another_time_zone_are_told_until_new_ones_are_not() {
+    fn rows_of_another_time_zone_are_reported_until_new_ones_are_not() {
         let shown = Arc::new(SyncProgress::new(&Arc::new(Metrics::new()), None));
         shown.begins(None);
         shown.passed(None);
