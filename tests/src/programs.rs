@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{env, thread};
@@ -131,6 +131,19 @@ pub fn require(program: Program) {
         "{test} uses {program:?}: begin it with needs!({program:?})"
     );
     assert!(!MISSING.contains(&program), "{program:?} is missing");
+}
+
+/// Returns a command that runs `sqlite3` on a database; queries are its arguments or its input.
+///
+/// # Panics
+/// Panics if it is missing, or if the running test has not declared it.
+#[must_use]
+#[track_caller]
+pub fn sqlite(database: &Path) -> Command {
+    require(Sqlite);
+    let mut command = Command::new("sqlite3");
+    command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(database);
+    command
 }
 
 /// Returns the file with the tests that were skipped: a test and its packages per line, separated by a tab.

@@ -1,12 +1,12 @@
 //! An instruction gets other content over the API, and keeps its id. Every transaction is judged by the earlier content
 //! or by the new one.
 
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Answer, Home, Service, modules, sample};
+use tollgate_tests::programs::sqlite;
+use tollgate_tests::{Answer, Home, Service, modules, needs, sample};
 
 const MATCHES: &str = r#"(module (func (export "evaluate") (result i64) (i64.const 1)))"#;
 const MATCHES_NOT: &str = r#"(module (func (export "evaluate") (result i64) (i64.const 0)))"#;
@@ -49,6 +49,7 @@ fn a_script_is_replaced_under_its_id() {
 
 #[test]
 fn a_replaced_script_is_kept_in_the_store_and_in_backups() {
+    needs!(Sqlite);
     let home = Home::new();
     let service = Service::start(&home);
     let [first, second] = ["amount > 1", "amount > 2"].map(|when| sample::rule("kept", when));
@@ -66,7 +67,7 @@ fn a_replaced_script_is_kept_in_the_store_and_in_backups() {
     let question = "SELECT text || '|' FROM rule_set_members JOIN scripts ON digest = script_digest \
                     WHERE until_version IS NOT NULL ORDER BY since_version";
     for database in [home.data().join("tollgate.db"), backup] {
-        let said = Command::new("sqlite3").arg(&database).arg(question).output().unwrap();
+        let said = sqlite(&database).arg(question).output().unwrap();
         let said = String::from_utf8(said.stdout).unwrap();
         let kept: Vec<&str> = said.trim_end().trim_end_matches('|').split("|\n").collect();
         assert_eq!(kept, scripts, "{}", database.display());

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use crate::programs::{Program, require};
+use crate::programs::sqlite;
 
 /// Queries, each under a heading. Tables only grow at the end, except `instructions` and `members`.
 const QUESTIONS: &str = "\
@@ -132,9 +132,7 @@ impl Stored {
 /// # Errors
 /// Returns the error message of `sqlite3`.
 pub(super) fn ask(database: &Path, questions: &str) -> Result<String, String> {
-    require(Program::Sqlite);
-    let mut command = Command::new("sqlite3");
-    command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(database);
+    let mut command = sqlite(database);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("sqlite3 can be run");
     let mut input = process.stdin.take().expect("its input is piped");

@@ -1,9 +1,9 @@
 //! Entries that the database reports before the webhooks do: each payment gets its verdict, with the exact amount.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::{Value, json};
+use tollgate_tests::programs::sqlite;
 use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
 use crate::blnk::identity::{entry, id};
@@ -258,7 +258,7 @@ fn the_exact_amount_of_a_row_stays_when_a_verdict_is_requested() {
 
 #[test]
 fn a_verdict_that_an_earlier_version_gave_on_the_rounded_amount_still_follows() {
-    needs!(PostgreSql);
+    needs!(PostgreSql, Sqlite);
     let tables = Tables::open();
     let home = home_with(&tables, "id", "15m");
     fs::remove_file(home.at("rules/exact.ws")).unwrap();
@@ -280,6 +280,6 @@ fn a_verdict_that_an_earlier_version_gave_on_the_rounded_amount_still_follows() 
 
 /// Returns the result of a query of the store.
 fn stored(home: &Home, query: &str) -> String {
-    let output = Command::new("sqlite3").arg(home.data().join("tollgate.db")).arg(query).output().unwrap();
+    let output = sqlite(&home.data().join("tollgate.db")).arg(query).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, proof, sample};
+use tollgate_tests::{Client, Service, needs, proof, sample};
 
 use crate::blnk::truth::{Payment, check, number};
 use crate::blnk::unjudged::{DEAD_LETTER_BYTES_MAX, add_dead_bytes, change};
@@ -124,6 +124,7 @@ fn a_dead_letter_is_replayed_once_it_can_be_processed() {
 
 #[test]
 fn an_event_that_cannot_be_kept_as_a_dead_letter_is_not_acknowledged() {
+    needs!(Sqlite);
     let home = home();
     let service = Service::start(&home);
     let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
@@ -146,6 +147,7 @@ const FULL: &str = "
 
 #[test]
 fn dead_letters_that_are_deleted_make_room_and_keep_their_numbers() {
+    needs!(Sqlite);
     let home = home();
     let service = Service::start(&home);
     let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
@@ -187,6 +189,7 @@ fn dead_letters_that_are_deleted_make_room_and_keep_their_numbers() {
 
 #[test]
 fn dead_letters_are_bounded_in_bytes_and_none_is_dropped() {
+    needs!(Sqlite);
     let home = home();
     let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
     let service = Service::start(&home);

@@ -249,6 +249,7 @@ fn a_payment_of_which_an_entry_is_only_queued_has_no_legs() {
 
 #[test]
 fn a_payment_that_a_ledger_reported_first_or_that_failed_has_no_legs() {
+    needs!(Sqlite);
     let home = by_reference("100");
     let service = Service::start(&home);
     ok(&tell_entry(&service, &entry(5, &json!({"reference": "order-1"}))));
@@ -299,7 +300,7 @@ fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
 
 #[test]
 fn a_row_whose_dead_letter_has_no_room_holds_back_no_other_row_of_its_page() {
-    needs!(PostgreSql);
+    needs!(PostgreSql, Sqlite);
     let tables = Tables::open();
     let mut home = by_reference("100");
     home.set("LEDGER_EVALUATE", "true");

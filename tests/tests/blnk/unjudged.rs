@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_tests::programs::sqlite;
 use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
 use crate::blnk::odd::{dead, entry, id};
@@ -209,9 +209,8 @@ pub(crate) fn add_dead_bytes(home: &Home, n_bytes: i64) {
 
 /// Changes the store.
 pub(crate) fn change(home: &Home, script: &str) {
-    let mut command = Command::new("sqlite3");
-    command.args(["-cmd", ".timeout 10000"]).arg(home.data().join("tollgate.db")).arg(script);
-    assert!(command.status().unwrap().success());
+    let mut sqlite = sqlite(&home.data().join("tollgate.db"));
+    assert!(sqlite.args(["-cmd", ".timeout 10000"]).arg(script).status().unwrap().success());
 }
 
 /// Checks that a row without a verdict keeps the feed waiting as long as its dead letter has no room.
@@ -266,7 +265,7 @@ fn check_waits(row: [&str; 4], before: Option<&Value>, reason: &str, n_alerts: u
 
 #[test]
 fn a_judged_feed_waits_at_a_row_whose_dead_letter_has_no_room() {
-    needs!(PostgreSql);
+    needs!(PostgreSql, Sqlite);
     let long = "r".repeat(2_000);
     check_waits([&long, "INFLIGHT", "100", ""], None, "invalid_field", 1);
     let reference = "ref_00000000-0000-4000-8000-000000000002";

@@ -1,10 +1,11 @@
 //! Another process locks the database: writers get a retry response, readers are not affected.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use tollgate_tests::durability::Pace;
+use tollgate_tests::programs::sqlite;
 use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
 /// Callers give up after 5 seconds; the margin is for busy machines.
@@ -17,8 +18,7 @@ struct Operator {
 
 impl Operator {
     fn hold(home: &Home) -> Self {
-        let mut sqlite = Command::new("sqlite3");
-        sqlite.args(["-batch", "-init", "/dev/null"]).arg(home.data().join("tollgate.db"));
+        let mut sqlite = sqlite(&home.data().join("tollgate.db"));
         let mut sqlite = sqlite.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let questions = ".timeout 10000\nBEGIN EXCLUSIVE;\n.print held\n";
         sqlite.stdin.as_mut().unwrap().write_all(questions.as_bytes()).unwrap();

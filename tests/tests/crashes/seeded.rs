@@ -3,9 +3,10 @@
 //! transactions.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use tollgate_tests::durability::Tally;
+use tollgate_tests::programs::sqlite;
 use tollgate_tests::{DurabilityChecker, Home, Service, needs, proof};
 
 use crate::crashes::pace;
@@ -49,8 +50,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
 fn with_trigger(trigger: &str) -> Home {
     let home = DurabilityChecker::home();
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
-    let mut sqlite = Command::new("sqlite3");
-    sqlite.args(["-batch", "-bail", "-init", "/dev/null"]).arg(home.data().join("tollgate.db"));
+    let mut sqlite = sqlite(&home.data().join("tollgate.db"));
     let seeded = sqlite.arg(format!("CREATE TRIGGER seeded {trigger}")).stdin(Stdio::null()).status();
     assert!(seeded.unwrap().success(), "{trigger}");
     home

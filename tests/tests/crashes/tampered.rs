@@ -1,9 +1,10 @@
 //! Tests of the checker itself: it must find everything that a bug of the service could leave behind.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use tempfile::TempDir;
+use tollgate_tests::programs::sqlite;
 use tollgate_tests::{DurabilityChecker, Service, needs, proof};
 
 use crate::crashes::{home, pace};
@@ -102,9 +103,8 @@ fn the_checker_finds_whatever_is_not_as_it_was_answered() {
         let copy = TempDir::new().unwrap();
         let database = copy.path().join("tollgate.db");
         fs::copy(home.data().join("tollgate.db"), &database).unwrap();
-        let mut sqlite = Command::new("sqlite3");
-        sqlite.args(["-batch", "-bail", "-init", "/dev/null"]).arg(&database).arg(tampering);
-        assert!(sqlite.stdin(Stdio::null()).status().unwrap().success(), "{what}");
+        let changed = sqlite(&database).arg(tampering).stdin(Stdio::null()).status();
+        assert!(changed.unwrap().success(), "{what}");
         let faults = witness.faults_at_first_sight(copy.path());
         assert!(faults.iter().any(|fault| fault.contains(complaint)), "{what} is not found: {faults:#?}");
     }
