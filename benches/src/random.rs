@@ -1,6 +1,6 @@
 //! Random numbers that are the same on every machine.
 
-/// A small generator (xorshift64*), sufficient only to vary a corpus.
+/// A small generator (xorshift64*), sufficient only to vary rules and transactions.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

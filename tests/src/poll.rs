@@ -35,7 +35,7 @@ impl Pauses {
 pub fn until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) -> Duration {
     let (start, mut pauses) = (Instant::now(), Pauses::default());
     while !holds() {
-        assert!(start.elapsed() < patience, "in vain was waited until {what}");
+        assert!(start.elapsed() < patience, "waited {patience:?} in vain until {what}");
         pauses.pause();
     }
     start.elapsed()

@@ -25,7 +25,6 @@ use crate::programs::{Program, require};
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Polling interval.
 const SUPERUSER: &str = "postgres";
 
 /// A cluster in a temporary folder, with a socket there and a free port of the loopback. Stopped and removed when

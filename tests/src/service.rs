@@ -21,7 +21,6 @@ use crate::process;
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Polling interval.
 /// Number of log lines shown when a test fails.
 const LINES_SHOWN: usize = 40;
 

@@ -52,7 +52,7 @@ export type SystemSetting = Answer<"SystemSetting">;
 export type Verdict = Answer<"Verdict">;
 export type VerdictRow = Answer<"VerdictRow">;
 
-/** The description has the words of the outcome and of the failures as texts. */
+/** In the description, the outcome and the failures are plain strings; these are their possible values. */
 export interface Replay extends Omit<Answer<"Replay">, "outcome" | "failures"> {
   outcome: "equal" | "differs" | "taken_over" | "not_derived";
   failures: { name: string; failure: Failure }[];
@@ -63,7 +63,7 @@ export interface TaggedInstruction extends Instruction {
   tag: string | null;
 }
 
-/** What the event stream tells of the time since the last tick. The description has the data of events as texts. */
+/** What the event stream tells of the time since the last tick. In the description, the data of an event is a plain string. */
 export interface Tick {
   at: string;
   sequence: Decimal;

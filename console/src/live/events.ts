@@ -68,7 +68,7 @@ function tell<Name extends keyof EventTypes>(name: Name, event: EventTypes[Name]
   for (const handler of called) handler(event);
 }
 
-/** Has the lists of rules loaded again, also while the event stream is away. */
+/** Has the lists of rules loaded again, also while there is no event stream. */
 export function tellChanged(): void {
   tell("changed", null);
 }

@@ -1,4 +1,4 @@
-//! The way of one event or hook: from the bytes of its message to its effect on a payment.
+//! Handling of one event or hook: from the bytes of its message to its effect on a payment.
 //!
 //! ```text
 //!  bytes ─▶ envelope ─▶ is it about a transaction? ──no──▶ ignored
@@ -7,7 +7,7 @@
 //!                     kind: an entry ─▶ payments.take ─▶ a payment, or the entry waits
 //!                              │ cannot be read
 //!                              ▼
-//!             refused; of Blnk, which would send it again for weeks: a dead letter
+//!           generic: refused; Blnk, which would send it again for weeks: a dead letter
 //! ```
 
 use std::borrow::Cow;

@@ -6,7 +6,8 @@
 //!  PostgreSQL ─▶ database ─▶ sync: a row ──┘
 //! ```
 //!
-//! An installation without a ledger runs none of this but `payments`, to which every payment of a generic ledger is one entry.
+//! Without the settings of a database, `sync` and `database` do not run. The kind of a ledger is `generic` unless it is named;
+//! each of its payments is one entry.
 
 pub mod database;
 pub mod event;

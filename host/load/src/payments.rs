@@ -48,7 +48,7 @@ impl PaymentSender {
         self.send(ArrivalProcess::Closed, n_connections, duration, &AtomicBool::new(false))
     }
 
-    /// Sends this many payments in the same way.
+    /// Sends this many payments in the same way, or as many as are answered in 24 hours.
     ///
     /// # Errors
     /// As [`Self::closed_loop`].

@@ -1,6 +1,6 @@
 //! The rule pipeline: compiles, admits, installs and swaps rules, including modules from other compilers.
 //!
-//! `ARCHITECTURE.md` draws the way of a script. All of them end in one `RuleChange`, whatever source they come from.
+//! `ARCHITECTURE.md` shows the steps from a script to the rule set. Every source of rules ends in a `RuleChange`.
 //!
 //! One change runs at a time. Each makes the next version of the rule set, which is durable before it is in force. All
 //! files of a tree take effect in one version. Compiling and binding run outside the executor; transactions use the old

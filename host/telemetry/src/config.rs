@@ -28,8 +28,7 @@ pub use environment::{
 };
 pub use git::GitSettings;
 pub use ledger_settings::{
-    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment,
-    UnreadableVerdict,
+    LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment, UnreadableVerdict,
 };
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};

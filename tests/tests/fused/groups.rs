@@ -193,7 +193,7 @@ fn new_rules_join_a_large_body_when_they_are_eight() {
 }
 
 #[test]
-fn a_rule_that_replaces_another_takes_its_slot() {
+fn a_new_rule_joins_the_body_that_a_removed_one_left() {
     let replace = |stage: &mut Stage| {
         stage.rules.remove(&70);
         stage.put(200, 7);

@@ -149,7 +149,7 @@ fn every_hostile_address_is_refused() {
 }
 
 #[test]
-fn an_honest_address_is_accepted_and_written_again() {
+fn an_honest_address_is_accepted_in_its_normal_form() {
     for (address, expected) in [
         ("https://git.example/team/rules.git", "https://git.example/team/rules.git"),
         ("HTTPS://Git.Example:443/a", "https://git.example/a"),

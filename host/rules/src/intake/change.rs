@@ -1,5 +1,5 @@
-//! A change of the rules and lists in force. Every change ends in one, and each makes one version: a save has one rule,
-//! a directory or a commit has the difference from the rules in force.
+//! Changes of the rules and lists in force. A save, a removal, a list, a quarantine, a directory and a commit are each one
+//! [`RuleChange`], which makes one version of the rule set.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use tollgate_telemetry::metrics::RuleSetFigures;
 pub(super) struct RuleChange {
     /// Rules with new ids.
     pub(super) add: Vec<Arc<BoundRule>>,
-    /// Rules in the place of those with the same ids.
+    /// Rules that replace those with the same ids. The ids must be in force; others have no effect.
     pub(super) replace: Vec<Arc<BoundRule>>,
-    /// Rules that are not in force any more.
+    /// Rules that are not in force any more. The ids must be in force; others have no effect.
     pub(super) remove: Vec<InstructionId>,
     /// All named lists, if they change.
     pub(super) lists: Option<Lists>,

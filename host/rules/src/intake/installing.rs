@@ -39,7 +39,8 @@ const PROGRESS_PAUSE: Duration = Duration::from_secs(10);
 pub(super) const FILLS_MAX: usize = 2;
 
 impl RulePipeline {
-    /// Makes the draft of a new instruction or new content, and estimates its cost. An owner has one draft at a time.
+    /// Makes the draft of a new instruction or new content, and estimates its cost. The caller holds the owner's turn for
+    /// saves, so an owner has one draft at a time.
     pub(super) async fn draft(
         self: &Arc<Self>,
         content: RuleContent,

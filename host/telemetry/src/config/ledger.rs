@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tollgate_model::secret::Secret;
+use tollgate_model::transaction::CHANGED_FIELD;
 
 use super::ledger_settings::{
-    CHANGED_FIELD, LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment,
-    UnreadableVerdict,
+    LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings, LeftOutTreatment, UnreadableVerdict,
 };
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate_guest_abi::Verdict;
 use tollgate_model::secret::Secret;
-use tollgate_model::transaction::AmountAgreement;
+use tollgate_model::transaction::{AmountAgreement, CHANGED_FIELD};
 
 /// The settings of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +43,6 @@ pub struct LedgerSettings {
     /// Whether the readiness check fails until all rows have been read once.
     pub waits_for_first_reading: bool,
 }
-
-/// The field for the time at which the ledger changed a transaction.
-pub const CHANGED_FIELD: &str = "updated_at";
 
 /// Transaction fields of a ledger, and whether each is required. The column has the name of the field unless
 /// `LEDGER_COLUMNS` names another. `updated_at` is read only if it is named there.

@@ -37,7 +37,7 @@ fn a_head_in_pieces_gets_no_more_time_for_each() {
 }
 
 #[test]
-fn a_body_has_its_time_and_a_while_for_the_answer_that_it_is_over() {
+fn a_body_has_its_time_and_a_late_one_a_while_for_its_refusal() {
     let timers = ConnectionTimers::new(LIMITS);
     timers.request_with_body();
     check(&timers, 9, None);

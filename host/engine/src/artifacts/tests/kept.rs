@@ -141,7 +141,7 @@ fn an_unusable_artifact_is_compiled_again() {
 }
 
 #[test]
-fn another_key_makes_everything_again() {
+fn everything_is_compiled_again_under_another_key() {
     let fixture = Fixture::new();
     let key = fixture.folder.path().join("artifacts/key");
     fixture.check_made_again();

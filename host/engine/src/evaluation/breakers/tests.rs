@@ -146,7 +146,7 @@ fn a_rule_that_only_runs_out_of_time_is_reported_too() {
 }
 
 #[test]
-fn a_rule_that_was_reported_or_let_run_again_begins_from_nothing() {
+fn a_rule_that_was_reported_or_let_run_again_has_no_earlier_runs() {
     let rule_set = rule_set();
     let (breakers, mut failing) = Breakers::new(Duration::ZERO);
     let begun = Instant::now();

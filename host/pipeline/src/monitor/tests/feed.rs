@@ -70,7 +70,7 @@ async fn the_mark_stays_where_it_was_when_the_rows_are_not_durable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_verdict_that_is_asked_for_later_is_that_of_the_number() {
+async fn a_verdict_that_is_asked_for_later_is_as_of_the_number_of_its_row() {
     let bank = Fixture::open().await;
     assert!(bank.feed(vec![row("a", ""), row("b", "")], 7).await.is_ok());
     assert_eq!(bank.judge("c").await.as_deref(), Ok("review"));
