@@ -214,6 +214,7 @@ fn more_bytes_than_a_transfer_may_have_are_not_kept() {
     if !proof::is_full() {
         return;
     }
+    needs!(Git);
     // Enough time for all bytes.
     let stage = Stage::new(Duration::from_secs(20));
     let pack = good_pack();
