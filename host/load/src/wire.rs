@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What separates the head of a request or response from its body.
+/// The empty line between the head and the body of a request or response.
 pub(super) const HEAD_END: &[u8] = b"\r\n\r\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

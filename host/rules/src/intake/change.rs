@@ -18,7 +18,7 @@ use tollgate_telemetry::holding::HoldBasis;
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::metrics::RuleSetFigures;
 
-/// What the next version of the rule set has instead of the one in force. By default both are the same.
+/// The difference between the rule set in force and its next version. By default there is none.
 #[derive(Debug, Default)]
 pub(super) struct RuleChange {
     /// Rules with new ids.

@@ -72,7 +72,7 @@ impl RulePipeline {
         granting::budget(&self.deps, &InstructionSource::Upload)?;
         let module = admitting::complete(module, manifest)?;
         self.precheck(&module, change)?;
-        // Whoever sends a refused module again wants to know whether it is refused now.
+        // A refusal is forgotten when the module is sent again, because another policy or engine may admit it.
         self.deps.artifacts.remove_refusal(&module);
         Ok(module)
     }

@@ -26,7 +26,7 @@ use crate::intake::tree::{
 use crate::intake::warnings::{recompute, speaks_of};
 use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, draft, estimating, granting};
 
-/// What a tree changes, and what there is to say about it.
+/// The change that a tree makes, and the report about it.
 #[derive(Debug)]
 pub(in crate::intake) struct TreeChange {
     pub(in crate::intake) change: RuleChange,
