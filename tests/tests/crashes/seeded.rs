@@ -57,6 +57,9 @@ fn with_trigger(trigger: &str) -> Home {
 }
 
 /// Runs a load and kills the service during it.
+/// Lives of a service in which a bug must show.
+const LIVES_MAX: usize = 4;
+
 fn live(home: &Home, witness: &mut DurabilityChecker, n_answers: usize) -> Tally {
     let service = Service::start(home);
     let pid = service.pid();
@@ -68,10 +71,18 @@ fn live(home: &Home, witness: &mut DurabilityChecker, n_answers: usize) -> Tally
 #[track_caller]
 fn check_found(what: &str, home: &Home, complaints: &[&str]) {
     let mut witness = DurabilityChecker::of_seed(proof::seed(what));
-    let tally = live(home, &mut witness, 250);
-    let faults = witness.faults(&home.data());
     let is_met = |fault: &String| complaints.iter().any(|complaint| fault.contains(complaint));
-    assert!(faults.iter().any(is_met), "{what}: {tally:?} {faults:#?}");
+    let mut lives = Vec::new();
+    // A bug shows where answers meet the edge of a window: on a busy machine few do in one life.
+    while lives.len() < LIVES_MAX {
+        let tally = live(home, &mut witness, 250);
+        let faults = witness.faults(&home.data());
+        if faults.iter().any(is_met) {
+            return;
+        }
+        lives.push((tally, faults));
+    }
+    panic!("{what}: {lives:#?}");
 }
 
 #[test]
