@@ -7,6 +7,8 @@ use tikv_jemallocator::Jemalloc;
 pub mod bare;
 pub mod duckdb;
 pub mod random;
+pub mod record_stores;
+pub mod records;
 pub mod report;
 pub mod rule_files;
 pub mod shape;

@@ -24,7 +24,16 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
     (r"\b(landlock|libc|seccompiler)::", &["process"]),
     (
         r"\brustix::",
-        &["artifacts/key.rs", "background", "load", "intake/rule_files", "process", "store/space.rs", "logs"],
+        &[
+            "artifacts/key.rs",
+            "background",
+            "load",
+            "intake/rule_files",
+            "process",
+            "records/folder.rs",
+            "store/space.rs",
+            "logs",
+        ],
     ),
     (r"\bnix::", &["process/process.rs", "service/process.rs", "logs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
@@ -58,6 +67,7 @@ const BOUNDARIES: [(&str, &[&str]); 23] = [
             "config/page.rs",
             "artifacts/tests/kept.rs",
             "history/tests/random.rs",
+            "records/tests.rs",
         ],
     ),
 ];

@@ -7,7 +7,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// Modules from the lowest to the highest layer.
-pub(crate) const MODULES: [&str; 51] = [
+pub(crate) const MODULES: [&str; 52] = [
     // nouns
     "config",
     "clock",
@@ -26,6 +26,7 @@ pub(crate) const MODULES: [&str; 51] = [
     "assessment",
     "alert",
     // engine
+    "records",
     "history",
     "sandbox",
     "policy",
@@ -70,7 +71,7 @@ pub(crate) const MODULES: [&str; 51] = [
 ];
 
 /// Crates below `host` that are one module each.
-const SINGLE: [&str; 6] = ["api", "history", "store", "load", "process", "git"];
+const SINGLE: [&str; 7] = ["api", "records", "history", "store", "load", "process", "git"];
 
 /// Returns a file of `host` as module and path within it: `store/connection.rs`, `sandbox/artifact.rs`.
 pub(crate) fn inside(path: &Path) -> String {
