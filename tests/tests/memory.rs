@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollgate_tests::{Home, Service};
+use tollgate_tests::links::metric;
+use tollgate_tests::{Home, Service, sample};
 
 const COUNTS: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 200 then review score 0.5 reason "often" }"#;
 
@@ -31,6 +32,50 @@ fn with_the_least_memory_every_count_is_exact_before_and_after_a_restart() {
     assert_eq!(verdict_of(&service, 201), "review");
     let readiness = service.get("/readyz").expect(200);
     assert_eq!(readiness["checks"]["history"], "ok");
+}
+
+/// Payments of so many accounts, of which the limit has room for a fifth.
+const N_ACCOUNTS: usize = 12_000;
+
+#[test]
+fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_before_and_after_a_kill() {
+    let rule = r#"rule again { when count(when source == $current.source, "P1D") >= 1 and count(when meta_data.device == $current.meta_data.device, "P1D") >= 1 then review score 0.5 reason "again" }"#;
+    let mut home = Home::with_rules(&[("again.ws", rule)]);
+    home.set("SERVICE_MEMORY_LIMIT", "1MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "true");
+    let payment = |id: &str, account: usize| {
+        let fields = json!({
+            "source": format!("account-{account}"), "created_at": "2026-03-02T10:00:00Z",
+            "meta_data": {"device": format!("device-{account}")},
+        });
+        sample::with(&sample::transaction(id), &fields)
+    };
+    let check_known = |service: &Service, round: usize| {
+        for account in (0..N_ACCOUNTS).step_by(499) {
+            let id = format!("again-{round}-{account}");
+            let verdict = service.inject(&payment(&id, account)).expect(200)["verdict"].clone();
+            assert_eq!(verdict, "review", "{account}, round {round}");
+            let id = format!("new-{round}-{account}");
+            let verdict =
+                service.inject(&payment(&id, N_ACCOUNTS * (round + 1) + account)).expect(200)["verdict"]
+                    .clone();
+            assert_eq!(verdict, "approve", "{account}, round {round}");
+        }
+        let memory = service.get("/readyz").expect(200)["checks"]["memory"].to_string();
+        assert!(!memory.contains("failing") && !memory.contains("degraded"), "{memory}");
+    };
+    let service = Service::start(&home);
+    let client = service.client();
+    for account in 0..N_ACCOUNTS {
+        let verdict =
+            client.inject(&payment(&format!("first-{account}"), account)).expect(200)["verdict"].clone();
+        assert_eq!(verdict, "approve", "{account}");
+    }
+    assert!(metric(&service, "tollgate_history_spilled_bytes") > 1 << 20, "no key left memory");
+    check_known(&service, 0);
+    service.kill();
+    let service = Service::start(&home);
+    check_known(&service, 1);
 }
 
 #[test]

@@ -34,6 +34,8 @@ impl FillingTable {
         // Otherwise bytes that are being written would be taken for bytes of the empty table.
         let _nothing_is_spilled = self.spill.pause();
         let mut own = self.key_table.write();
+        // Keys of which nothing was left in memory can leave it now.
+        own.consider_all();
         let empty = KeyTable::new(Arc::clone(own.layout()), &self.spill);
         std::mem::replace(&mut own, empty)
     }

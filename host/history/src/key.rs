@@ -289,6 +289,49 @@ fn hash_of_text(bytes: &[u8]) -> u32 {
     folded
 }
 
+/// Returns a hash of 64 bits, seeded per process.
+pub(super) fn key_hash(bytes: &[u8]) -> u64 {
+    let mut hasher = HASHER.build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// Returns a hash of one value of a key, which all values that may equal it share: of a number its nearest double, of a
+/// text its small ASCII letters. `None` when the key has no such value.
+pub(super) fn part_hash(key: &[u8], place: usize, seed: u64) -> Option<u64> {
+    let part = parts_of(key).nth(place)?;
+    let mut hasher = HASHER.build_hasher();
+    hasher.write_u64(seed);
+    let number = match part {
+        KeyPart::Number(number) => Some(number.bits()),
+        KeyPart::Long(digits) => number_bits(digits),
+        KeyPart::Spelled(text) => number_bits(text),
+        KeyPart::LongSpelled(_, number) => match KeyPart::first(number) {
+            Some((KeyPart::Number(number), _)) => Some(number.bits()),
+            Some((KeyPart::Long(digits), _)) => number_bits(digits),
+            _ => None,
+        },
+        KeyPart::Text(_) | KeyPart::LongText(_) => None,
+    };
+    match (number, part) {
+        (Some(bits), _) => hasher.write_u64(bits),
+        (None, KeyPart::Text(text)) if text.iter().any(u8::is_ascii_uppercase) => {
+            let small: KeyClass = text.iter().map(u8::to_ascii_lowercase).collect();
+            hasher.write(&small);
+        }
+        (None, KeyPart::Text(text)) => hasher.write(text),
+        (None, KeyPart::LongText(identity)) => hasher.write(identity),
+        (None, _) => return None,
+    }
+    Some(hasher.finish())
+}
+
+/// Returns the bits of the double that is nearest to a plain decimal number.
+fn number_bits(digits: &[u8]) -> Option<u64> {
+    let number = Decimal::from_plain(std::str::from_utf8(digits).ok()?)?;
+    Some(HashedDouble::new(number.to_f64()).bits())
+}
+
 pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
     let mut class = SmallVec::new();
     let mut rest = bytes;

@@ -9,15 +9,17 @@
 //! and the texts that equal it) are linked.
 
 mod active_queue;
+mod anchored;
 mod class_links;
 mod entries;
 mod equal_keys;
+mod imported;
 mod index;
 mod pending_spill;
 mod slab;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -28,16 +30,20 @@ use crate::layout::{Layout, PreparedRow};
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::spill::{SeriesAccount, Spill, SpillError, heap_bytes};
-use crate::timeline::{
-    DeferredBytes, Entry, EntryPosition, RestingRun, Rows, TimeRange, Timeline, TimelineVisitor,
-};
+use crate::timeline::{DeferredBytes, Entry, EntryPosition, TimeRange, Timeline, TimelineVisitor};
 
+pub(super) use anchored::AnchorPart;
 pub(super) use entries::Entries;
+pub(super) use pending_spill::PartialDeparture;
 
 use active_queue::ActiveQueue;
+use anchored::AnchorIndex;
 use class_links::ClassLinks;
 use index::Index;
 use slab::Slab;
+
+/// Number of tables made so far.
+static N_TABLES: AtomicU64 = AtomicU64::new(0);
 
 /// Marks the absence of a slot.
 const NOWHERE: u32 = u32::MAX;
@@ -45,6 +51,9 @@ const NOWHERE: u32 = u32::MAX;
 /// The keys of a series, with their entries. A new table is filled outside the series and then replaces the old one.
 #[derive(Debug)]
 pub(super) struct KeyTable {
+    id: u64,
+    /// Whether keys may leave memory.
+    lets_keys_leave: bool,
     layout: Arc<Layout>,
     account: SeriesAccount,
     buckets: Slab<Bucket>,
@@ -52,7 +61,9 @@ pub(super) struct KeyTable {
     /// Latest bucket of each class that contains a number or a text that is one.
     classes: Index,
     class_links: ClassLinks,
-    /// Number of buckets with a value that is itself a number.
+    /// Empty for a series without an anchor field.
+    anchors: AnchorIndex,
+    /// Number of keys with a value that is itself a number, in memory or not.
     n_with_numbers: usize,
     /// Upper bound of the sequence numbers of all entries.
     sequence_max: Sequence,
@@ -96,12 +107,15 @@ const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket must fill one
 impl KeyTable {
     pub(super) fn new(layout: Arc<Layout>, spill: &Arc<Spill>) -> Self {
         Self {
+            id: N_TABLES.fetch_add(1, Ordering::Relaxed),
+            lets_keys_leave: layout.anchor().is_some() && spill.residency().is_some(),
             layout,
             account: SeriesAccount::of(spill),
             buckets: Slab::default(),
             keys: Index::default(),
             classes: Index::default(),
             class_links: ClassLinks::default(),
+            anchors: AnchorIndex::default(),
             n_with_numbers: 0,
             sequence_max: Sequence::default(),
             awake: ActiveQueue::default(),
@@ -182,66 +196,6 @@ impl KeyTable {
         }
     }
 
-    /// Records that entries of this slot are in memory which nobody has used since the start.
-    fn mark_imported(&mut self, slot: u32) {
-        if let Some(bucket) = self.buckets.get(slot) {
-            bucket.in_use.store(in_use::NOT, Ordering::Relaxed);
-        }
-        self.mark_active(slot);
-    }
-
-    /// Inserts entries of a key, which are in order; all at once when the key is new.
-    pub(super) fn import(&mut self, key: &ExportKey, entries: &[Entry]) {
-        let (slot, is_new) = self.slot_of(key);
-        let Some(bucket) = self.buckets.get_mut(slot) else { return };
-        bucket.last_day = bucket.last_day.max(entries.last().map_or(0, |entry| day_of(entry.micros)));
-        let numbers = entries.iter().map(|entry| entry.sequence);
-        self.sequence_max = numbers.fold(self.sequence_max, Sequence::max);
-        if is_new {
-            bucket.timeline.fill(entries, slot, &mut self.account);
-        } else {
-            let mut insert = |entry| bucket.timeline.insert(entry, false, slot, &mut self.account);
-            if let Err(error) = entries.iter().try_for_each(|entry| insert(entry).map(drop)) {
-                self.mark_in_doubt(error);
-            }
-        }
-        self.mark_imported(slot);
-    }
-
-    /// Takes over chunks and a latest run of a key, in the bytes of another table. Returns whether the bytes are valid.
-    pub(super) fn import_runs(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
-        let (slot, is_new) = self.slot_of(key);
-        let Some(bucket) = self.buckets.get_mut(slot) else { return false };
-        let ends = |bytes: &[u8]| Rows::of(bytes).ends();
-        let first = chunks.first().copied().or(latest).and_then(ends);
-        let last = chunks.iter().copied().chain(latest).filter_map(ends).map(|(_, last)| last.0).max();
-        bucket.last_day = bucket.last_day.max(last.map_or(0, day_of));
-        let numbers = chunks.iter().copied().chain(latest).map(|bytes| Rows::of(bytes).sequence_max());
-        self.sequence_max = numbers.fold(self.sequence_max, Sequence::max);
-        if is_new || first.is_some_and(|(first, _)| bucket.timeline.can_go_on(first)) {
-            let is_sound = bucket.timeline.take_over(chunks, latest, slot, &mut self.account);
-            self.mark_imported(slot);
-            return is_sound;
-        }
-        // The slot changed during the export, so the key was exported twice.
-        chunks.iter().copied().chain(latest).all(|bytes| match RestingRun::of(bytes.into()) {
-            Ok(run) => {
-                self.import(key, &run.open().to_entries());
-                true
-            }
-            Err(_) => false,
-        })
-    }
-
-    /// Returns the slot of a key, and whether it is new.
-    fn slot_of(&mut self, key: &ExportKey) -> (u32, bool) {
-        let hash = hash_of(key.to_bytes());
-        match self.find_bytes(key.to_bytes(), hash) {
-            Some(slot) => (slot, false),
-            None => (self.add(key.kept().clone(), hash), true),
-        }
-    }
-
     /// Removes an entry; does nothing when it does not exist.
     pub(super) fn take_away(&mut self, key: &Key, place: EntryPosition) {
         let Some(slot) = self.find(key) else { return };
@@ -257,7 +211,7 @@ impl KeyTable {
     }
 
     /// Visits the entries that equal the key and lie in the time range. The budget pays for further keys; when it is
-    /// exceeded, some were not visited.
+    /// exceeded, some were not visited. Returns whether there is such a key.
     ///
     /// # Errors
     /// When the contents are uncertain, or part of the range was discarded.
@@ -268,46 +222,49 @@ impl KeyTable {
         stretch: &TimeRange,
         budget: &LookupBudget<'_>,
         look: &mut impl TimelineVisitor,
-    ) -> Result<(), LookupError> {
+    ) -> Result<bool, LookupError> {
         if let Some(error) = &self.is_unsure {
             return Err(error.clone().into());
         }
         if stretch.from <= self.forgotten_through {
             return Err(LookupError::Forgotten);
         }
-        match key {
+        Ok(match key {
             // While no value is itself a number, texts equal only identical texts.
             KeyQuery::Text(text) if !text.is_spelled() || self.n_with_numbers == 0 => {
-                self.visit_slot(self.find_text(text), stretch, look);
+                self.visit_slot(self.find_text(text), stretch, look)
             }
             KeyQuery::Text(text) => self.visit_class(&text.to_key(), stretch, budget, look),
             KeyQuery::Written(key)
                 if !key.has_related_classes() || (self.n_with_numbers == 0 && !key.has_number()) =>
             {
-                self.visit_slot(self.find(key), stretch, look);
+                self.visit_slot(self.find(key), stretch, look)
             }
             KeyQuery::Written(key) => self.visit_class(key, stretch, budget, look),
-        }
-        Ok(())
+        })
     }
 
-    /// Returns the entries of a single text; `None` when other keys may equal it or the contents are uncertain.
+    /// Returns the entries of a single text; `None` when other keys may equal it, it may be on the disk, or the contents
+    /// are uncertain.
     #[inline]
     pub(super) fn entries_of(&self, text: &OnlyText<'_>) -> Option<Entries<'_>> {
         if self.is_unsure.is_some() || (text.is_spelled() && self.n_with_numbers > 0) {
             return None;
         }
         let bucket = self.find_text(text).and_then(|slot| self.buckets.get(slot));
+        if self.may_be_elsewhere() && (bucket.is_none() || self.account.spill().has_partial_keys()) {
+            return None;
+        }
         bucket.inspect(|bucket| self.mark_in_use(bucket));
         Some(Entries::new(bucket.map(|bucket| bucket.timeline.open()), self.forgotten_through))
     }
 
     #[inline]
-    fn visit_slot(&self, slot: Option<u32>, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
-        if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
-            self.mark_in_use(bucket);
-            bucket.timeline.open().visit(stretch, look);
-        }
+    fn visit_slot(&self, slot: Option<u32>, stretch: &TimeRange, look: &mut impl TimelineVisitor) -> bool {
+        let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) else { return false };
+        self.mark_in_use(bucket);
+        bucket.timeline.open().visit(stretch, look);
+        true
     }
 
     #[inline]
@@ -435,8 +392,13 @@ impl KeyTable {
             has_number,
             last_day: 0,
         };
+        let field = self.layout.anchor().filter(|_| self.lets_keys_leave);
+        let anchor = field.and_then(|field| field.anchor_of(bucket.key.bytes()));
         let slot = self.buckets.add(bucket, &mut self.account);
         self.account.take(heap);
+        if let Some(anchor) = anchor {
+            self.anchors.add(slot, anchor.hash, &mut self.account);
+        }
         self.keys.add(hash, slot, &mut self.account);
         if let Some(class) = head {
             let hash = hash_of(&class);
@@ -447,15 +409,23 @@ impl KeyTable {
         slot
     }
 
+    /// Drops a key without entries.
     fn drop_bucket(&mut self, slot: u32, hash: u32) {
+        if let Some(bucket) = self.remove_bucket(slot, hash) {
+            self.n_with_numbers -= usize::from(bucket.has_number);
+            bucket.timeline.release(&mut self.account);
+        }
+    }
+
+    fn remove_bucket(&mut self, slot: u32, hash: u32) -> Option<Bucket> {
         self.keys.remove(hash, slot);
-        let Some(bucket) = self.buckets.remove(slot) else { return };
-        self.n_with_numbers -= usize::from(bucket.has_number);
+        let bucket = self.buckets.remove(slot)?;
         if kind_of(bucket.key.bytes()).has_related_classes {
             self.unlink(&bucket, slot);
         }
+        self.anchors.remove(slot);
         self.account.release(heap_bytes(bucket.key.n_heap_bytes()));
-        bucket.timeline.release(&mut self.account);
+        Some(bucket)
     }
 
     fn unlink(&mut self, gone: &Bucket, slot: u32) {
@@ -474,7 +444,8 @@ impl KeyTable {
         }
     }
 
-    fn mark_in_doubt(&mut self, error: SpillError) {
+    /// Lets all queries fail from now on.
+    pub(super) fn mark_in_doubt(&mut self, error: SpillError) {
         tracing::error!(error = %error, "a series of the history may be incomplete");
         self.is_unsure = Some(error);
     }

@@ -8,6 +8,7 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, StatusWords, Transaction, Value};
 
+use crate::anchor::AnchorField;
 use crate::filter::{Binder, Filter, FilterContext, FilterError};
 use crate::key::Key;
 use crate::owned_value::{OwnedValue, StructureDigests};
@@ -52,6 +53,8 @@ pub(super) struct Layout {
     selected_by: Columns,
     measure: Option<FieldAccess>,
     semantics: Semantics,
+    /// `None` when its keys stay in memory.
+    anchor: Option<AnchorField>,
     /// Columns that entries store besides their amounts. Only appended to, so that places stay valid.
     columns: Columns,
 }
@@ -91,6 +94,7 @@ impl Layout {
             selected_by,
             measure: spec.measure.as_ref().map(bind),
             semantics: spec.semantics,
+            anchor: AnchorField::of(&spec.fields),
             columns: Columns::default(),
         })
     }
@@ -102,6 +106,7 @@ impl Layout {
             selected_by: self.selected_by.clone(),
             measure: self.measure.clone(),
             semantics: self.semantics,
+            anchor: self.anchor,
             columns,
         }
     }
@@ -112,6 +117,15 @@ impl Layout {
 
     pub(super) const fn columns(&self) -> &Columns {
         &self.columns
+    }
+
+    pub(super) const fn anchor(&self) -> Option<AnchorField> {
+        self.anchor
+    }
+
+    /// Returns the access to the anchor field.
+    pub(super) fn anchor_access(&self) -> Option<&FieldAccess> {
+        self.keys.get(self.anchor?.place())
     }
 
     /// Returns the key and entry of a transaction; `None` when it is not selected or has no key, so that nothing equals

@@ -19,6 +19,7 @@ mod activation;
 mod admission;
 mod aggregate;
 mod aggregate_batch;
+mod anchor;
 mod change;
 mod distinct;
 mod estimate;
@@ -35,6 +36,7 @@ mod owned_value;
 mod past;
 mod previous;
 mod progress;
+mod residency;
 mod restoration;
 mod row;
 mod scope;
@@ -203,7 +205,7 @@ impl History {
     /// # Errors
     /// When the spill file cannot be created.
     pub fn bounded(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
-        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
+        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory, false)?), ..self })
     }
 
     /// Corrects the memory limit by the resident memory of the process, which `resident` returns in bytes (`None` if the

@@ -172,6 +172,16 @@ impl<'d> LookupBudget<'d> {
         self.deadline.is_past()
     }
 
+    /// Returns what was taken so far, to be [restored](Self::restore).
+    pub(super) const fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// Forgets what was taken since then.
+    pub(super) fn restore(&self, taken: u64) {
+        self.taken.set(taken);
+    }
+
     /// Returns the cost in fuel, rounded up.
     pub(super) const fn fuel(&self) -> u64 {
         self.taken.get().div_ceil(SHARES_PER_UNIT)

@@ -1,5 +1,7 @@
 //! A series: entries by the values of some fields. Queries share it when key fields, selection and measure are equal.
 
+mod anchored;
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -20,9 +22,12 @@ use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::owned_value::StructureDigests;
 use crate::progress::FillProgress;
+use crate::residency::AnchorReader;
 use crate::row::Columns;
-use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, SpillTurn, until_read};
+use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
+
+use anchored::hold;
 
 use crate::key_table::Entries;
 pub(super) use crate::key_table::KeyTable;
@@ -35,6 +40,8 @@ const SERIES_AT_ONCE: usize = 16;
 pub(super) struct Series {
     spec: SeriesSpec,
     spill: Arc<Spill>,
+    /// `None` when its keys stay in memory.
+    anchor: Option<Arc<AnchorReader>>,
     key_table: RwLock<KeyTable>,
     /// Windows of its queries, in microseconds, with the number of queries for each.
     windows: Mutex<BTreeMap<i64, usize>>,
@@ -73,11 +80,13 @@ impl Series {
         data: ReadingData<'_>,
     ) -> Result<Arc<Self>, FilterError> {
         let layout = Arc::new(Layout::bind(&spec, data)?);
+        let anchor = spill.residency().and_then(|residency| residency.reader_of(&layout));
         let key_table = RwLock::new(KeyTable::new(layout, spill));
         let windows = Mutex::default();
         let series = Arc::new(Self {
             spec,
             spill: Arc::clone(spill),
+            anchor,
             key_table,
             windows,
             n_shelves: AtomicU64::new(0),
@@ -87,6 +96,9 @@ impl Series {
         });
         let spill_source: Arc<dyn SpillSource> = Arc::<Self>::clone(&series);
         spill.register(Arc::downgrade(&spill_source));
+        if let (Some(anchor), Some(residency)) = (&series.anchor, spill.residency()) {
+            residency.register(anchor.field.domain, &series);
+        }
         Ok(series)
     }
 
@@ -163,6 +175,9 @@ impl Series {
         transaction: &Transaction,
     ) {
         bench.digests.clear();
+        let _held = all
+            .first()
+            .and_then(|first| hold(&first.spill, all.iter().map(|series| &**series), &[transaction]));
         for some in all.chunks(SERIES_AT_ONCE) {
             let mut open: SmallVec<[OpenSeries<'_>; SERIES_AT_ONCE]> = SmallVec::new();
             for (series, prepared) in some.iter().zip(&mut bench.prepared) {
@@ -185,6 +200,7 @@ impl Series {
 
     /// Inserts a transaction; does nothing when it exists.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
+        let _held = hold(&self.spill, [self], &[transaction]);
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
             key_table.put(&prepared.key, &prepared.entry);
@@ -193,15 +209,24 @@ impl Series {
 
     /// Removes a transaction; does nothing when it does not exist.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
+        let held = hold(&self.spill, [self], &[transaction]);
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
             key_table.take_away(&prepared.key, prepared.entry.place());
+        }
+        if let Some(error) = held.and_then(|held| held.error) {
+            key_table.mark_in_doubt(error);
         }
     }
 
     /// Replaces a transaction; does nothing when no entry changes.
     pub(super) fn replace_transaction(&self, sequence: Sequence, before: &Transaction, after: &Transaction) {
-        self.key_table.write().replace_transaction(sequence, before, after);
+        let held = hold(&self.spill, [self], &[before, after]);
+        let mut key_table = self.key_table.write();
+        key_table.replace_transaction(sequence, before, after);
+        if let Some(error) = held.and_then(|held| held.error) {
+            key_table.mark_in_doubt(error);
+        }
     }
 
     /// Visits the entries that equal the key and lie in the time range. The series is locked meanwhile: read sums and
@@ -217,7 +242,17 @@ impl Series {
         budget: &LookupBudget<'_>,
         look: &mut impl TimelineVisitor,
     ) -> Result<(), LookupError> {
-        self.key_table.read().visit(key, stretch, budget, look)
+        let key_table = self.key_table.read();
+        if !key_table.may_be_elsewhere() {
+            return key_table.visit(key, stretch, budget, look).map(drop);
+        }
+        let taken = budget.taken();
+        if !self.spill.has_partial_keys() && key_table.visit(key, stretch, budget, look)? {
+            return Ok(());
+        }
+        drop(key_table);
+        budget.restore(taken);
+        self.visit_resident(key, stretch, budget, look)
     }
 
     /// Passes the entries of a single text to `look`, unless other keys may equal it or the contents are uncertain. The
@@ -374,11 +409,5 @@ impl Drop for Series {
             let empty = KeyTable::new(Arc::clone(own.layout()), &self.spill);
             drop_in_background(std::mem::replace(own, empty));
         }
-    }
-}
-
-impl SpillSource for Series {
-    fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
-        self.key_table.let_go(n_bytes)
     }
 }

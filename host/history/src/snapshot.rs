@@ -23,6 +23,7 @@ use tollgate_model::sequence::Sequence;
 use crate::past::PastError;
 use crate::spill::SpillError;
 
+pub(super) use bytes::{ByteReader, put_bytes, put_number};
 pub(super) use load::{LoadedSnapshot, load};
 pub use load::{SnapshotSummary, recognise};
 pub use write::WrittenSnapshot;
@@ -41,6 +42,9 @@ pub enum SnapshotError {
         /// The cause.
         source: io::Error,
     },
+    /// Keys of the history are on the disk. A restart reads the store.
+    #[error("not all keys of the history are in memory")]
+    NotInMemory,
     /// The file is not a snapshot.
     #[error("it is not a snapshot of a history")]
     Foreign,

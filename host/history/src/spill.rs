@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Above the limit, each series in turn spills what it needs least. The oldest full chunks go first, then the latest
-//! entries of keys not used recently. Keys, and the precomputed sums of full chunks, stay in memory. Every
-//! answer stays exact: bytes that cannot be read back cause an error, and bytes that cannot be written stay in memory.
-//! The spill file belongs to one process.
+//! entries of keys not used recently. Keys, and the precomputed sums of full chunks, stay in memory, unless they may leave
+//! it as a whole ([`residency`](crate::residency)). Every answer stays exact: bytes that cannot be read back cause an
+//! error, and bytes that cannot be written stay in memory. The spill file belongs to one process.
 
 mod account;
 mod allowed;
@@ -29,6 +29,8 @@ use file::SpillFile;
 use in_vain::AttemptInVain;
 use piece_cache::PieceCache;
 
+use crate::residency::Residency;
+
 pub(super) use account::{SeriesAccount, heap_bytes};
 pub(super) use file::Extent;
 
@@ -45,6 +47,8 @@ const FRAGMENTS_SHARE: usize = 3;
 const ROOM_BYTES: usize = 48;
 /// The limit divided by this is kept free when a series is added.
 const ROOM_FOR_GROWTH_SHARE: usize = 16;
+/// The limit divided by this is what keys and precomputed sums may take before whole keys leave.
+const KEYS_SHARE: usize = 2;
 /// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
 
@@ -82,6 +86,8 @@ struct SpillLimit {
     file: SpillFile,
     recent: PieceCache,
     in_vain: AttemptInVain,
+    /// `None` when keys stay in memory.
+    residency: Option<Residency>,
     /// Owners of memory, in the order in which they spill.
     spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
 }
@@ -118,14 +124,19 @@ pub(super) enum SpillTurn {
 }
 
 impl Spill {
-    /// Creates an account with a limit, and a spill file in this directory.
-    pub(super) fn bounded(limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
+    /// Creates an account with a limit, and a spill file in this directory. Whole keys may leave memory, too.
+    pub(super) fn bounded(
+        limit_bytes: usize,
+        directory: &Path,
+        lets_keys_leave: bool,
+    ) -> Result<Self, SpillError> {
         let bound = SpillLimit {
             limit_bytes,
             allowed: AllowedBytes::of(limit_bytes),
             file: SpillFile::create(directory)?,
             recent: PieceCache::within(limit_bytes),
             in_vain: AttemptInVain::none(),
+            residency: lets_keys_leave.then(|| Residency::within(limit_bytes, directory)),
             spill_sources: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })
@@ -142,7 +153,8 @@ impl Spill {
     /// Returns the counted memory, in bytes: everything that grows with the transactions, and an estimate of what the
     /// allocator leaves unused.
     pub(super) fn resident_bytes(&self) -> usize {
-        let map = self.bound.as_ref().map_or(0, |bound| bound.file.n_heap_bytes());
+        let map = self.bound.as_ref().map_or(0, |bound| bound.file.n_heap_bytes())
+            + self.residency().map_or(0, Residency::n_index_bytes);
         let allocated = self.resident_bytes.load(Ordering::Relaxed) + map;
         allocated + allocated / FRAGMENTS_SHARE
     }
@@ -175,6 +187,41 @@ impl Spill {
 
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.bound.as_ref().map_or(0, |bound| bound.file.used_bytes())
+            + self.residency().map_or(0, |residency| residency.n_file_bytes() as u64)
+    }
+
+    /// Returns what leaves memory as a whole; `None` when keys stay in memory.
+    pub(super) fn residency(&self) -> Option<&Residency> {
+        self.bound.as_ref()?.residency.as_ref()
+    }
+
+    /// Returns whether keys, too, should leave memory: half of the limit is taken by what does not leave otherwise.
+    pub(super) fn has_many_keys(&self) -> bool {
+        self.bound.as_ref().is_some_and(|bound| self.kept_bytes() > bound.limit_bytes / KEYS_SHARE)
+    }
+
+    /// Returns whether any key ever left memory.
+    #[inline]
+    pub(super) fn has_records(&self) -> bool {
+        self.residency().is_some_and(Residency::has_records)
+    }
+
+    /// Returns whether keys in memory may lack rows that could not be read.
+    #[inline]
+    pub(super) fn has_partial_keys(&self) -> bool {
+        self.residency().is_some_and(Residency::has_partial_keys)
+    }
+
+    /// Fails where a test has made the disk full.
+    ///
+    /// # Errors
+    /// In tests alone.
+    pub(super) fn fail_if_full(&self) -> Result<(), SpillError> {
+        #[cfg(test)]
+        if self.bound.as_ref().is_some_and(|bound| bound.file.is_full.load(Ordering::Relaxed)) {
+            return Err(SpillError { reason: "no space left on the device of this test".into() });
+        }
+        Ok(())
     }
 
     /// Returns whether memory use is at most a fifth above the limit.

@@ -1,5 +1,6 @@
 //! The history through its public interface.
 
+mod elsewhere;
 mod forgotten;
 mod loaded;
 mod parallel;

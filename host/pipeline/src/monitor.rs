@@ -368,12 +368,22 @@ impl TransactionPipeline {
         Ok(())
     }
 
+    /// Reads the history of a transaction that is on the disk before others wait for it. What cannot be read fails the
+    /// rules that ask for it.
+    async fn prepare_history(&self, transaction: &Arc<Transaction>) {
+        if self.deps.history.is_elsewhere(transaction) {
+            let (history, transaction) = (Arc::clone(&self.deps.history), Arc::clone(transaction));
+            tokio::task::spawn_blocking(move || history.prepare(&transaction)).await.ok();
+        }
+    }
+
     async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
         if let Err(error) = self.settle_holds().await {
             return drop(waiting.pending_entry.settle(Err(error)));
         }
         // Before it gets its number, because others wait for that.
         Arc::make_mut(&mut transaction).read_long_texts();
+        self.prepare_history(&transaction).await;
         let evaluating = self.gate.evaluate().await;
         let (slot, admitted) = self.deps.history.admit_as(|sequence| {
             let slot = SequenceSlot::new(sequence, self.committer.clone());

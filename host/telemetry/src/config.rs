@@ -10,6 +10,7 @@ mod git;
 mod ledger;
 mod ledger_settings;
 mod links;
+mod memory;
 mod owners;
 #[cfg(test)]
 mod page;

@@ -11,14 +11,15 @@ use crate::timeline::{TimeRange, TimelineVisitor};
 const EQUAL_KEYS_INCLUDED: u32 = 4;
 
 impl KeyTable {
-    /// Visits the entries of all keys that equal this one.
+    /// Visits the entries of all keys that equal this one. Returns whether there is one.
     pub(super) fn visit_class(
         &self,
         key: &Key,
         stretch: &TimeRange,
         budget: &LookupBudget<'_>,
         look: &mut impl TimelineVisitor,
-    ) {
+    ) -> bool {
+        let mut is_found = false;
         let mut n_visited = 0_u32;
         let mut pays = || {
             n_visited += 1;
@@ -29,20 +30,22 @@ impl KeyTable {
             let mut visit = |bytes: &[u8]| {
                 let pays = pays() && budget.spend_on_text(bytes.len());
                 if pays {
-                    self.visit_slot(self.find_bytes(bytes, hash_of(bytes)), stretch, look);
+                    is_found |= self.visit_slot(self.find_bytes(bytes, hash_of(bytes)), stretch, look);
                 }
                 pays
             };
-            return key.each_equal(self.layout.semantics(), &mut visit);
+            key.each_equal(self.layout.semantics(), &mut visit);
+            return is_found;
         }
         let mut slot = self.head_of(&key.class(self.layout.semantics())).unwrap_or(NOWHERE);
         while let Some(bucket) = self.buckets.get(slot)
             && pays()
         {
             if key.agrees_with(bucket.key.bytes()) {
-                self.visit_slot(Some(slot), stretch, look);
+                is_found |= self.visit_slot(Some(slot), stretch, look);
             }
             slot = bucket.next;
         }
+        is_found
     }
 }

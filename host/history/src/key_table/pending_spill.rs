@@ -5,31 +5,45 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
+use super::anchored::CHUNKS_MAX;
 use super::{KeyTable, in_use};
 use crate::spill::{Extent, SpillError, SpillSource, SpillTurn};
 use crate::timeline::SpillingBytes;
 
 /// Maximum number of keys checked for recent use in one call.
-const KEYS_PER_CALL_MAX: usize = 4_096;
+pub(super) const KEYS_PER_CALL_MAX: usize = 4_096;
 
 /// Bytes to be written to the spill file, by slot.
 type PendingSpill = Vec<(u32, SpillingBytes)>;
 
 impl KeyTable {
-    /// Returns what should leave memory next, about `n_bytes` in total.
-    fn departure(&mut self, n_bytes: usize) -> PendingSpill {
+    /// Returns what should leave memory next, about `n_bytes` in total. With `long`, only these keys and long ones are
+    /// considered: the others leave with their anchors.
+    fn departure(&mut self, n_bytes: usize, long: Option<&[u32]>) -> PendingSpill {
         let mut leaving: PendingSpill = Vec::new();
         let mut total = 0;
+        let mut short = Vec::new();
         while total < n_bytes
+            && short.len() < KEYS_PER_CALL_MAX
             && let Some((slot, last)) = self.account.next_chunk()
         {
-            let chunk = self.buckets.get_mut(slot).and_then(|bucket| bucket.timeline.leaving_chunk(last));
-            if let Some(chunk) = chunk {
+            let Some(bucket) = self.buckets.get_mut(slot) else { continue };
+            if long.is_some() && bucket.timeline.has_few_chunks(CHUNKS_MAX) {
+                short.push((slot, last));
+            } else if let Some(chunk) = bucket.timeline.leaving_chunk(last) {
                 total += chunk.bytes().len();
                 leaving.push((slot, chunk));
             }
         }
-        for _ in 0..self.awake.len().min(KEYS_PER_CALL_MAX) {
+        short.into_iter().for_each(|(slot, last)| self.account.remember(slot, last));
+        for slot in long.unwrap_or_default() {
+            if let Some(latest) = self.buckets.get(*slot).and_then(|bucket| bucket.timeline.leaving_latest())
+            {
+                leaving.push((*slot, latest));
+            }
+        }
+        let n_considered = if long.is_some() { 0 } else { self.awake.len().min(KEYS_PER_CALL_MAX) };
+        for _ in 0..n_considered {
             if total >= n_bytes {
                 break;
             }
@@ -69,9 +83,24 @@ impl KeyTable {
 
 impl SpillSource for RwLock<KeyTable> {
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
+        self.let_go_of(n_bytes, None)
+    }
+}
+
+/// A table of which parts leave memory.
+pub(crate) trait PartialDeparture {
+    /// Spills about `n_bytes`; with `long`, only of these keys, and the chunks of long ones.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<SpillTurn, SpillError>;
+}
+
+impl PartialDeparture for RwLock<KeyTable> {
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<SpillTurn, SpillError> {
         let mut own = self.write();
         let spill = Arc::clone(own.account.spill());
-        let leaving = own.departure(n_bytes);
+        let leaving = own.departure(n_bytes, long);
         let is_empty = own.awake.len() == 0;
         drop(own);
         if leaving.is_empty() {

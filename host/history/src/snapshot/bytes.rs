@@ -8,7 +8,7 @@ const BITS: u32 = 7;
 const MORE: u8 = 1 << BITS;
 
 /// Writes a number, seven bits per byte, lowest first.
-pub(super) fn put_number(bytes: &mut Vec<u8>, number: u64) {
+pub(crate) fn put_number(bytes: &mut Vec<u8>, number: u64) {
     let mut rest = number;
     while rest >= u64::from(MORE) {
         bytes.push(rest.to_le_bytes()[0] | MORE);
@@ -23,16 +23,16 @@ pub(super) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
 }
 
 /// Writes the number of bytes, then the bytes.
-pub(super) fn put_bytes(bytes: &mut Vec<u8>, block: &[u8]) {
+pub(crate) fn put_bytes(bytes: &mut Vec<u8>, block: &[u8]) {
     put_number(bytes, block.len() as u64);
     bytes.extend_from_slice(block);
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
+pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> ByteReader<'a> {
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -46,7 +46,7 @@ impl<'a> ByteReader<'a> {
         Some(*first)
     }
 
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         if first < MORE {
             return Some(u64::from(first));
@@ -79,7 +79,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Reads bytes that [`put_bytes`] wrote.
-    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = self.count()?;
         self.take(count)
     }

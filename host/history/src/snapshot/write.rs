@@ -18,6 +18,7 @@ use super::{SnapshotError, SnapshotMark, failed};
 use crate::History;
 use crate::admission::SettledPart;
 use crate::key::ExportKey;
+use crate::residency::Residency;
 use crate::series::Series;
 use crate::timeline::{Entry, RestingRun, TimelineRuns};
 
@@ -89,6 +90,8 @@ impl History {
         if settled.through == Sequence::default() || since == Some(&mark) {
             return Ok(None);
         }
+        let n_left = self.spill.residency().map(Residency::n_left);
+        self.check_all_in_memory(n_left)?;
         let past = self.past.as_ref().ok_or(SnapshotError::NoTestimony)?;
         let testimony = past.testimony(settled.through)?.ok_or(SnapshotError::NoTestimony)?;
         let head = SnapshotHead {
@@ -100,6 +103,7 @@ impl History {
         let unfinished = beside(file);
         let written = write(&unfinished, &head, &settled.series, go_on)
             .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
+            .and_then(|written| self.check_all_in_memory(n_left).map(|()| written))
             .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
         match written {
             Ok((n_bytes, sections)) => Ok(Some(WrittenSnapshot {
@@ -117,6 +121,15 @@ impl History {
                 Err(error)
             }
         }
+    }
+
+    /// Fails when a key is not in memory, or has left it since `n_left` had: the file may lack it.
+    fn check_all_in_memory(&self, n_left: Option<u64>) -> Result<(), SnapshotError> {
+        let is_any_elsewhere = self.spill.residency().is_some_and(Residency::is_any_elsewhere);
+        if is_any_elsewhere || self.spill.residency().map(Residency::n_left) != n_left {
+            return Err(SnapshotError::NotInMemory);
+        }
+        Ok(())
     }
 
     /// Waits until every update that may be in the file is durable; the sequence numbers of entries do not show

@@ -5,6 +5,7 @@ mod moved;
 mod restarted;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -55,9 +56,13 @@ impl Past for Archive {
     }
 }
 
+/// In one history of so many, whole keys leave memory.
+const KEYS_LEAVE_SHARE: u64 = 15;
+
 /// A history under test, and its reference.
 struct Story {
     dice: Dice,
+    lets_keys_leave: bool,
     n_words: usize,
     span: usize,
     history: History,
@@ -77,18 +82,29 @@ struct Story {
     spilled_bytes_max: u64,
 }
 
+fn limited(past: &Arc<Archive>, limit_bytes: usize, directory: &Path, lets_keys_leave: bool) -> History {
+    let history = History::over(Arc::<Archive>::clone(past));
+    if lets_keys_leave {
+        history.bounded_with_keys(limit_bytes, directory).unwrap()
+    } else {
+        history.bounded(limit_bytes, directory).unwrap()
+    }
+}
+
 impl Story {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(seed);
         let known = ["alice", "0042", "true"].map(str::to_owned);
         let (n_words, span) = (dice.pick(&[1, 2, WORDS.len()]), dice.pick(&[2, 60, 300]));
         let (archive, spill_dir) = (Arc::<Archive>::default(), tempfile::tempdir().unwrap());
-        // Little or nothing fits: everything that was not just used is spilled.
+        // Little or nothing fits: what was not just used is spilled, and whole keys leave.
         let limit_bytes = dice.pick(&[0, 0, 20_000, 60_000]);
-        let history =
-            History::over(Arc::<Archive>::clone(&archive)).bounded(limit_bytes, spill_dir.path()).unwrap();
+        // There are few accounts: where keys leave, every payment moves a large part of the history.
+        let lets_keys_leave = seed.is_multiple_of(KEYS_LEAVE_SHARE);
+        let history = limited(&archive, limit_bytes, spill_dir.path(), lets_keys_leave);
         Self {
             dice,
+            lets_keys_leave,
             n_words,
             span,
             history,
@@ -108,6 +124,11 @@ impl Story {
             n_told: 0,
             spilled_bytes_max: 0,
         }
+    }
+
+    /// Returns a number of rows: few, some or many. Of many, all would leave and come back with each of them.
+    fn n_rows(&mut self, n_many: usize) -> usize {
+        if self.lets_keys_leave { self.dice.pick(&[10, 60]) } else { self.dice.pick(&[10, 60, n_many]) }
     }
 
     fn ask_something_new(&mut self) {
@@ -170,8 +191,7 @@ impl Story {
 
     /// Replaces the history by one that is restored from the durable steps.
     fn restart(&mut self) {
-        let history = History::over(Arc::<Archive>::clone(&self.archive));
-        self.history = history.bounded(0, self.spill_dir.path()).unwrap();
+        self.history = limited(&self.archive, 0, self.spill_dir.path(), self.lets_keys_leave);
         self.aggregates.clear();
         self.previous.clear();
         self.ask_something_new();
@@ -259,7 +279,7 @@ fn random_histories_answer_as_the_reference_does() {
     for seed in 0..n_stories() {
         println!("seed {seed}");
         let mut story = Story::new(seed);
-        let n_rows = story.dice.pick(&[10, 60, 400]);
+        let n_rows = story.n_rows(400);
         if story.dice.one_in(2) {
             story.ask_something_new();
         }

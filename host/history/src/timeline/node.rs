@@ -176,6 +176,14 @@ impl TreeNode {
         }
     }
 
+    /// Returns whether it is a leaf of at most so many chunks.
+    pub(super) const fn has_few_chunks(&self, n_chunks_max: usize) -> bool {
+        match self {
+            TreeNode::Leaf(chunks) => chunks.len() <= n_chunks_max,
+            TreeNode::Inner(_) => false,
+        }
+    }
+
     pub(super) fn chunk_mut(&mut self, last: EntryPosition) -> Option<&mut Chunk> {
         match self {
             TreeNode::Leaf(chunks) => {

@@ -209,6 +209,36 @@ impl Timeline {
         }
     }
 
+    /// Returns whether it has at most so many chunks, and no run that could not be read back.
+    pub(crate) fn has_few_chunks(&self, n_chunks_max: usize) -> bool {
+        let is_short =
+            |more: &super::TimelineExtras| more.lost.is_empty() && more.root.has_few_chunks(n_chunks_max);
+        self.more.as_deref().is_none_or(is_short)
+    }
+
+    /// Returns the bytes of the latest run that are in memory.
+    pub(crate) fn n_latest_bytes(&self) -> usize {
+        match &self.latest {
+            LatestRun::Here(rows) => rows.capacity(),
+            LatestRun::Away(_) => 0,
+        }
+    }
+
+    /// Releases all memory and extents of a timeline whose entries are elsewhere.
+    pub(crate) fn discard(mut self, account: &mut SeriesAccount) {
+        if let Some(extent) = self.sleeping() {
+            account.free(extent);
+        }
+        if let Some(more) = &mut self.more {
+            while let Some(last) = more.root.last() {
+                let Some(chunk) = more.root.take(last, account) else { break };
+                chunk.discard(account);
+            }
+            more.root.shrink(account);
+        }
+        self.release(account);
+    }
+
     /// Frees all extents; memory is released elsewhere.
     pub(crate) fn free_extents(&self, account: &SeriesAccount) {
         self.sleeping().into_iter().for_each(|extent| account.free(extent));

@@ -218,6 +218,7 @@ impl TransactionPipeline {
         for (index, (row, pending_entry)) in new.into_iter().enumerate() {
             let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
             transaction.read_long_texts();
+            self.deps.history.prepare(&transaction);
             let (slot, transaction, arrival) = self.deps.history.admit_as(|sequence| {
                 let slot = SequenceSlot::new(sequence, self.committer.clone());
                 let arrival = self.arrivals.stamp(&mut transaction);

@@ -37,6 +37,7 @@ impl Updater {
         let updater = Arc::new(self);
         let mut batch = Vec::with_capacity(BATCH_MAX);
         while arriving.recv_many(&mut batch, BATCH_MAX).await > 0 {
+            updater.prepare_history(&batch).await;
             let alone = updater.gate.update().await;
             while batch.len() < BATCH_MAX
                 && let Ok(update) = arriving.try_recv()
@@ -57,6 +58,18 @@ impl Updater {
             if let Some(last) = last {
                 last.wait().await.ok();
             }
+        }
+    }
+
+    /// Reads the history of the transactions that is on the disk before evaluations wait.
+    async fn prepare_history(&self, updates: &[Update]) {
+        let elsewhere = updates.iter().map(|update| &update.change.before);
+        let elsewhere: Vec<_> =
+            elsewhere.filter(|before| self.history.is_elsewhere(before)).cloned().collect();
+        if !elsewhere.is_empty() {
+            let history = Arc::clone(&self.history);
+            let prepare = move || elsewhere.iter().for_each(|before| history.prepare(before));
+            tokio::task::spawn_blocking(prepare).await.ok();
         }
     }
 

@@ -63,9 +63,13 @@ impl SharedParts {
         let words = read_status_words(settings.words.status_words.as_deref())?;
         let history = history.in_zones(Arc::clone(&zones)).with_status_words(Arc::clone(&words));
         let memory = HistoryMemory::new(settings.memory_limit_bytes);
-        let history = history
-            .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?
-            .refusing_excess();
+        let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
+        let history = if settings.keys_on_disk {
+            history.bounded_with_keys(memory.bytes, &spill_dir)?
+        } else {
+            history.bounded(memory.bytes, &spill_dir)?
+        };
+        let history = history.refusing_excess();
         let (breakers, failing) = Breakers::new(settings.quarantine_after);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let arrivals = AcceptanceOrder::after(store.last_times().await?, Arc::clone(&clock));

@@ -119,6 +119,11 @@ impl Snapshots {
                 log(&written, started.elapsed());
                 *mark = Some(written.mark);
             }
+            Err(SnapshotError::NotInMemory) => {
+                tracing::info!(
+                    "no snapshot of the history is written while keys are on the disk; a restart reads the store"
+                );
+            }
             Err(error) => {
                 self.metrics.snapshot_failed();
                 tracing::warn!(error = %ErrorChain(&error), "the snapshot of the history cannot be written; a restart takes longer");

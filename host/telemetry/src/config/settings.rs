@@ -21,7 +21,7 @@ use super::owners;
 use super::reader::{ConfigError, SettingsReader, Variable, variable};
 use super::sources::{self, ListsShrink, PartialSource, WhenNotReady};
 use super::words::{self, WordSettings};
-use super::{requests, traces};
+use super::{memory, requests, traces};
 
 /// The settings of the service.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,8 @@ pub struct Settings {
     pub execution: Execution,
     /// Directory of the spill file; `None`: the system's temporary directory or the data directory.
     pub spill_dir: Option<PathBuf>,
+    /// Whether keys leave memory with all their transactions.
+    pub keys_on_disk: bool,
     /// Directory of time zone data; the built-in data if absent.
     pub zone_data_dir: Option<PathBuf>,
     /// File that states what rules may use, by their source; `None`: everything.
@@ -136,20 +138,7 @@ const IN_FLIGHT: Variable = variable(
     "1024",
     "Maximum number of transactions in flight. One more is answered 503.",
 );
-const MEMORY: Variable = variable(
-    "SERVICE_MEMORY_LIMIT",
-    "a size such as 512MiB or 2GiB, at least 1MiB",
-    "a third of the memory of the control group or the machine, at most 2GiB",
-    "Memory for the history. What exceeds it is kept in a file; every answer stays exact.",
-)
-.explained_in("operations.md#memory");
 const CONFINEMENT: Variable = variable("SERVICE_CONFINEMENT", "`required` or `preferred`", "preferred", "Whether modules and Git refuse to work without Landlock or seccomp (`required`) or continue with a warning (`preferred`).").explained_in("operations.md#confinement");
-const SPILL_DIR: Variable = variable(
-    "SERVICE_SPILL_DIR",
-    "a directory",
-    "the system's temporary directory; the data directory if that is in memory or not writable",
-    "Directory of the file that holds what exceeds the memory limit. The file is two to three times that size, has no name, and disappears when the service ends.",
-);
 const ZONES: Variable = variable(
     "SERVICE_TZDATA_DIR",
     "a directory of TZif files, such as /usr/share/zoneinfo",
@@ -272,7 +261,18 @@ pub const SECTIONS: [(&str, &[Variable]); 8] = [
     ),
     (
         "Evaluation and history",
-        &[THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, SNAPSHOT, ZONES, CONFINEMENT, execution::EXECUTION],
+        &[
+            THREADS,
+            IN_FLIGHT,
+            memory::MEMORY,
+            memory::SPILL_DIR,
+            memory::KEYS_ON_DISK,
+            MARGIN,
+            SNAPSHOT,
+            ZONES,
+            CONFINEMENT,
+            execution::EXECUTION,
+        ],
     ),
     (
         "Requests and connections",
@@ -322,7 +322,7 @@ impl Settings {
                 .count(THREADS, 256)?
                 .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
-            memory_limit_bytes: read.size(MEMORY)?,
+            memory_limit_bytes: read.size(memory::MEMORY)?,
             walls_are_needed: read.walls_are_needed()?,
             execution: execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
@@ -330,7 +330,8 @@ impl Settings {
             quarantine_after: owners::quarantine_after(&read)?,
             words: WordSettings::read(&read)?,
             saves_per_minute: owners::saves_per_minute(&read)?,
-            spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
+            spill_dir: read.text(memory::SPILL_DIR)?.map(PathBuf::from),
+            keys_on_disk: read.parsed(memory::KEYS_ON_DISK)?.unwrap_or(false),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
             history_margin: read.window(MARGIN)?,
             snapshot_interval: read.interval(SNAPSHOT)?,

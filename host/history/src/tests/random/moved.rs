@@ -5,8 +5,16 @@ use crate::key::ExportKey;
 use crate::timeline::TimelineRuns;
 
 impl Story {
+    /// Brings all keys into memory, from which alone series are exported.
+    pub(super) fn bring_all_back(&self) {
+        if let Some(residency) = self.history.spill.residency() {
+            residency.bring_all_back();
+        }
+    }
+
     /// Exports every series into a new key table, which replaces the old one.
     pub(super) fn move_to_copy(&mut self) {
+        self.bring_all_back();
         self.history.each_series(|series| {
             let mut key_table = series.empty_key_table(series.columns());
             let (mut from, n_keys) = (Some(0), 1 + self.dice.below(5));

@@ -1,6 +1,5 @@
 //! Restarts: from a snapshot, from an older one, and with other queries than before.
 
-use std::path::Path;
 use tollgate_guest_abi::Semantics;
 
 use super::*;
@@ -18,8 +17,7 @@ impl Story {
     /// Restarts from the durable steps and a snapshot. Some queries are gone, others are new.
     fn restart_from(&mut self, file: &Path) -> (u64, u64) {
         let last = self.archive.last();
-        let past = Arc::<Archive>::clone(&self.archive);
-        self.history = History::over(past).bounded(0, self.spill_dir.path()).unwrap();
+        self.history = limited(&self.archive, 0, self.spill_dir.path(), self.lets_keys_leave);
         self.history.resume_at(last);
         let n_forgotten = self.dice.below(4);
         self.aggregates.drain(..n_forgotten.min(self.aggregates.len()));
@@ -51,11 +49,12 @@ fn restarted_histories_answer_as_the_reference_does() {
         let file = folder.path().join("snapshot");
         story.ask_something_new();
         for round in 0..3 {
-            let n_rows = story.dice.pick(&[10, 60, 300]);
+            let n_rows = story.n_rows(300);
             story.admit(n_rows);
             story.settle();
             // The last round uses the file of the one before it.
             if round < 2 {
+                story.bring_all_back();
                 story.history.write_snapshot(&file, None, &|| true).unwrap();
             }
             story.admit(10);

@@ -1,0 +1,168 @@
+//! The keys of each anchor, which leave memory and come back together.
+
+use std::sync::atomic::Ordering;
+
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use super::{KeyTable, in_use};
+use crate::anchor::Anchor;
+use crate::key::{ExportKey, hash_of};
+use crate::spill::{SeriesAccount, heap_bytes};
+use crate::timeline::DeferredBytes;
+
+/// An anchor with more keys in a series stays in memory.
+const KEYS_MAX: usize = 256;
+/// A key with more chunks stays in memory; its chunks leave one by one.
+pub(super) const CHUNKS_MAX: usize = 4;
+
+/// Slots by the hash of their anchor.
+#[derive(Debug, Default)]
+pub(super) struct AnchorIndex {
+    /// Indexed by slot.
+    hashes: Vec<u64>,
+    slots: HashTable<u32>,
+}
+
+/// The part of an anchor in one series.
+#[derive(Debug)]
+pub(crate) enum AnchorPart {
+    /// Its keys, with handles to their bytes.
+    Keys(Vec<(ExportKey, DeferredBytes)>),
+    /// A key was used since it was last considered.
+    InUse,
+    /// A key has more than may leave memory at once.
+    TooLong,
+}
+
+impl AnchorIndex {
+    pub(super) fn add(&mut self, slot: u32, hash: u64, account: &mut SeriesAccount) {
+        let before = self.n_heap_bytes();
+        if self.hashes.len() <= slot as usize {
+            self.hashes.resize(slot as usize + 1, 0);
+        }
+        if let Some(place) = self.hashes.get_mut(slot as usize) {
+            *place = hash;
+        }
+        let hashes = &self.hashes;
+        let hash_of = |slot: &u32| hashes.get(*slot as usize).copied().unwrap_or_default();
+        self.slots.insert_unique(hash, slot, hash_of);
+        account.exchange(before, self.n_heap_bytes());
+    }
+
+    pub(super) fn remove(&mut self, slot: u32) {
+        let hash = self.hash_of(slot);
+        if let Ok(entry) = self.slots.find_entry(hash, |other| *other == slot) {
+            entry.remove();
+        }
+    }
+
+    pub(super) fn hash_of(&self, slot: u32) -> u64 {
+        self.hashes.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the slots of an anchor, one more than [`KEYS_MAX`] at most.
+    fn slots_of(&self, hash: u64) -> SmallVec<[u32; 8]> {
+        let slots = self.slots.iter_hash(hash).copied().filter(|slot| self.hash_of(*slot) == hash);
+        slots.take(KEYS_MAX + 1).collect()
+    }
+
+    fn n_heap_bytes(&self) -> usize {
+        heap_bytes(self.hashes.capacity() * size_of::<u64>()) + heap_bytes(self.slots.allocation_size())
+    }
+}
+
+impl KeyTable {
+    /// Returns the number of this table; another table of the series has another.
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns the anchor of a slot.
+    pub(super) fn anchor_of_slot(&self, slot: u32) -> Option<Anchor> {
+        let domain = self.layout.anchor()?.domain;
+        Some(Anchor { domain, hash: self.anchors.hash_of(slot) })
+    }
+
+    /// Returns the keys of an anchor.
+    pub(crate) fn part_of(&self, anchor: Anchor) -> AnchorPart {
+        let slots = self.anchors.slots_of(anchor.hash);
+        let buckets = || slots.iter().filter_map(|slot| self.buckets.get(*slot));
+        if slots.len() > KEYS_MAX || buckets().any(|bucket| !bucket.timeline.has_few_chunks(CHUNKS_MAX)) {
+            return AnchorPart::TooLong;
+        }
+        if buckets().any(|bucket| bucket.in_use.load(Ordering::Relaxed) == in_use::AGAIN) {
+            return AnchorPart::InUse;
+        }
+        let key = |bucket: &super::Bucket| (ExportKey::of(bucket.key.clone()), bucket.timeline.stay());
+        AnchorPart::Keys(buckets().map(key).collect())
+    }
+
+    /// Drops keys whose entries are elsewhere now.
+    pub(crate) fn leave(&mut self, keys: &[ExportKey]) {
+        for key in keys {
+            let hash = hash_of(key.to_bytes());
+            if let Some(slot) = self.find_bytes(key.to_bytes(), hash)
+                && let Some(bucket) = self.remove_bucket(slot, hash)
+            {
+                bucket.timeline.discard(&mut self.account);
+            }
+        }
+    }
+
+    /// Takes back a key that left memory. Returns whether the bytes are valid.
+    pub(crate) fn come_back(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
+        // It was counted when it left.
+        let n_with_numbers = self.n_with_numbers;
+        let is_sound = self.import_runs(key, chunks, latest);
+        self.n_with_numbers = n_with_numbers;
+        if let Some(slot) = self.find_bytes(key.to_bytes(), hash_of(key.to_bytes()))
+            && let Some(bucket) = self.buckets.get(slot)
+        {
+            bucket.in_use.store(in_use::AGAIN, Ordering::Relaxed);
+        }
+        is_sound
+    }
+
+    /// Returns anchors that were not used lately, of keys that are considered next, until these have about `n_bytes`.
+    /// The slots must be considered again if they stay.
+    pub(crate) fn anchors_to_leave(&mut self, n_bytes: usize) -> Vec<(u32, Anchor)> {
+        let (mut anchors, mut total) = (Vec::new(), 0);
+        for _ in 0..self.awake.len().min(super::pending_spill::KEYS_PER_CALL_MAX) {
+            if total >= n_bytes {
+                break;
+            }
+            let Some(slot) = self.awake.next() else { break };
+            let Some(bucket) = self.buckets.get(slot) else { continue };
+            if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
+                self.awake.add(slot, &mut self.account);
+            } else if let Some(anchor) = self.anchor_of_slot(slot) {
+                total += size_of::<super::Bucket>() + bucket.timeline.n_latest_bytes();
+                anchors.push((slot, anchor));
+            }
+        }
+        anchors
+    }
+
+    /// Considers a slot again later.
+    pub(crate) fn consider(&mut self, slot: u32) {
+        if self.buckets.get(slot).is_some() {
+            self.mark_active(slot);
+        }
+    }
+
+    /// Considers all slots, whether their entries are in memory or not.
+    pub(crate) fn consider_all(&mut self) {
+        if self.lets_keys_leave {
+            (0..self.buckets.n_slots())
+                .filter_map(|slot| u32::try_from(slot).ok())
+                .for_each(|slot| self.consider(slot));
+        }
+    }
+
+    /// Returns whether keys of this table may be on the disk.
+    #[inline]
+    pub(crate) fn may_be_elsewhere(&self) -> bool {
+        self.lets_keys_leave && self.account.spill().has_records()
+    }
+}
