@@ -58,7 +58,7 @@ pub struct ChangedRecord<T> {
 
 /// A store of records. A token is what it needs to replace what it read.
 pub trait RecordEngine: Sync {
-    /// What a read returns beside the bytes.
+    /// Handle that a read returns beside the bytes.
     type Token: Copy;
 
     /// Reads records; `None` where there is none.
@@ -74,7 +74,7 @@ pub trait RecordEngine: Sync {
     fn write_all(&self, records: &[ChangedRecord<Self::Token>]) -> anyhow::Result<()>;
 }
 
-/// What a run took.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
     /// Payments a second, of all threads.

@@ -78,7 +78,7 @@ pub(super) struct AnchorReader {
     semantics: Semantics,
 }
 
-/// What came of an attempt to let an anchor leave.
+/// Outcome of an attempt to let an anchor leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Departure {
     /// It left, with about so many bytes.
@@ -247,7 +247,7 @@ impl Residency {
         for (anchor, read) in anchors.iter().zip(records.read_all(&keys)) {
             let Ok(Some(record)) = read else { continue };
             let _held = self.lock_of(*anchor).map(Mutex::lock);
-            // What cannot be used is read again, and reported, when it is needed.
+            // A record that cannot be used is read again, and reported, when it is needed.
             self.put_back(records.store(), *anchor, &record).ok();
         }
     }

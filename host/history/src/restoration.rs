@@ -278,7 +278,7 @@ impl Restoration<'_> {
 
     /// Inserts a batch. Each series belongs to one thread until it has the complete batch.
     fn put_in(&self, batch: &StepBatch, targets: &[RestorationTarget]) {
-        // What leaves memory leaves all series: it should come back once for a row.
+        // An anchor leaves all series at once: so it comes back once for a row.
         let series_at_once =
             if self.history.spill.residency().is_some() { targets.len().max(1) } else { SERIES_AT_ONCE };
         let groups: Vec<(&[RestorationTarget], Vec<Arc<Series>>)> =

@@ -10,7 +10,7 @@ pub enum OpenRecordsError {
     Io {
         /// Name of the file; empty for the folder.
         file: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// There is no manifest.
@@ -19,7 +19,7 @@ pub enum OpenRecordsError {
     /// The manifest is damaged, or of a later version.
     #[error("the manifest cannot be read: {reason}")]
     BadManifest {
-        /// What is wrong with it.
+        /// Reason for the refusal.
         reason: String,
     },
     /// A file that the manifest names is missing or damaged.
@@ -27,7 +27,7 @@ pub enum OpenRecordsError {
     BadSegment {
         /// Name of the file.
         file: String,
-        /// What is wrong with it.
+        /// Reason for the refusal.
         reason: &'static str,
     },
 }
@@ -40,7 +40,7 @@ pub enum ReadError {
     Io {
         /// Name of the file.
         file: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The bytes at an address are not the record that was written.
@@ -61,7 +61,7 @@ pub enum AppendError {
     Io {
         /// Name of the file.
         file: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The record to be replaced is no longer at this address. Read it again for its address.
