@@ -69,7 +69,8 @@ fn measure(folder: &Path, n_accounts: usize, threads: &[usize], seconds: u64) ->
     println!("checkpoint: {:.2} s", started.elapsed().as_secs_f64());
     let records = records.reopened(folder).context("after a kill")?;
     println!("open from the feet of the segments: {:.2} s", records.1.as_secs_f64());
-    records.0.store().close(2, "")?;
+    records.0.store().checkpoint(2, "")?;
+    records.0.store().write_index()?;
     let records = records.0.reopened(folder).context("after a stop")?;
     println!("open after a clean stop: {:.2} s", records.1.as_secs_f64());
     Ok(())

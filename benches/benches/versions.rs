@@ -1,10 +1,10 @@
 //! Compares this version with another one: injects per second, and CPU time per payment.
 //!
 //! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N]
-//! [rules=N | shipped] [events]`
+//! [rules=N | shipped] [events] [set=NAME=VALUE]`
 //!
 //! With `shipped` the rules are those that the project ships. With `events` the requests are ledger events, two for each
-//! payment.
+//! payment. With `set` this version has a setting that the other one has not; it may be the same binary.
 //!
 //! Both services run at once with separate stores and take equal shares in turn, so that noise of the machine affects
 //! both alike. The order alternates from pair to pair. The result is the median of the ratios of the pairs.
@@ -55,6 +55,11 @@ fn main() -> anyhow::Result<()> {
         files.len()
     );
     let mut home = Home::with_rules(&files);
+    let setting = env::args().find_map(|argument| Some(argument.strip_prefix("set=")?.to_owned()));
+    if let Some(setting) = &setting {
+        let (name, value) = setting.split_once('=').context("a setting is set=NAME=VALUE")?;
+        home.set(name, value);
+    }
     let this = Subject::new(Service::start(&home), kind)?;
     home = Home::with_rules(&files);
     home.serve_by(Path::new(&beside));

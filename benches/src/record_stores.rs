@@ -56,7 +56,7 @@ impl RecordEngine for OwnRecords {
     type Token = Address;
 
     fn read_all(&self, keys: &[RecordKey]) -> anyhow::Result<Vec<ReadRecord<Address>>> {
-        let read = self.readers.read_all(keys).into_iter();
+        let read = self.readers.read_all(keys, Duration::from_secs(60)).into_iter();
         read.map(|result| Ok(result?.map(|record| (record.bytes, record.address)))).collect()
     }
 

@@ -1,10 +1,12 @@
 //! The service respects its memory limit without changing results, and reports the progress of its start.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tollgate_tests::links::metric;
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, log, sample};
 
 const COUNTS: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 200 then review score 0.5 reason "often" }"#;
 
@@ -37,45 +39,82 @@ fn with_the_least_memory_every_count_is_exact_before_and_after_a_restart() {
 /// Payments of so many accounts, of which the limit has room for a fifth.
 const N_ACCOUNTS: usize = 12_000;
 
+const AGAIN: &str = r#"rule again { when count(when source == $current.source, "P1D") >= 1 and count(when meta_data.device == $current.meta_data.device, "P1D") >= 1 then review score 0.5 reason "again" }"#;
+
+fn payment_of(id: &str, account: usize) -> Value {
+    let fields = json!({
+        "source": format!("account-{account}"), "created_at": "2026-03-02T10:00:00Z",
+        "meta_data": {"device": format!("device-{account}")},
+    });
+    sample::with(&sample::transaction(id), &fields)
+}
+
+/// Checks accounts that paid and others that did not; each round has other ids. Returns the number of payments.
+#[track_caller]
+fn check_known(service: &Service, round: usize) -> u64 {
+    let accounts = (0..N_ACCOUNTS).step_by(499);
+    let n_payments = 2 * accounts.len() as u64;
+    for account in accounts {
+        let verdict_of = |id: &str, account: usize| {
+            service.inject(&payment_of(id, account)).expect(200)["verdict"].clone()
+        };
+        assert_eq!(verdict_of(&format!("again-{round}-{account}"), account), "review", "{account}, {round}");
+        let new = N_ACCOUNTS * (round + 1) + account;
+        assert_eq!(verdict_of(&format!("new-{round}-{account}"), new), "approve", "{account}, {round}");
+    }
+    let memory = service.get("/readyz").expect(200)["checks"]["memory"].to_string();
+    assert!(!memory.contains("failing") && !memory.contains("degraded"), "{memory}");
+    n_payments
+}
+
 #[test]
-fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_before_and_after_a_kill() {
-    let rule = r#"rule again { when count(when source == $current.source, "P1D") >= 1 and count(when meta_data.device == $current.meta_data.device, "P1D") >= 1 then review score 0.5 reason "again" }"#;
-    let mut home = Home::with_rules(&[("again.ws", rule)]);
+fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_any_end() {
+    let mut home = Home::with_rules(&[("again.ws", AGAIN)]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
     home.set("SERVICE_KEYS_ON_DISK", "true");
-    let payment = |id: &str, account: usize| {
-        let fields = json!({
-            "source": format!("account-{account}"), "created_at": "2026-03-02T10:00:00Z",
-            "meta_data": {"device": format!("device-{account}")},
-        });
-        sample::with(&sample::transaction(id), &fields)
-    };
-    let check_known = |service: &Service, round: usize| {
-        for account in (0..N_ACCOUNTS).step_by(499) {
-            let id = format!("again-{round}-{account}");
-            let verdict = service.inject(&payment(&id, account)).expect(200)["verdict"].clone();
-            assert_eq!(verdict, "review", "{account}, round {round}");
-            let id = format!("new-{round}-{account}");
-            let verdict =
-                service.inject(&payment(&id, N_ACCOUNTS * (round + 1) + account)).expect(200)["verdict"]
-                    .clone();
-            assert_eq!(verdict, "approve", "{account}, round {round}");
-        }
-        let memory = service.get("/readyz").expect(200)["checks"]["memory"].to_string();
-        assert!(!memory.contains("failing") && !memory.contains("degraded"), "{memory}");
-    };
     let service = Service::start(&home);
     let client = service.client();
     for account in 0..N_ACCOUNTS {
-        let verdict =
-            client.inject(&payment(&format!("first-{account}"), account)).expect(200)["verdict"].clone();
-        assert_eq!(verdict, "approve", "{account}");
+        let id = format!("first-{account}");
+        assert_eq!(client.inject(&payment_of(&id, account)).expect(200)["verdict"], "approve", "{account}");
     }
     assert!(metric(&service, "tollgate_history_spilled_bytes") > 1 << 20, "no key left memory");
-    check_known(&service, 0);
-    service.kill();
+    let n_stored = N_ACCOUNTS as u64 + check_known(&service, 0);
+    service.stop();
+    // Everything is opened.
     let service = Service::start(&home);
-    check_known(&service, 1);
+    check_restored(&service, n_stored, 0);
+    let n_since = check_known(&service, 1);
+    service.kill();
+    // What came after the stop is read.
+    let service = Service::start(&home);
+    check_restored(&service, n_stored, n_since);
+    let n_stored = n_stored + n_since + check_known(&service, 2);
+    service.stop();
+    // A file that is missing is noticed, and everything is read.
+    let records = home.data().join("history");
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let files: Vec<PathBuf> = fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let segment = files.iter().filter(|path| name(path).starts_with("seg-")).min().unwrap();
+    fs::remove_file(segment).unwrap();
+    let service = Service::start(&home);
+    check_restored(&service, 0, n_stored);
+    let n_stored = n_stored + check_known(&service, 3);
+    service.stop();
+    // The directory may be deleted.
+    fs::remove_dir_all(&records).unwrap();
+    let service = Service::start(&home);
+    check_restored(&service, 0, n_stored);
+    check_known(&service, 4);
+}
+
+/// Checks how many transactions a start opened, and how many it read from the store.
+#[track_caller]
+fn check_restored(service: &Service, n_opened: u64, n_read: u64) {
+    let find = |line: &str| (log::message(line) == "history restored").then(|| log::fields(line)).flatten();
+    let fields = service.log().wait_for(Duration::from_secs(60), find).unwrap();
+    let counts = ["from_snapshot", "rows_read"].map(|name| fields[name].as_u64().unwrap());
+    assert_eq!(counts, [n_opened, n_read], "{fields}");
 }
 
 #[test]

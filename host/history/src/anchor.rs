@@ -10,8 +10,9 @@
 //! nothing else: a record holds whole keys.
 
 use tollgate_guest_abi::FieldPath;
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::key::{key_hash, part_hash};
+use crate::key::part_hash;
 
 /// A value of an anchor field, by its hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,7 +69,7 @@ impl AnchorField {
         };
         let (place, name) = names.iter().enumerate().min_by_key(|(_, name)| rank(name))?;
         let is_account = ACCOUNTS.contains(&name.as_str());
-        let domain = AnchorDomain(key_hash(if is_account { "source" } else { name }.as_bytes()));
+        let domain = AnchorDomain(xxh3_64(if is_account { "source" } else { name }.as_bytes()));
         (rank(name) < usize::MAX).then_some(Self { domain, place })
     }
 

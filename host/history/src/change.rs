@@ -49,6 +49,15 @@ impl ChangeStep {
         }
     }
 
+    /// Returns the transaction as it is before and after the step.
+    pub(super) fn transactions(&self) -> impl Iterator<Item = &Transaction> {
+        let (first, second) = match self {
+            ChangeStep::Accepted(transaction) => (&**transaction, None),
+            ChangeStep::Updated(change) => (&change.before, Some(&change.after)),
+        };
+        [first].into_iter().chain(second)
+    }
+
     pub(super) const fn is_accepted(&self) -> bool {
         matches!(self, ChangeStep::Accepted(_))
     }

@@ -27,6 +27,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::LazyLock;
 
 use ahash::RandomState;
+use siphasher::sip::SipHasher13;
 use smallvec::SmallVec;
 use tollgate_guest_abi::Semantics;
 
@@ -62,6 +63,14 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
     // The standard library supplies the randomness.
     let seed = |n: u64| std::hash::RandomState::new().hash_one(n);
     RandomState::with_seeds(seed(1), seed(2), seed(3), seed(4))
+});
+
+/// Keys of the hashes of values.
+static PART_KEYS: LazyLock<(u64, u64)> = LazyLock::new(|| {
+    let digest = digest_of("values of anchors");
+    let (words, _) = digest.as_chunks::<8>();
+    let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+    (words.next().unwrap_or_default(), words.next().unwrap_or_default())
 });
 
 /// The values of some fields, ready for a lookup. A key is filled in place: moving it would cost more than writing it.
@@ -289,19 +298,13 @@ fn hash_of_text(bytes: &[u8]) -> u32 {
     folded
 }
 
-/// Returns a hash of 64 bits, seeded per process.
-pub(super) fn key_hash(bytes: &[u8]) -> u64 {
-    let mut hasher = HASHER.build_hasher();
-    hasher.write(bytes);
-    hasher.finish()
-}
-
 /// Returns a hash of one value of a key, which all values that may equal it share: of a number its nearest double, of a
-/// text its small ASCII letters. `None` when the key has no such value.
+/// text its small ASCII letters. `None` when the key has no such value. It is keyed as the digests of long texts are, so
+/// that it is the same after a restart and nobody outside can choose values of one hash.
 pub(super) fn part_hash(key: &[u8], place: usize, seed: u64) -> Option<u64> {
     let part = parts_of(key).nth(place)?;
-    let mut hasher = HASHER.build_hasher();
-    hasher.write_u64(seed);
+    let (first, second) = *PART_KEYS;
+    let mut hasher = SipHasher13::new_with_keys(first, second ^ seed);
     let number = match part {
         KeyPart::Number(number) => Some(number.bits()),
         KeyPart::Long(digits) => number_bits(digits),

@@ -32,7 +32,7 @@ use crate::lookup_error::LookupError;
 use crate::spill::{SeriesAccount, Spill, SpillError, heap_bytes};
 use crate::timeline::{DeferredBytes, Entry, EntryPosition, TimeRange, Timeline, TimelineVisitor};
 
-pub(super) use anchored::AnchorPart;
+pub(super) use anchored::{AnchorPart, TableState};
 pub(super) use entries::Entries;
 pub(super) use pending_spill::PartialDeparture;
 
@@ -54,6 +54,8 @@ pub(super) struct KeyTable {
     id: u64,
     /// Whether keys may leave memory.
     lets_keys_leave: bool,
+    /// Whether `anchors` is kept: from when the first key of any series leaves.
+    has_anchors: bool,
     layout: Arc<Layout>,
     account: SeriesAccount,
     buckets: Slab<Bucket>,
@@ -63,7 +65,7 @@ pub(super) struct KeyTable {
     class_links: ClassLinks,
     /// Empty for a series without an anchor field.
     anchors: AnchorIndex,
-    /// Number of keys with a value that is itself a number, in memory or not.
+    /// Number of keys with a value that is itself a number, in memory or not; an upper bound if keys may leave memory.
     n_with_numbers: usize,
     /// Upper bound of the sequence numbers of all entries.
     sequence_max: Sequence,
@@ -109,6 +111,7 @@ impl KeyTable {
         Self {
             id: N_TABLES.fetch_add(1, Ordering::Relaxed),
             lets_keys_leave: layout.anchor().is_some() && spill.residency().is_some(),
+            has_anchors: layout.anchor().is_some() && spill.has_records(),
             layout,
             account: SeriesAccount::of(spill),
             buckets: Slab::default(),
@@ -392,12 +395,10 @@ impl KeyTable {
             has_number,
             last_day: 0,
         };
-        let field = self.layout.anchor().filter(|_| self.lets_keys_leave);
-        let anchor = field.and_then(|field| field.anchor_of(bucket.key.bytes()));
         let slot = self.buckets.add(bucket, &mut self.account);
         self.account.take(heap);
-        if let Some(anchor) = anchor {
-            self.anchors.add(slot, anchor.hash, &mut self.account);
+        if self.has_anchors {
+            self.add_anchor(slot);
         }
         self.keys.add(hash, slot, &mut self.account);
         if let Some(class) = head {
@@ -412,7 +413,10 @@ impl KeyTable {
     /// Drops a key without entries.
     fn drop_bucket(&mut self, slot: u32, hash: u32) {
         if let Some(bucket) = self.remove_bucket(slot, hash) {
-            self.n_with_numbers -= usize::from(bucket.has_number);
+            // A key may come back that was dropped from memory alone.
+            if !self.lets_keys_leave {
+                self.n_with_numbers -= usize::from(bucket.has_number);
+            }
             bucket.timeline.release(&mut self.account);
         }
     }
@@ -423,7 +427,9 @@ impl KeyTable {
         if kind_of(bucket.key.bytes()).has_related_classes {
             self.unlink(&bucket, slot);
         }
-        self.anchors.remove(slot);
+        if self.has_anchors {
+            self.anchors.remove(slot);
+        }
         self.account.release(heap_bytes(bucket.key.n_heap_bytes()));
         Some(bucket)
     }

@@ -86,7 +86,7 @@ pub use progress::RunningFills;
 pub use restoration::{RestorationObserver, Restored};
 pub use series::SeriesUse;
 pub use snapshot::{
-    SNAPSHOT_FILE, SnapshotError, SnapshotMark, SnapshotSummary, WrittenSnapshot,
+    RECORDS_DIRECTORY, SNAPSHOT_FILE, SnapshotError, SnapshotMark, SnapshotSummary, WrittenSnapshot,
     recognise as recognise_snapshot,
 };
 pub use spill::SpillError;
@@ -205,7 +205,7 @@ impl History {
     /// # Errors
     /// When the spill file cannot be created.
     pub fn bounded(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
-        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory, false)?), ..self })
+        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory, None)?), ..self })
     }
 
     /// Corrects the memory limit by the resident memory of the process, which `resident` returns in bytes (`None` if the
@@ -286,10 +286,12 @@ impl History {
             .map(|change| {
                 let sequence = admission.take_number();
                 let answer = with(sequence);
+                self.note_update(Some(sequence));
                 orphans.push(admission.update(sequence, Arc::new(change)));
                 answer
             })
             .collect();
+        self.note_update(None);
         drop(admission);
         drop(orphans);
         self.spill.make_room();
@@ -331,6 +333,7 @@ impl History {
         let sequence = item.sequence();
         assert!(sequence > admission.settled(), "steps must be restored in sequence order: {sequence}");
         let orphans = admission.restore(item);
+        self.note_settled(sequence);
         drop(admission);
         drop(orphans);
         self.spill.make_room();
@@ -342,6 +345,7 @@ impl History {
         if self.past.is_some() {
             let orphans = self.admission.lock().settle(through);
             drop(orphans);
+            self.note_settled(through);
         }
     }
 
@@ -360,6 +364,7 @@ impl History {
     /// later. A query from an earlier time whose window includes discarded transactions returns
     /// [`LookupError::Forgotten`]. Runs long, but never blocks others for long.
     pub fn forget(&self, before: i64) {
+        let _forgetting = self.spill.residency().map(|residency| residency.forgetting().lock());
         let series = self.admission.lock().reach_from(before);
         for series in series {
             series.forget(before);
@@ -416,11 +421,6 @@ impl History {
             must_fit: self.refuses_excess,
             may_select: true,
         }
-    }
-
-    #[cfg(test)]
-    fn each_series(&self, show: impl FnMut(&series::Series)) {
-        self.activation.lock().each_series(show);
     }
 
     /// Returns whether an equal aggregate is active, so that activating it takes no time.

@@ -6,76 +6,88 @@
 //!  keys of all series ◀── come back: a row is inserted or changed, a query finds no key ── a record
 //! ```
 //!
-//! An anchor is in one of the two places: it has a record exactly while its keys are not in memory. Both ways hold the lock
-//! of the anchor, and so does everything that changes a row of it. In each series all its keys leave, and come back, under
-//! the lock of the series, so a query that finds a key has all of it. A query that finds none asks here, if anything ever
-//! left.
+//! An anchor is in one of the two places. One that came back keeps its record, as a *copy*: while nothing changed, it leaves
+//! memory without being written again. Both ways hold the lock of the anchor, and so does everything that changes a row of
+//! it. In each series all its keys leave, and come back, under the lock of the series, so a query that finds a key has all
+//! of it. A query that finds none asks here, if anything ever left.
 //!
-//! The files have no names and end with the process.
+//! A row that is accepted never waits for the disk. If its anchor could not be brought back before, the anchor is *partial*:
+//! rows of it are in both places, and the next query, or attempt to let it leave, joins them.
+//!
+//! A record holds settled rows alone, so that a start can open the files ([`checkpoint`]).
 
-use std::collections::HashMap;
+mod checkpoint;
+mod in_use;
+mod of_history;
+mod record;
+mod shard;
+
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
-use tollgate_guest_abi::Semantics;
-use tollgate_model::transaction::{FieldAccess, Transaction};
+use tollgate_model::sequence::Sequence;
 use tollgate_records::{
-    AppendError, DiskFolder, ReadResult, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord,
+    DiskFolder, ReadResult, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord,
 };
 
-use crate::History;
-use crate::anchor::{Anchor, AnchorDomain, AnchorField};
-use crate::key::{ExportKey, Key};
-use crate::key_table::AnchorPart;
-use crate::layout::Layout;
+use crate::anchor::{Anchor, AnchorDomain};
+use crate::key::Key;
 use crate::lookup_error::LookupError;
 use crate::series::Series;
-use crate::snapshot::{ByteReader, put_bytes, put_number};
 use crate::spill::{Spill, SpillError};
-use crate::timeline::DeferredBytes;
 
-/// Locks that all anchors share.
-const N_LOCKS: usize = 1_024;
+use record::{AnchorInMemory, remove, replace};
+use shard::{AnchorShards, HeldShards};
+
+pub(super) use checkpoint::{CheckpointSeries, CheckpointedHistory, resident_file_of};
+pub(super) use in_use::AnchorReader;
+pub(super) use record::KeptKey;
+
 /// Threads that read records.
 const N_READERS: usize = 8;
+/// Maximum time to wait for records.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Memory of the index for a record, in bytes, by which it is laid out.
 const INDEX_BYTES: usize = 12;
 /// The limit divided by this is what the index may take in its layout.
 const INDEX_SHARE: usize = 4;
-/// Maximum length of a record, in bytes. A longer anchor stays in memory.
-const RECORD_BYTES_MAX: usize = 64 << 10;
 /// Bytes that are cleaned for each byte that is written, as a divisor.
 const CLEANED_SHARE: usize = 1;
+/// What the records are derived from, and their format.
+const CONTENTS: &str = "anchors 1";
 
 /// The anchors of one history.
 #[derive(Debug)]
 pub(super) struct Residency {
     directory: PathBuf,
     limit_bytes: usize,
-    /// Made when the first anchor leaves.
+    /// Made when the first anchor leaves, or when a start opens the files.
     records: OnceLock<RecordReaders>,
     creating: Mutex<()>,
+    /// Whether anchors leave memory, or did in an earlier process.
     has_records: AtomicBool,
-    /// Whether a row was inserted while the other rows of its key could not be read.
-    has_partial_keys: AtomicBool,
-    // Lock order: a lock of anchors, in order; then a series.
-    locks: Box<[Mutex<()>]>,
+    /// Read by those who change rows before the first anchor leaves.
+    beginning: RwLock<()>,
+    // Lock order: shards of anchors, in order; the generation; then a series.
+    shards: AnchorShards,
+    /// Rises when the key table of a series is replaced, since records then lack what is in the new one.
+    generation: RwLock<u64>,
     series: RwLock<HashMap<AnchorDomain, Vec<Weak<Series>>>>,
     /// How series in use read their anchors.
     readers: RwLock<Vec<Arc<AnchorReader>>>,
-    /// Anchors that left so far.
-    n_left: AtomicU64,
-}
-
-/// Reads the anchor of a transaction.
-#[derive(Debug)]
-pub(super) struct AnchorReader {
-    pub(super) field: AnchorField,
-    access: FieldAccess,
-    semantics: Semantics,
+    /// Everything up to this number is durable.
+    settled: AtomicU64,
+    /// Number of the status change that is being made; 0 when there is none.
+    update: AtomicU64,
+    /// Anchors that a checkpoint keeps in memory until it has ended.
+    long: Mutex<HashSet<Anchor>>,
+    /// Held while rows are forgotten, and while a checkpoint records what was.
+    forgetting: Mutex<()>,
 }
 
 /// Outcome of an attempt to let an anchor leave.
@@ -92,7 +104,9 @@ pub(super) enum Departure {
 /// Anchors that stay in memory, and that nobody else changes, until this is dropped.
 #[derive(Debug)]
 pub(super) struct HeldAnchors<'r> {
-    _locks: SmallVec<[MutexGuard<'r, ()>; 8]>,
+    /// Until the first anchor leaves, all of them together.
+    _all: Option<RwLockReadGuard<'r, ()>>,
+    _shards: Option<HeldShards<'r>>,
     /// The reason one of them could not come back. Rows may be added; of others nobody knows where they are.
     pub(super) error: Option<SpillError>,
 }
@@ -104,38 +118,27 @@ impl Anchor {
     const fn key(self) -> RecordKey {
         RecordKey((self.hash as u128) << 64 | self.hash as u128)
     }
-
-    const fn lock(self) -> usize {
-        self.hash as usize % N_LOCKS
-    }
-}
-
-impl AnchorReader {
-    fn reads_as(&self, other: &Self) -> bool {
-        (self.field, self.semantics, &self.access) == (other.field, other.semantics, &other.access)
-    }
-
-    pub(super) fn anchor_of(&self, transaction: &Transaction) -> Option<Anchor> {
-        let mut key = Key::default();
-        let value = [self.access.read(transaction)];
-        key.fill(&value, |key, value| key.add(value, self.semantics, transaction))?;
-        self.field.anchor_of_value(key.bytes())
-    }
 }
 
 impl Residency {
-    pub(super) fn within(limit_bytes: usize, directory: &Path) -> Self {
+    /// Creates the anchors of an empty history, with their records in this directory. Everything up to `settled` counts as
+    /// durable.
+    fn new(limit_bytes: usize, directory: &Path, settled: Sequence) -> Self {
         Self {
             directory: directory.to_owned(),
             limit_bytes,
             records: OnceLock::new(),
             creating: Mutex::default(),
             has_records: AtomicBool::new(false),
-            has_partial_keys: AtomicBool::new(false),
-            locks: (0..N_LOCKS).map(|_| Mutex::default()).collect(),
+            beginning: RwLock::default(),
+            shards: AnchorShards::within(limit_bytes),
+            generation: RwLock::new(1),
             series: RwLock::default(),
             readers: RwLock::default(),
-            n_left: AtomicU64::new(0),
+            settled: AtomicU64::new(settled.0),
+            update: AtomicU64::new(0),
+            long: Mutex::default(),
+            forgetting: Mutex::default(),
         }
     }
 
@@ -145,15 +148,15 @@ impl Residency {
         self.has_records.load(Ordering::Acquire)
     }
 
-    /// Returns whether keys in memory may lack rows that could not be read.
+    /// Returns whether keys in memory may lack rows that are on the disk.
     #[inline]
     pub(super) fn has_partial_keys(&self) -> bool {
-        self.has_partial_keys.load(Ordering::Acquire)
+        self.shards.n_partial() > 0
     }
 
     /// Returns the memory of the index, in bytes.
     pub(super) fn n_index_bytes(&self) -> usize {
-        self.records.get().map_or(0, |records| records.store().n_index_bytes())
+        self.records.get().map_or(0, |records| records.store().n_index_bytes()) + self.shards.n_bytes()
     }
 
     /// Returns the bytes in files.
@@ -161,72 +164,74 @@ impl Residency {
         self.records.get().map_or(0, |records| records.store().n_file_bytes())
     }
 
-    /// Adds a series whose keys may leave memory.
-    pub(super) fn register(&self, domain: AnchorDomain, series: &Arc<Series>) {
-        let mut all = self.series.write();
-        let of_domain = all.entry(domain).or_default();
-        of_domain.retain(|series| series.strong_count() > 0);
-        of_domain.push(Arc::downgrade(series));
+    /// Records that everything up to this number is durable.
+    fn settle(&self, through: Sequence) {
+        self.settled.fetch_max(through.0, Ordering::AcqRel);
     }
 
-    /// Returns what reads the anchors of a series with this layout; equal ones are shared.
-    pub(super) fn reader_of(&self, layout: &Layout) -> Option<Arc<AnchorReader>> {
-        let (field, access) = (layout.anchor()?, layout.anchor_access()?.clone());
-        let reader = AnchorReader { field, access, semantics: layout.semantics() };
-        let mut readers = self.readers.write();
-        readers.retain(|reader| Arc::strong_count(reader) > 1);
-        let known = readers.iter().find(|known| known.reads_as(&reader)).map(Arc::clone);
-        Some(known.unwrap_or_else(|| {
-            let reader = Arc::new(reader);
-            readers.push(Arc::clone(&reader));
-            reader
-        }))
+    fn settled(&self) -> Sequence {
+        Sequence(self.settled.load(Ordering::Acquire))
     }
 
-    /// Returns the anchors of a transaction that are on the disk.
-    pub(super) fn elsewhere(&self, transaction: &Transaction) -> Anchors {
-        let Some(records) = self.records.get() else { return Anchors::new() };
-        let mut anchors = Anchors::new();
-        for anchor in self.readers.read().iter().filter_map(|reader| reader.anchor_of(transaction)) {
-            if !anchors.contains(&anchor) && records.store().may_contain(anchor.key()) {
-                anchors.push(anchor);
+    fn note_update(&self, number: Option<Sequence>) {
+        self.update.store(number.map_or(0, |number| number.0), Ordering::Release);
+    }
+
+    /// Returns a lock that is held while rows are forgotten.
+    pub(super) const fn forgetting(&self) -> &Mutex<()> {
+        &self.forgetting
+    }
+
+    /// Returns a lock to hold while a key table is replaced.
+    pub(super) fn new_generation(&self) -> RwLockWriteGuard<'_, u64> {
+        let mut generation = self.generation.write();
+        *generation += 1;
+        generation
+    }
+
+    /// Holds all anchors, if none ever left memory.
+    pub(super) fn hold_all(&self) -> Option<HeldAnchors<'_>> {
+        if self.has_records() {
+            return None;
+        }
+        let all = self.beginning.read();
+        (!self.has_records()).then_some(HeldAnchors { _all: Some(all), _shards: None, error: None })
+    }
+
+    /// Holds anchors to add rows. What is on the disk stays there, so that nobody waits for it: rows of such an anchor are
+    /// in memory beside its record until a query brings it back.
+    pub(super) fn hold_to_add(&self, anchors: &[Anchor]) -> HeldAnchors<'_> {
+        let mut shards = self.shards.hold(anchors);
+        if let Some(records) = self.records.get() {
+            for anchor in anchors {
+                if shards.copy_of(*anchor).is_some() {
+                    shards.mark_changed(*anchor);
+                } else if records.store().may_contain(anchor.key()) {
+                    shards.mark_partial(*anchor);
+                }
             }
         }
-        anchors
-    }
-
-    /// Returns how many anchors left so far.
-    pub(super) fn n_left(&self) -> u64 {
-        self.n_left.load(Ordering::Acquire)
-    }
-
-    fn series_of(&self, domain: AnchorDomain) -> SmallVec<[Arc<Series>; 16]> {
-        let series = self.series.read();
-        series.get(&domain).into_iter().flatten().filter_map(Weak::upgrade).collect()
-    }
-
-    fn lock_of(&self, anchor: Anchor) -> Option<&Mutex<()>> {
-        self.locks.get(anchor.lock())
+        HeldAnchors { _all: None, _shards: Some(shards), error: None }
     }
 
     /// Holds anchors for a change of their rows. Those that are on the disk come back first.
-    pub(super) fn hold(&self, anchors: &[Anchor]) -> HeldAnchors<'_> {
-        let mut places: SmallVec<[usize; 8]> = anchors.iter().map(|anchor| anchor.lock()).collect();
-        places.sort_unstable();
-        places.dedup();
-        let locks = places.iter().filter_map(|place| self.locks.get(*place)).map(Mutex::lock).collect();
-        let mut held = HeldAnchors { _locks: locks, error: None };
-        if self.has_records()
-            && let Err(error) = self.bring_back(anchors)
-        {
+    pub(super) fn hold_to_change(&self, anchors: &[Anchor]) -> HeldAnchors<'_> {
+        let mut shards = self.shards.hold(anchors);
+        let error = self.bring_back(&mut shards, anchors).err();
+        if let Some(error) = &error {
             tracing::error!(%error, "transactions of the history cannot be read back");
-            self.has_partial_keys.store(true, Ordering::Release);
-            held.error = Some(error);
         }
-        held
+        let update = Sequence(self.update.load(Ordering::Acquire));
+        for anchor in anchors {
+            shards.mark_changed(*anchor);
+            if let Some(shard) = shards.shard_of(*anchor).filter(|_| update > Sequence::default()) {
+                shard.last_update = update;
+            }
+        }
+        HeldAnchors { _all: None, _shards: Some(shards), error }
     }
 
-    /// Runs a query while its anchor is in memory.
+    /// Runs a query while its anchor is in memory. No lock is held while it is read.
     ///
     /// # Errors
     /// When the anchor cannot be read back.
@@ -235,63 +240,87 @@ impl Residency {
         anchor: Anchor,
         ask: impl FnOnce() -> Result<T, LookupError>,
     ) -> Result<T, LookupError> {
-        let _held = self.lock_of(anchor).map(Mutex::lock);
-        self.bring_back(&[anchor])?;
+        let mut shards = self.shards.hold(&[anchor]);
+        while self.is_cold(&mut shards, anchor) {
+            drop(shards);
+            let read = self.read(anchor).map_err(|error| unusable(&error))?;
+            shards = self.shards.hold(&[anchor]);
+            self.put_back(&mut shards, anchor, read.as_ref())?;
+        }
         ask()
+    }
+
+    /// Returns whether rows of an anchor are on the disk alone, or may be.
+    fn is_cold(&self, shards: &mut HeldShards<'_>, anchor: Anchor) -> bool {
+        self.records.get().is_some_and(|records| {
+            records.store().may_contain(anchor.key()) && shards.copy_of(anchor).is_none()
+        })
     }
 
     /// Brings anchors back before a lock is held, so that those who need them then do not wait for the disk.
     pub(super) fn prepare(&self, anchors: &[Anchor]) {
         let Some(records) = self.records.get() else { return };
-        let keys: SmallVec<[RecordKey; 8]> = anchors.iter().map(|anchor| anchor.key()).collect();
-        for (anchor, read) in anchors.iter().zip(records.read_all(&keys)) {
-            let Ok(Some(record)) = read else { continue };
-            let _held = self.lock_of(*anchor).map(Mutex::lock);
+        let keys: Vec<RecordKey> = anchors.iter().map(|anchor| anchor.key()).collect();
+        for (anchor, read) in anchors.iter().zip(records.read_all(&keys, PATIENCE)) {
+            let Ok(record) = read else { continue };
+            let mut shards = self.shards.hold(&[*anchor]);
             // A record that cannot be used is read again, and reported, when it is needed.
-            self.put_back(records.store(), *anchor, &record).ok();
+            self.put_back(&mut shards, *anchor, record.as_ref()).ok();
         }
     }
 
-    /// Brings anchors back that are on the disk; their locks must be held.
-    fn bring_back(&self, anchors: &[Anchor]) -> Result<(), SpillError> {
-        let Some(records) = self.records.get() else { return Ok(()) };
-        let cold: Anchors =
-            anchors.iter().copied().filter(|anchor| records.store().may_contain(anchor.key())).collect();
-        if cold.is_empty() {
-            return Ok(());
-        }
-        let keys: SmallVec<[RecordKey; 8]> = cold.iter().map(|anchor| anchor.key()).collect();
-        let mut result = Ok(());
-        for (anchor, read) in cold.iter().zip(records.read_all(&keys)) {
-            result = result.and(self.take_in(records.store(), *anchor, read));
-        }
-        result
-    }
-
-    fn take_in(&self, store: &RecordStore, anchor: Anchor, read: ReadResult) -> Result<(), SpillError> {
-        let mut read = read;
-        while let Some(record) = read.map_err(|error| unusable(&error))? {
-            if self.put_back(store, anchor, &record)? {
-                break;
+    /// Brings anchors back while their locks are held.
+    fn bring_back(&self, shards: &mut HeldShards<'_>, anchors: &[Anchor]) -> Result<(), SpillError> {
+        for anchor in anchors {
+            while self.is_cold(shards, *anchor) {
+                let read = self.read(*anchor).map_err(|error| unusable(&error))?;
+                self.put_back(shards, *anchor, read.as_ref())?;
             }
-            read = store.read(anchor.key());
         }
         Ok(())
     }
 
-    /// Puts the keys of a record into their series, and removes the record. The lock of the anchor must be held. Returns
-    /// whether the record was still there; it may have moved.
+    fn read(&self, anchor: Anchor) -> ReadResult {
+        let Some(records) = self.records.get() else { return Ok(None) };
+        records.read_all(&[anchor.key()], PATIENCE).pop().transpose().map(Option::flatten)
+    }
+
+    /// Puts the keys of a record into their series, while the lock of the anchor is held. Does nothing when the record is no
+    /// longer what was read. `None` means that the anchor has none.
     fn put_back(
         &self,
-        store: &RecordStore,
+        shards: &mut HeldShards<'_>,
         anchor: Anchor,
-        record: &StoredRecord,
-    ) -> Result<bool, SpillError> {
-        if !store.is_current(anchor.key(), record) {
-            return Ok(false);
+        record: Option<&StoredRecord>,
+    ) -> Result<(), SpillError> {
+        let Some(store) = self.records.get().map(RecordReaders::store) else { return Ok(()) };
+        if shards.copy_of(anchor).is_some() {
+            return Ok(());
         }
-        let parts = decode(&record.bytes).ok_or_else(|| unusable(&"a record is damaged"))?;
+        let again;
+        let record = match record {
+            Some(record) => record,
+            // The index took another one for it, which is rare; or it left since it was read.
+            None => match store.read(anchor.key()).map_err(|error| unusable(&error))? {
+                Some(record) => {
+                    again = record;
+                    &again
+                }
+                None => {
+                    shards.set_copy(anchor, None, 0);
+                    shards.mark_whole(anchor);
+                    return Ok(());
+                }
+            },
+        };
+        if !store.is_current(anchor.key(), record) {
+            return Ok(());
+        }
+        let parts = record::read(&record.bytes).ok_or_else(|| unusable(&"a record is damaged"))?;
+        let generation = self.generation.read();
         let series = self.series_of(anchor.domain);
+        // A series that was filled meanwhile has keys that the record lacks.
+        let is_current = !series.iter().any(|series| series.has_keys_of(anchor));
         for (table, keys) in parts {
             // The others were dropped, or filled anew from the store.
             let Some(series) = series.iter().find(|series| series.table_id() == table) else { continue };
@@ -299,59 +328,68 @@ impl Residency {
                 return Err(unusable(&"a key of a record is damaged"));
             }
         }
-        // Last: a query that finds no key waits for the lock while the record is there.
-        match store.remove(anchor.key(), record.address) {
-            Ok(()) => Ok(true),
-            Err(AppendError::Moved) => Ok(false),
-            Err(error) => Err(unusable(&error)),
-        }
+        // Last: a query that finds no key waits for the lock while the anchor counts as one on the disk.
+        shards.set_copy(anchor, Some(record.address), if is_current { *generation } else { 0 });
+        shards.mark_whole(anchor);
+        Ok(())
     }
 
-    /// Lets an anchor leave memory, unless it is in use.
+    /// Lets an anchor leave memory, unless it is in use or has rows that are not settled.
     ///
     /// # Errors
     /// When it cannot be written; it stays.
     pub(super) fn leave(&self, spill: &Spill, anchor: Anchor) -> Result<Departure, SpillError> {
-        let Some(_held) = self.lock_of(anchor).and_then(Mutex::try_lock) else { return Ok(Departure::InUse) };
+        let Some(mut shards) = self.shards.try_hold(anchor) else { return Ok(Departure::InUse) };
         spill.fail_if_full()?;
         let records = self.records()?;
-        // A series that was filled meanwhile has keys of an anchor that is on the disk.
-        if records.store().may_contain(anchor.key()) && self.bring_back(&[anchor]).is_err() {
+        if self.is_cold(&mut shards, anchor) {
+            // Rows came beside its record, which leaves with them the next time.
+            drop(shards);
+            self.prepare(&[anchor]);
             return Ok(Departure::InUse);
         }
-        let series = self.series_of(anchor.domain);
-        let mut parts: SmallVec<[(&Series, u64, Vec<ExportKey>); 16]> = SmallVec::new();
-        let mut bytes = Vec::new();
-        for series in &series {
-            let (table, part) = series.part_of(anchor);
-            match part {
-                AnchorPart::InUse => return Ok(Departure::InUse),
-                AnchorPart::TooLong => return Ok(Departure::TooLong),
-                AnchorPart::Keys(keys) if keys.is_empty() => {}
-                AnchorPart::Keys(keys) => {
-                    if !encode(&mut bytes, table, &keys, spill)? || bytes.len() > RECORD_BYTES_MAX {
-                        return Ok(Departure::TooLong);
-                    }
-                    parts.push((series, table, keys.into_iter().map(|(key, _)| key).collect()));
-                }
-            }
+        let settled = self.settled();
+        if shards.shard_of(anchor).is_some_and(|shard| shard.last_update > settled)
+            || self.long.lock().contains(&anchor)
+        {
+            return Ok(Departure::InUse);
         }
+        let generation = self.generation.read();
+        let series = self.series_of(anchor.domain);
+        let parts = match record::find(anchor, series.iter().map(|series| &**series), false) {
+            AnchorInMemory::InUse => return Ok(Departure::InUse),
+            AnchorInMemory::TooLong => return Ok(Departure::TooLong),
+            AnchorInMemory::Parts(parts) => parts,
+        };
+        let copy = shards.copy_of(anchor).map(|copy| *copy);
+        let address = copy.and_then(|copy| copy.address);
         if parts.is_empty() {
+            remove(records.store(), anchor, address)?;
+            shards.remove_copy(anchor);
             return Ok(Departure::Left(0));
         }
-        // Before the record exists: a query that finds no key looks for it.
-        self.has_records.store(true, Ordering::Release);
-        records.store().append(anchor.key(), None, &bytes).map_err(|error| unusable(&error))?;
-        self.n_left.fetch_add(1, Ordering::Release);
-        for (series, table, keys) in parts {
-            series.leave(table, &keys);
+        let mut n_bytes = parts.iter().map(|part| part.keys.len() * size_of::<Key>()).sum();
+        if copy.is_none_or(|copy| copy.current_in != *generation) {
+            let Some(record) = record::write(&parts, spill, settled)? else { return Ok(Departure::TooLong) };
+            if record.is_partial || record.bytes.is_empty() {
+                return Ok(Departure::InUse);
+            }
+            replace(records.store(), anchor, address, &record.bytes)?;
+            n_bytes = record.bytes.len();
         }
-        Ok(Departure::Left(bytes.len()))
+        shards.remove_copy(anchor);
+        for part in parts {
+            part.series.leave(part.table, part.keys.iter().map(|(key, _)| key));
+        }
+        Ok(Departure::Left(n_bytes))
     }
 
-    /// Returns whether an anchor is on the disk now.
-    pub(super) fn is_any_elsewhere(&self) -> bool {
-        self.records.get().is_some_and(|records| records.store().n_records() > 0)
+    /// Cleans files, after so many bytes were written.
+    pub(super) fn clean(&self, n_written: usize) {
+        let Some(records) = self.records.get() else { return };
+        if let Err(error) = records.store().clean(n_written / CLEANED_SHARE) {
+            tracing::error!(%error, "files of the history cannot be cleaned");
+        }
     }
 
     /// Brings everything back.
@@ -361,23 +399,16 @@ impl Residency {
         let domains: Vec<AnchorDomain> = self.series.read().keys().copied().collect();
         for key in records.store().keys().unwrap() {
             let record = records.store().read(key).unwrap().unwrap();
-            for (table, keys) in decode(&record.bytes).unwrap() {
-                for domain in &domains {
-                    let series = self.series_of(*domain);
-                    let series = series.iter().find(|series| series.table_id() == table);
-                    series.into_iter().for_each(|series| assert!(series.come_back(table, &keys)));
-                }
-            }
-            records.store().remove(key, record.address).unwrap();
-        }
-    }
-
-    /// Cleans files, after so many bytes were written.
-    pub(super) fn clean(&self, n_written: usize) {
-        let Some(records) = self.records.get() else { return };
-        match records.store().clean(n_written / CLEANED_SHARE) {
-            Ok(_) => records.store().discard_cleaned(),
-            Err(error) => tracing::error!(%error, "files of the history cannot be cleaned"),
+            let tables: Vec<u64> =
+                record::read(&record.bytes).unwrap().iter().map(|(table, _)| *table).collect();
+            let is_of = |domain: &AnchorDomain| {
+                self.series_of(*domain).iter().any(|series| tables.contains(&series.table_id()))
+            };
+            let hash = u64::try_from(key.0 >> u64::BITS).unwrap();
+            let anchor = domains.iter().copied().find(is_of).map(|domain| Anchor { domain, hash });
+            let Some(anchor) = anchor else { continue };
+            let mut shards = self.shards.hold(&[anchor]);
+            self.bring_back(&mut shards, &[anchor]).unwrap();
         }
     }
 
@@ -389,91 +420,22 @@ impl Residency {
         if let Some(records) = self.records.get() {
             return Ok(records);
         }
-        let folder = DiskFolder::open(&self.directory).map_err(|error| unusable(&error))?.of_unnamed_files();
-        let origin = RecordOrigin { log: String::new(), contents: String::new() };
+        let folder = DiskFolder::open(&self.directory).map_err(|error| unusable(&error))?;
         let n_records = self.limit_bytes / INDEX_SHARE / INDEX_BYTES;
-        let store = RecordStore::create(Arc::new(folder), origin, n_records);
-        let store = Arc::new(store.map_err(|error| unusable(&error))?);
-        let records = RecordReaders::start(store, N_READERS).map_err(|error| unusable(&error))?;
+        let store = RecordStore::create(Arc::new(folder), origin(), n_records);
+        self.start(store.map_err(|error| unusable(&error))?)
+    }
+
+    fn start(&self, store: RecordStore) -> Result<&RecordReaders, SpillError> {
+        let records = RecordReaders::start(Arc::new(store), N_READERS).map_err(|error| unusable(&error))?;
         Ok(self.records.get_or_init(|| records))
     }
 }
 
-impl History {
-    /// Same as [`History::bounded`], and keys leave memory with all their rows when they take half of the limit. There are
-    /// no snapshots then.
-    ///
-    /// # Errors
-    /// When the spill file cannot be created.
-    pub fn bounded_with_keys(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
-        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory, true)?), ..self })
-    }
-
-    /// Returns whether the history of a transaction must be read from the disk before it is accepted; see
-    /// [`History::prepare`].
-    #[must_use]
-    pub fn is_elsewhere(&self, transaction: &Transaction) -> bool {
-        let residency = self.spill.residency().filter(|residency| residency.has_records());
-        residency.is_some_and(|residency| !residency.elsewhere(transaction).is_empty())
-    }
-
-    /// Reads the history of a transaction from the disk, so that nobody waits for the disk once it is accepted. Waits for
-    /// the disk.
-    pub fn prepare(&self, transaction: &Transaction) {
-        if let Some(residency) = self.spill.residency() {
-            residency.prepare(&residency.elsewhere(transaction));
-        }
-    }
+fn origin() -> RecordOrigin {
+    RecordOrigin { log: String::new(), contents: CONTENTS.into() }
 }
 
-fn unusable(error: &dyn std::fmt::Display) -> SpillError {
+pub(super) fn unusable(error: &dyn std::fmt::Display) -> SpillError {
     SpillError { reason: error.to_string() }
-}
-
-/// Appends the keys of one series to a record. Returns whether they can leave.
-fn encode(
-    record: &mut Vec<u8>,
-    table: u64,
-    keys: &[(ExportKey, DeferredBytes)],
-    spill: &Spill,
-) -> Result<bool, SpillError> {
-    put_number(record, table);
-    put_number(record, keys.len() as u64);
-    for (key, bytes) in keys {
-        let runs = bytes.runs(|extent| spill.read(extent)).map_err(|miss| miss.error)?;
-        if !runs.is_in_order() {
-            return Ok(false);
-        }
-        put_bytes(record, key.to_bytes());
-        put_number(record, runs.chunks.len() as u64);
-        runs.chunks.iter().for_each(|chunk| put_bytes(record, chunk.bytes()));
-        put_bytes(record, runs.latest.as_ref().map_or(&[][..], |latest| latest.bytes()));
-    }
-    Ok(true)
-}
-
-/// A key of a record, with its chunks and its latest run.
-pub(super) struct KeptKey<'r> {
-    pub(super) key: ExportKey,
-    pub(super) chunks: Vec<&'r [u8]>,
-    pub(super) latest: Option<&'r [u8]>,
-}
-
-/// Returns the keys of a record by their tables; `None` when it is damaged.
-fn decode(record: &[u8]) -> Option<Vec<(u64, Vec<KeptKey<'_>>)>> {
-    let mut rest = ByteReader(record);
-    let mut parts = Vec::new();
-    while !rest.is_empty() {
-        let (table, n_keys) = (rest.number()?, rest.number()?);
-        let mut keys = Vec::new();
-        for _ in 0..n_keys {
-            let key = ExportKey::from_bytes(rest.bytes()?)?;
-            let n_chunks = rest.number()?;
-            let chunks = (0..n_chunks).map(|_| rest.bytes()).collect::<Option<Vec<_>>>()?;
-            let latest = Some(rest.bytes()?).filter(|latest| !latest.is_empty());
-            keys.push(KeptKey { key, chunks, latest });
-        }
-        parts.push((table, keys));
-    }
-    Some(parts)
 }

@@ -23,6 +23,7 @@ use tollgate_model::sequence::Sequence;
 use crate::History;
 use crate::change::ChangeStep;
 use crate::past::{Past, PastError, PastItem};
+use crate::residency::{CheckpointedHistory, Residency};
 use crate::series::{PreparedRows, Series};
 use crate::snapshot::{LoadedSnapshot, SnapshotError, SnapshotMark, load};
 
@@ -106,10 +107,11 @@ impl History {
 impl Restoration<'_> {
     fn run(&self, last: Sequence, snapshot: Option<&Path>) -> Result<Option<Restored>, PastError> {
         let mut restored = Restored::default();
+        self.history.note_settled(last);
         let loaded = match snapshot.map_or(Ok(None), |path| self.load(path)) {
             Err(SnapshotError::GivenUp) => return Ok(None),
             Err(error) => {
-                refuse(snapshot, &error);
+                self.refuse(snapshot, &error);
                 restored.refused = Some(error);
                 None
             }
@@ -117,7 +119,7 @@ impl Restoration<'_> {
         };
         let Some(mut complete) = self.first_round(last, loaded, &mut restored)? else { return Ok(None) };
         if let Some(error @ SnapshotError::Miscounted) = &restored.refused {
-            refuse(snapshot, error);
+            self.refuse(snapshot, error);
         }
         loop {
             let late = self.lacking(&complete, Some((last, restored.n_transactions)));
@@ -134,7 +136,37 @@ impl Restoration<'_> {
     fn load(&self, path: &Path) -> Result<Option<LoadedSnapshot>, SnapshotError> {
         let series = self.history.admission.lock().series();
         let go_on = || self.way.reached(Sequence::default());
-        load(path, self.past, series, self.n_threads, &go_on)
+        let Some((residency, opened)) = self.open_checkpoint()? else {
+            return load(path, self.past, series, self.n_threads, &go_on);
+        };
+        let resident = load(&opened.resident, self.past, series, self.n_threads, &go_on)?;
+        let mut loaded = resident.ok_or(SnapshotError::Damaged { what: "the file of the other keys" })?;
+        loaded.shelves.retain(|(_, identity, filling)| {
+            let table = opened.table(identity);
+            table.inspect(|table| filling.fill(|key_table| key_table.adopt(*table))).is_some()
+        });
+        residency.take_over(opened)?;
+        Ok(Some(loaded))
+    }
+
+    fn open_checkpoint(&self) -> Result<Option<(&Residency, CheckpointedHistory)>, SnapshotError> {
+        let Some(residency) = self.history.spill.residency() else { return Ok(None) };
+        Ok(residency.open()?.map(|opened| (residency, opened)))
+    }
+
+    /// Removes a rejected snapshot before anything is admitted. Its sequence numbers may be reused for other transactions,
+    /// and it must not look valid then.
+    fn refuse(&self, snapshot: Option<&Path>, error: &SnapshotError) {
+        tracing::warn!(%error, "the history snapshot is not used; the history is rebuilt from the store");
+        if let Some(residency) = self.history.spill.residency() {
+            residency.discard_checkpoint();
+        }
+        if let Some(path) = snapshot
+            && let Err(error) = std::fs::remove_file(path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "the snapshot cannot be removed");
+        }
     }
 
     /// Reads what the snapshot lacks and what came after it. Returns the series that are complete then.
@@ -276,11 +308,21 @@ impl Restoration<'_> {
         }
     }
 
+    /// Brings back what rows need that is on the disk.
+    fn prepare(&self, rows: &[(Sequence, ChangeStep)]) {
+        let Some(residency) = self.history.spill.residency().filter(|residency| residency.has_records())
+        else {
+            return;
+        };
+        let transactions = rows.iter().flat_map(|(_, step)| step.transactions());
+        residency.prepare(&residency.elsewhere(transactions));
+    }
+
     /// Inserts a batch. Each series belongs to one thread until it has the complete batch.
     fn put_in(&self, batch: &StepBatch, targets: &[RestorationTarget]) {
         // An anchor leaves all series at once: so it comes back once for a row.
         let series_at_once =
-            if self.history.spill.residency().is_some() { targets.len().max(1) } else { SERIES_AT_ONCE };
+            if self.history.spill.has_records() { targets.len().max(1) } else { SERIES_AT_ONCE };
         let groups: Vec<(&[RestorationTarget], Vec<Arc<Series>>)> =
             targets.chunks(series_at_once).map(|group| (group, series_of(group.iter()))).collect();
         let next = AtomicUsize::new(0);
@@ -288,6 +330,7 @@ impl Restoration<'_> {
             let mut bench = PreparedRows::default();
             while let Some((group, all)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for rows in batch.chunks(ROWS_BEFORE_ROOM) {
+                    self.prepare(rows);
                     for (sequence, step) in rows {
                         let event = step.shown(*sequence).event_micros();
                         if group.iter().all(|target| target.keeps(event)) {
@@ -346,17 +389,6 @@ impl RestorationTarget {
         Arc::ptr_eq(&self.series, &other.series)
             && self.identity == other.identity
             && self.n_shelves == other.n_shelves
-    }
-}
-
-/// Removes a rejected snapshot before anything is admitted. Its sequence numbers may be reused for other transactions,
-/// and it must not look valid then.
-fn refuse(snapshot: Option<&Path>, error: &SnapshotError) {
-    tracing::warn!(%error, "the history snapshot is not used; the history is rebuilt from the store");
-    if let Some(path) = snapshot
-        && let Err(error) = std::fs::remove_file(path)
-    {
-        tracing::warn!(%error, "the snapshot cannot be removed");
     }
 }
 

@@ -22,12 +22,12 @@ use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::owned_value::StructureDigests;
 use crate::progress::FillProgress;
-use crate::residency::AnchorReader;
+use crate::residency::{AnchorReader, Residency};
 use crate::row::Columns;
 use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
 
-use anchored::hold;
+use anchored::{hold_to_add, hold_to_change};
 
 use crate::key_table::Entries;
 pub(super) use crate::key_table::KeyTable;
@@ -159,7 +159,11 @@ impl Series {
         self.is_attached.store(true, Ordering::Release);
     }
 
-    pub(super) fn replace(&self, key_table: KeyTable) -> KeyTable {
+    pub(super) fn replace(&self, mut key_table: KeyTable) -> KeyTable {
+        let _generation = self.spill.residency().map(Residency::new_generation);
+        if self.spill.has_records() {
+            key_table.index_anchors();
+        }
         let mut own = self.key_table.write();
         self.n_shelves.fetch_add(1, Ordering::Release);
         std::mem::replace(&mut own, key_table)
@@ -177,7 +181,7 @@ impl Series {
         bench.digests.clear();
         let _held = all
             .first()
-            .and_then(|first| hold(&first.spill, all.iter().map(|series| &**series), &[transaction]));
+            .and_then(|first| hold_to_add(&first.spill, all.iter().map(|series| &**series), transaction));
         for some in all.chunks(SERIES_AT_ONCE) {
             let mut open: SmallVec<[OpenSeries<'_>; SERIES_AT_ONCE]> = SmallVec::new();
             for (series, prepared) in some.iter().zip(&mut bench.prepared) {
@@ -200,7 +204,7 @@ impl Series {
 
     /// Inserts a transaction; does nothing when it exists.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
-        let _held = hold(&self.spill, [self], &[transaction]);
+        let _held = hold_to_add(&self.spill, [self], transaction);
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
             key_table.put(&prepared.key, &prepared.entry);
@@ -209,7 +213,7 @@ impl Series {
 
     /// Removes a transaction; does nothing when it does not exist.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
-        let held = hold(&self.spill, [self], &[transaction]);
+        let held = hold_to_change(&self.spill, self, &[transaction]);
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
             key_table.take_away(&prepared.key, prepared.entry.place());
@@ -221,7 +225,7 @@ impl Series {
 
     /// Replaces a transaction; does nothing when no entry changes.
     pub(super) fn replace_transaction(&self, sequence: Sequence, before: &Transaction, after: &Transaction) {
-        let held = hold(&self.spill, [self], &[before, after]);
+        let held = hold_to_change(&self.spill, self, &[before, after]);
         let mut key_table = self.key_table.write();
         key_table.replace_transaction(sequence, before, after);
         if let Some(error) = held.and_then(|held| held.error) {
@@ -328,8 +332,8 @@ impl Series {
         self.spill.read(extent)
     }
 
-    /// Passes the entries of up to `n_keys` keys from slot `from` on to `show`, each with its key. Returns the slot to
-    /// continue from, `None` at the end. The lock is held only while handles are copied; a key that changes meanwhile
+    /// Passes the entries of up to `n_keys` keys from slot `from` on to `show`, each with its key, if `wants` it. Returns the
+    /// slot to continue from, `None` at the end. The lock is held only while handles are copied; a key that changes meanwhile
     /// is shown as it is before or after the change.
     ///
     /// # Errors
@@ -338,6 +342,7 @@ impl Series {
         &self,
         from: usize,
         n_keys: usize,
+        wants: &dyn Fn(&ExportKey) -> bool,
         show: &mut dyn FnMut(&ExportKey, &TimelineRuns),
     ) -> Result<Option<usize>, SpillError> {
         let mut next = from;
@@ -350,7 +355,7 @@ impl Series {
                 let (stays, after) = key_table.stay(next, 1);
                 drop(key_table);
                 let mut exported = Vec::new();
-                for (key, stay) in stays {
+                for (key, stay) in stays.into_iter().filter(|(key, _)| wants(key)) {
                     exported.push((key, stay.runs(|extent| self.spill.read(extent))?));
                 }
                 Ok((exported, after))

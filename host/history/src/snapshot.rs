@@ -8,6 +8,9 @@
 //! A snapshot is complete up to a number that was settled when writing began. A restart reads later steps from the
 //! store. A snapshot only saves time. If it is damaged, or does not match the store, it is rejected and everything is
 //! read from the store. Settled steps never change, so a snapshot can be written while the history is in use.
+//!
+//! Once keys have left memory, a snapshot is a [checkpoint](crate::residency) of their records, and a file of this kind
+//! beside them has the keys that are in none.
 
 mod block;
 mod bytes;
@@ -19,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tollgate_model::sequence::Sequence;
+use tollgate_records::OpenRecordsError;
 
 use crate::past::PastError;
 use crate::spill::SpillError;
@@ -30,6 +34,8 @@ pub use write::WrittenSnapshot;
 
 /// Name of the file, next to the store.
 pub const SNAPSHOT_FILE: &str = "history.snapshot";
+/// Name of the directory with the records of keys on the disk, next to the store.
+pub const RECORDS_DIRECTORY: &str = "history";
 
 /// The reason a snapshot is not written or not used.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +48,9 @@ pub enum SnapshotError {
         /// The cause.
         source: io::Error,
     },
-    /// Keys of the history are on the disk. A restart reads the store.
-    #[error("not all keys of the history are in memory")]
-    NotInMemory,
+    /// The records of keys on the disk cannot be opened.
+    #[error(transparent)]
+    Records(#[from] OpenRecordsError),
     /// The file is not a snapshot.
     #[error("it is not a snapshot of a history")]
     Foreign,
@@ -88,8 +94,8 @@ pub enum SnapshotError {
     /// The store cannot be read.
     #[error(transparent)]
     Past(#[from] PastError),
-    /// Something was retracted during the write, or an update did not become durable in time.
-    #[error("a transaction was retracted while it was written")]
+    /// Something was retracted or left memory during the write, or an update did not become durable in time.
+    #[error("a transaction was retracted, or a key left memory, while it was written")]
     TakenBack,
     /// The caller cancelled it.
     #[error("it was cancelled")]
@@ -120,7 +126,7 @@ impl SnapshotMark {
 }
 
 /// Returns a function that attaches the path to an I/O error.
-fn failed(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
+pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
     let path = path.to_owned();
     move |source| SnapshotError::Io { path: path.clone(), source }
 }

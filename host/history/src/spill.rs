@@ -124,11 +124,12 @@ pub(super) enum SpillTurn {
 }
 
 impl Spill {
-    /// Creates an account with a limit, and a spill file in this directory. Whole keys may leave memory, too.
+    /// Creates an account with a limit, and a spill file in this directory. With a `residency`, whole keys may leave memory,
+    /// too.
     pub(super) fn bounded(
         limit_bytes: usize,
         directory: &Path,
-        lets_keys_leave: bool,
+        residency: Option<Residency>,
     ) -> Result<Self, SpillError> {
         let bound = SpillLimit {
             limit_bytes,
@@ -136,7 +137,7 @@ impl Spill {
             file: SpillFile::create(directory)?,
             recent: PieceCache::within(limit_bytes),
             in_vain: AttemptInVain::none(),
-            residency: lets_keys_leave.then(|| Residency::within(limit_bytes, directory)),
+            residency,
             spill_sources: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })

@@ -17,7 +17,15 @@ use tollgate_guest_abi::{
 };
 use tollgate_model::transaction::Transaction;
 
+use crate::History;
 use crate::sample::Sample;
+use crate::series::Series;
+
+impl History {
+    fn each_series(&self, show: impl FnMut(&Series)) {
+        self.activation.lock().each_series(show);
+    }
+}
 
 fn equal(field: &str, right: Operand) -> Condition {
     Condition::Compare { left: Operand::Field(FieldPath::parse(field)), operator: Comparison::Equal, right }

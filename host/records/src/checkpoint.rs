@@ -17,6 +17,22 @@ use crate::store::RecordStore;
 /// The index of a clean stop.
 pub(crate) const INDEX_FILE: &str = "index";
 
+/// The last checkpoint of a store.
+#[derive(Debug, Default)]
+pub(crate) struct LastCheckpoint {
+    /// Rises with each checkpoint.
+    pub(crate) number: u64,
+    /// The segment that was open, and its length in bytes; `None` before the first checkpoint of this process.
+    end: Option<(u64, usize)>,
+}
+
+impl LastCheckpoint {
+    /// The checkpoint that a start has read.
+    pub(crate) const fn of_start(number: u64) -> Self {
+        Self { number, end: None }
+    }
+}
+
 impl RecordStore {
     /// Makes everything that was appended before durable. `through` is the number up to which the caller's log is
     /// contained in it; `state` is returned at the next start. Files of cleaned segments are removed.
@@ -24,21 +40,7 @@ impl RecordStore {
     /// # Errors
     /// When a file cannot be written; the former checkpoint holds.
     pub fn checkpoint(&self, through: u64, state: &str) -> Result<(), AppendError> {
-        self.write_checkpoint(through, state).map(drop)
-    }
-
-    /// Same as [`RecordStore::checkpoint`], and leaves the index for a quick start. Call it last.
-    ///
-    /// # Errors
-    /// When a file cannot be written; the former checkpoint holds.
-    pub fn close(&self, through: u64, state: &str) -> Result<(), AppendError> {
-        let n_checkpoints = self.write_checkpoint(through, state)?;
-        let failed = |source| AppendError::Io { file: INDEX_FILE.into(), source };
-        write_index(&*self.folder, &self.index, n_checkpoints).map_err(failed)
-    }
-
-    fn write_checkpoint(&self, through: u64, state: &str) -> Result<u64, AppendError> {
-        let mut n_checkpoints = self.n_checkpoints.lock();
+        let mut checkpoint = self.checkpoint.lock();
         let mut open = self.open.lock();
         let failed = |file: String| move |source| AppendError::Io { file, source };
         open.write_pending().map_err(failed(open.segment.name()))?;
@@ -61,12 +63,12 @@ impl RecordStore {
             .collect();
         segments.push(manifest_segment(&last, last_n_bytes));
         segments.sort_unstable_by_key(|segment| segment.id);
-        let number = *n_checkpoints + 1;
+        let number = checkpoint.number + 1;
         let caller = (through, state.to_owned());
         let manifest =
             RecordsManifest::new(self.origin.clone(), number, caller, self.index.n_tables(), segments);
         manifest.write(&*self.folder).map_err(failed(MANIFEST_FILE.into()))?;
-        *n_checkpoints = number;
+        *checkpoint = LastCheckpoint { number, end: Some((last.id, last_n_bytes)) };
 
         let mut open = self.open.lock();
         open.unsynced.retain(|segment| !unsynced.iter().any(|synced| Arc::ptr_eq(synced, segment)));
@@ -81,7 +83,23 @@ impl RecordStore {
                 *slot = None;
             }
         }
-        Ok(number)
+        Ok(())
+    }
+
+    /// Writes the index for a quick start. Returns whether it did: not when something was appended since the last
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_index(&self) -> Result<bool, AppendError> {
+        let checkpoint = self.checkpoint.lock();
+        let open = self.open.lock();
+        if checkpoint.end != Some((open.segment.id, open.end())) {
+            return Ok(false);
+        }
+        let failed = |source| AppendError::Io { file: INDEX_FILE.into(), source };
+        write_index(&*self.folder, &self.index, checkpoint.number).map_err(failed)?;
+        Ok(true)
     }
 }
 

@@ -51,6 +51,9 @@ pub enum ReadError {
         /// Offset of the record, in bytes.
         offset: usize,
     },
+    /// The disk did not answer in time.
+    #[error("the disk did not answer in time")]
+    TimedOut,
 }
 
 /// The reason a record cannot be written. The former record stays.

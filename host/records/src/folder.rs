@@ -89,8 +89,6 @@ pub trait FolderFile: Debug + Send + Sync {
 pub struct DiskFolder {
     path: PathBuf,
     reads_directly: bool,
-    /// Beginning of the names of files that have none once they are open.
-    unnamed: Option<String>,
 }
 
 /// A file, opened for reads around the page cache where possible.
@@ -103,8 +101,8 @@ struct DiskFile {
 
 /// Name of the file by which direct reads are tried, before the number of the process and of the trial.
 const TRIAL_FILE: &str = "tollgate-trial";
-/// Numbers of folders of unnamed files, and of trials, in this process.
-static N_UNNAMED: AtomicU64 = AtomicU64::new(0);
+/// Number of trials in this process.
+static N_TRIALS: AtomicU64 = AtomicU64::new(0);
 
 impl DiskFolder {
     /// Opens a folder, which is created, with mode 0700, when it does not exist.
@@ -114,7 +112,7 @@ impl DiskFolder {
     pub fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        let mut folder = Self { path: path.to_owned(), reads_directly: true, unnamed: None };
+        let mut folder = Self { path: path.to_owned(), reads_directly: true };
         folder.reads_directly = folder.tries_direct_read()?;
         Ok(folder)
     }
@@ -125,16 +123,8 @@ impl DiskFolder {
         self.reads_directly
     }
 
-    /// Returns this folder such that no file has a name once it is open: nothing remains of it when the process ends, in
-    /// whatever way, and no other process can open it.
-    #[must_use]
-    pub fn of_unnamed_files(self) -> Self {
-        let number = N_UNNAMED.fetch_add(1, Ordering::Relaxed);
-        Self { unnamed: Some(format!("tollgate-records-{}-{number}-", std::process::id())), ..self }
-    }
-
     fn tries_direct_read(&self) -> io::Result<bool> {
-        let number = N_UNNAMED.fetch_add(1, Ordering::Relaxed);
+        let number = N_TRIALS.fetch_add(1, Ordering::Relaxed);
         let name = format!("{TRIAL_FILE}-{}-{number}", std::process::id());
         let path = self.path.join(&name);
         OpenOptions::new()
@@ -150,14 +140,11 @@ impl DiskFolder {
     }
 
     fn with(&self, name: &str, options: &OpenOptions) -> io::Result<Box<dyn FolderFile>> {
-        let path = self.path.join(format!("{}{name}", self.unnamed.as_deref().unwrap_or_default()));
+        let path = self.path.join(name);
         let file = options.open(&path)?;
         let direct = if self.reads_directly { Some(open_directly(&path)?) } else { None };
         if direct.is_none() {
             fadvise(&file, 0, None, Advice::Random)?;
-        }
-        if self.unnamed.is_some() {
-            fs::remove_file(&path)?;
         }
         Ok(Box::new(DiskFile { file, direct }))
     }

@@ -10,9 +10,9 @@
 //! A record is replaced by appending a new one; the index then holds the new address. [`RecordStore::clean`] copies what
 //! remains of a segment that is mostly replaced, and the next checkpoint removes the file.
 //!
-//! The files are a copy of what the caller can derive from a log. A start trusts what the last checkpoint
-//! ([`RecordStore::checkpoint`]) named, takes over what is complete beyond it, and reports the number from which the log must
-//! be applied again.
+//! The files are a copy of what the caller can derive from a log. A start opens them as they were at the last checkpoint
+//! ([`RecordStore::checkpoint`]) and reports the number from which the log must be applied again. A record that was replaced
+//! since is there as it was then.
 
 mod address;
 mod buffer;
@@ -35,7 +35,7 @@ mod tests;
 pub use address::Address;
 pub use error::{AppendError, OpenRecordsError, ReadError};
 pub use folder::{DiskFolder, FolderFile, RecordFolder};
-pub use manifest::RecordOrigin;
+pub use manifest::{MANIFEST_FILE, RecordOrigin};
 pub use open::Opened;
 pub use readers::{ReadResult, RecordReaders};
 pub use record::{RECORD_BYTES_MAX, RecordKey, StoredRecord};

@@ -9,7 +9,8 @@ use crate::buffer::AlignedBuffer;
 use crate::error::OpenRecordsError;
 use crate::folder::{FolderFile, RecordFolder};
 
-pub(crate) const MANIFEST_FILE: &str = "manifest";
+/// Name of the file that makes a folder one of records; without it, nothing is left to open.
+pub const MANIFEST_FILE: &str = "manifest";
 const NEW_MANIFEST_FILE: &str = "manifest.new";
 /// Version of all files of the folder.
 const VERSION: u32 = 1;

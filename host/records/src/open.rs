@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use crate::address::{Address, N_SLOTS};
-use crate::checkpoint::{INDEX_FILE, read_index};
+use crate::checkpoint::{INDEX_FILE, LastCheckpoint, read_index};
 use crate::clean::Cleaning;
 use crate::error::OpenRecordsError;
 use crate::folder::RecordFolder;
@@ -20,12 +20,10 @@ use crate::store::RecordStore;
 pub struct Opened {
     /// The store.
     pub store: RecordStore,
-    /// Everything in the caller's log up to this number is contained in it. Some of what follows may be, too.
+    /// Number up to which the caller's log was contained in it.
     pub through: u64,
-    /// State of the caller at that number.
+    /// State of the caller at the checkpoint.
     pub state: String,
-    /// Whether it was closed, so that nothing that follows is contained.
-    pub is_clean: bool,
 }
 
 impl RecordStore {
@@ -50,46 +48,49 @@ impl RecordStore {
         Self::with(folder, origin, RecordIndex::new(n_records), Slots::new(), 0, Vec::new(), 0)
     }
 
-    /// Opens the store of a folder.
+    /// Returns the number and the state of the last checkpoint of a folder, and changes nothing.
+    ///
+    /// # Errors
+    /// When there is none, or it has another origin.
+    pub fn last_checkpoint(
+        folder: &dyn RecordFolder,
+        origin: &RecordOrigin,
+    ) -> Result<(u64, String), OpenRecordsError> {
+        let RecordsManifest { through, state, .. } = manifest_of(folder, origin)?;
+        Ok((through, state))
+    }
+
+    /// Opens the store of a folder as it was at its last checkpoint. What was appended since is removed.
     ///
     /// # Errors
     /// When there is none, it has another origin, or a file is missing or damaged. [`RecordStore::create`] begins anew.
     pub fn open(folder: Arc<dyn RecordFolder>, origin: RecordOrigin) -> Result<Opened, OpenRecordsError> {
-        let manifest = RecordsManifest::read(&*folder)?;
-        if manifest.origin != origin {
-            return Err(OpenRecordsError::BadManifest {
-                reason: "the records belong to something else".into(),
-            });
-        }
+        let manifest = manifest_of(&*folder, &origin)?;
         let Some((last, complete)) = manifest.segments.split_last() else {
             return Err(OpenRecordsError::BadManifest { reason: "it names no segment".into() });
         };
-        let later = later_segments(&*folder, &manifest, last.id)?;
-        let index = match read_index(&*folder, manifest.n_checkpoints) {
-            Some(index) if later.is_empty() && index.n_tables() == manifest.n_tables => Some(index),
-            _ => None,
-        };
+        let index = read_index(&*folder, manifest.n_checkpoints);
+        let index = index.filter(|index| index.n_tables() == manifest.n_tables);
         // It is good once: what is appended from now on is not in it.
         remove(&*folder, INDEX_FILE)?;
+        remove_others(&*folder, &manifest)?;
         sync(&*folder)?;
-        let is_clean = index.is_some();
         let mut replay = SegmentReplay {
-            is_complete: is_clean,
+            is_complete: index.is_some(),
             index: index.unwrap_or_else(|| RecordIndex::with_tables(manifest.n_tables)),
             slots: Slots::new(),
         };
         for segment in complete {
             replay.add_complete(&*folder, *segment, origin.digest())?;
         }
-        let opened = [(last.id, last.n_bytes)].into_iter().chain(later.iter().map(|id| (*id, 0)));
-        let unsynced = replay.add_all_open(&*folder, opened, origin.digest())?;
-        if is_clean {
+        let unsynced = replay.add_open(&*folder, *last, origin.digest())?;
+        if replay.is_complete {
             replay.count_live();
         }
-        let next_id = later.last().copied().unwrap_or(last.id);
         let SegmentReplay { index, slots, .. } = replay;
-        let store = Self::with(folder, origin, index, slots, next_id, unsynced, manifest.n_checkpoints)?;
-        Ok(Opened { store, through: manifest.through, state: manifest.state, is_clean })
+        let store =
+            Self::with(folder, origin, index, slots, last.id, vec![unsynced], manifest.n_checkpoints)?;
+        Ok(Opened { store, through: manifest.through, state: manifest.state })
     }
 
     fn with(
@@ -114,9 +115,20 @@ impl RecordStore {
             cleaning: Mutex::new(Cleaning::default()),
             open: Mutex::new(open),
             slots: RwLock::new(slots),
-            n_checkpoints: Mutex::new(n_checkpoints),
+            checkpoint: Mutex::new(LastCheckpoint::of_start(n_checkpoints)),
         })
     }
+}
+
+fn manifest_of(
+    folder: &dyn RecordFolder,
+    origin: &RecordOrigin,
+) -> Result<RecordsManifest, OpenRecordsError> {
+    let manifest = RecordsManifest::read(folder)?;
+    if manifest.origin == *origin {
+        return Ok(manifest);
+    }
+    Err(OpenRecordsError::BadManifest { reason: "the records belong to something else".into() })
 }
 
 fn remove(folder: &dyn RecordFolder, name: &str) -> Result<(), OpenRecordsError> {
@@ -131,23 +143,14 @@ const fn in_folder(source: std::io::Error) -> OpenRecordsError {
     OpenRecordsError::Io { file: String::new(), source }
 }
 
-/// Returns the numbers of the segments behind the last one of the manifest, in order, and removes those before that it
-/// does not name: they were cleaned.
-fn later_segments(
-    folder: &dyn RecordFolder,
-    manifest: &RecordsManifest,
-    last: u64,
-) -> Result<Vec<u64>, OpenRecordsError> {
-    let mut later = Vec::new();
+/// Removes the segments that the manifest does not name: they were cleaned before it, or begun after it.
+fn remove_others(folder: &dyn RecordFolder, manifest: &RecordsManifest) -> Result<(), OpenRecordsError> {
     for id in folder.names().map_err(in_folder)?.iter().filter_map(|name| id_of(name)) {
-        if id > last {
-            later.push(id);
-        } else if !manifest.segments.iter().any(|segment| segment.id == id) {
+        if !manifest.segments.iter().any(|segment| segment.id == id) {
             remove(folder, &file_name(id))?;
         }
     }
-    later.sort_unstable();
-    Ok(later)
+    Ok(())
 }
 
 /// The segments and the index while they are put together.
@@ -156,32 +159,6 @@ struct SegmentReplay {
     /// Whether the index has everything already.
     is_complete: bool,
     slots: Slots,
-}
-
-/// The sound beginning of a segment.
-struct FoundSegment {
-    segment: Segment,
-    foot: Vec<FootEntry>,
-    /// Its length, in bytes.
-    n_bytes: usize,
-    /// Whether it ends with the foot of its records.
-    is_complete: bool,
-}
-
-impl FoundSegment {
-    /// Returns `None` when not even the head is sound.
-    fn read(folder: &dyn RecordFolder, id: u64, origin: u64) -> Result<Option<Self>, OpenRecordsError> {
-        let failed = |source| OpenRecordsError::Io { file: file_name(id), source };
-        let Some(segment) = Segment::open(folder, id, origin).map_err(failed)? else { return Ok(None) };
-        let mut foot = Vec::new();
-        let n_bytes = segment.each_record(|offset, head, _| {
-            foot.push(FootEntry::new(offset, head));
-            true
-        });
-        let n_bytes = n_bytes.map_err(failed)?;
-        let is_complete = segment.foot().map_err(failed)?.is_some_and(|listed| listed == foot);
-        Ok(Some(Self { segment, foot, n_bytes, is_complete }))
-    }
 }
 
 impl SegmentReplay {
@@ -211,46 +188,33 @@ impl SegmentReplay {
         Ok(())
     }
 
-    /// Adds the segments that were open, or complete and perhaps not on the disk, each by its number and the bytes that
-    /// must be sound: what is sound from the beginning of the first one on, without a gap.
-    fn add_all_open(
+    /// Adds the segment that was open, and completes it where the manifest says that it ended.
+    fn add_open(
         &mut self,
         folder: &dyn RecordFolder,
-        opened: impl Iterator<Item = (u64, usize)>,
+        named: ManifestSegment,
         origin: u64,
-    ) -> Result<Vec<Arc<Segment>>, OpenRecordsError> {
-        let (mut found, mut gone, mut is_cut_off) = (Vec::new(), Vec::new(), false);
-        for (id, n_bytes_sure) in opened {
-            match FoundSegment::read(folder, id, origin)? {
-                Some(one) if !is_cut_off && one.n_bytes >= n_bytes_sure => {
-                    is_cut_off = !one.is_complete;
-                    found.push(one);
-                }
-                _ if n_bytes_sure > 0 => {
-                    return Err(OpenRecordsError::BadSegment {
-                        file: file_name(id),
-                        reason: "a record is damaged",
-                    });
-                }
-                _ => {
-                    is_cut_off = true;
-                    gone.push(id);
-                }
+    ) -> Result<Arc<Segment>, OpenRecordsError> {
+        let file = file_name(named.id);
+        let bad = |reason| OpenRecordsError::BadSegment { file: file.clone(), reason };
+        let failed = |source| OpenRecordsError::Io { file: file.clone(), source };
+        let opened = Segment::open(folder, named.id, origin).map_err(failed)?;
+        let segment = opened.ok_or_else(|| bad("it is damaged, or belongs to something else"))?;
+        let mut foot = Vec::new();
+        let n_bytes = segment.each_record(|offset, head, _| {
+            let is_named = offset < named.n_bytes;
+            if is_named {
+                foot.push(FootEntry::new(offset, head));
             }
+            is_named
+        });
+        if n_bytes.map_err(failed)? != named.n_bytes {
+            return Err(bad("a record is damaged"));
         }
-        // Durable before the gap is closed: what lies behind it must not come back.
-        gone.iter().try_for_each(|id| remove(folder, &file_name(*id)))?;
-        sync(folder)?;
-        found.into_iter().map(|one| self.add_open(one)).collect()
-    }
-
-    fn add_open(&mut self, found: FoundSegment) -> Result<Arc<Segment>, OpenRecordsError> {
-        let FoundSegment { segment, foot, n_bytes, .. } = found;
-        let bytes = foot_bytes(segment.id, n_bytes, &foot);
-        let end = n_bytes + bytes.len();
-        let written = segment.file.write_at(&bytes, n_bytes as u64);
-        let written = written.and_then(|()| segment.file.truncate(end as u64));
-        written.map_err(|source| OpenRecordsError::Io { file: segment.name(), source })?;
+        let bytes = foot_bytes(segment.id, named.n_bytes, &foot);
+        let end = named.n_bytes + bytes.len();
+        segment.file.write_at(&bytes, named.n_bytes as u64).map_err(failed)?;
+        segment.file.truncate(end as u64).map_err(failed)?;
         let segment = Arc::new(Segment::new(segment.id, segment.slot, segment.file, end));
         put(&mut self.slots, Arc::clone(&segment));
         for entry in &foot {

@@ -48,7 +48,7 @@ impl OpenSegment {
     }
 
     /// Returns the offset of the next record, in bytes.
-    fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.segment.n_written() + self.pending.len()
     }
 

@@ -7,6 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
 use crate::address::Address;
+use crate::checkpoint::LastCheckpoint;
 use crate::clean::Cleaning;
 use crate::error::{AppendError, ReadError};
 use crate::folder::RecordFolder;
@@ -29,8 +30,8 @@ pub struct RecordStore {
     pub(crate) cleaning: Mutex<Cleaning>,
     pub(crate) open: Mutex<OpenSegment>,
     pub(crate) slots: RwLock<Slots>,
-    /// Number of the last checkpoint.
-    pub(crate) n_checkpoints: Mutex<u64>,
+    // Locked before all others.
+    pub(crate) checkpoint: Mutex<LastCheckpoint>,
 }
 
 /// What a store holds and takes.
@@ -62,6 +63,12 @@ impl RecordStore {
     #[must_use]
     pub fn may_contain(&self, key: RecordKey) -> bool {
         !self.index.find(key).is_empty()
+    }
+
+    /// Returns whether a record of this key, or of another one that the index takes for it, lies at an address.
+    #[must_use]
+    pub fn is_at(&self, key: RecordKey, address: Address) -> bool {
+        self.index.contains(key.prefix(), address)
     }
 
     /// Returns whether a record that was read is still that of its key, at the same address.
@@ -235,19 +242,6 @@ impl RecordStore {
 
     pub(crate) fn segments(&self) -> SmallVec<[Arc<Segment>; 64]> {
         self.slots.read().iter().flatten().cloned().collect()
-    }
-
-    /// Frees the files of cleaned segments, for a store that is never opened again and has no checkpoints.
-    pub fn discard_cleaned(&self) {
-        let mut open = self.open.lock();
-        let mut slots = self.slots.write();
-        for segment in open.cleaned.drain(..) {
-            if let Some(slot) = slots.get_mut(segment.slot) {
-                *slot = None;
-            }
-        }
-        // Nobody syncs them.
-        open.unsynced.clear();
     }
 
     /// Returns the number of records.

@@ -52,7 +52,7 @@ impl LostStore {
         let (name, held, proof) = match mark {
             MarkFound::Readable(StoreMark { store, number }) => (Some(store), Some(number), "tollgate.mark"),
             MarkFound::Unreadable => (None, None, "tollgate.mark"),
-            MarkFound::Absent => match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
+            MarkFound::Absent => match recognise_snapshot(data_dir) {
                 Ok(Some(SnapshotSummary { store, through, n_transactions })) if n_transactions > 0 => {
                     (Some(StoreName(store)), Some(through), SNAPSHOT_FILE)
                 }

@@ -4,9 +4,11 @@ use std::sync::atomic::Ordering;
 
 use hashbrown::HashTable;
 use smallvec::SmallVec;
+use tollgate_model::sequence::Sequence;
 
 use super::{KeyTable, in_use};
 use crate::anchor::Anchor;
+use crate::forgotten::HistoryForgotten;
 use crate::key::{ExportKey, hash_of};
 use crate::spill::{SeriesAccount, heap_bytes};
 use crate::timeline::DeferredBytes;
@@ -33,6 +35,18 @@ pub(crate) enum AnchorPart {
     InUse,
     /// A key has more than may leave memory at once.
     TooLong,
+}
+
+/// What is known of a table beside its keys.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TableState {
+    /// Number of the table.
+    pub(crate) id: u64,
+    /// Number of keys with a value that is itself a number, in memory or not.
+    pub(crate) n_with_numbers: usize,
+    /// Upper bound of the sequence numbers of all entries.
+    pub(crate) sequence_max: Sequence,
+    pub(crate) forgotten: Option<HistoryForgotten>,
 }
 
 impl AnchorIndex {
@@ -67,6 +81,10 @@ impl AnchorIndex {
         slots.take(KEYS_MAX + 1).collect()
     }
 
+    fn has(&self, hash: u64) -> bool {
+        self.slots.find(hash, |slot| self.hash_of(*slot) == hash).is_some()
+    }
+
     fn n_heap_bytes(&self) -> usize {
         heap_bytes(self.hashes.capacity() * size_of::<u64>()) + heap_bytes(self.slots.allocation_size())
     }
@@ -78,20 +96,76 @@ impl KeyTable {
         self.id
     }
 
+    pub(super) fn add_anchor(&mut self, slot: u32) {
+        let bucket = self.buckets.get(slot);
+        let anchor = bucket.and_then(|bucket| self.layout.anchor()?.anchor_of(bucket.key.bytes()));
+        if let Some(anchor) = anchor {
+            self.anchors.add(slot, anchor.hash, &mut self.account);
+        }
+    }
+
+    /// Finds keys by their anchors from now on, and lets all of them leave, also those of which nothing is left in memory but
+    /// the key.
+    pub(crate) fn index_anchors(&mut self) {
+        if self.has_anchors || !self.lets_keys_leave {
+            return;
+        }
+        self.has_anchors = true;
+        (0..self.buckets.n_slots())
+            .filter_map(|slot| u32::try_from(slot).ok())
+            .for_each(|slot| self.add_anchor(slot));
+        self.consider_all();
+    }
+
     /// Returns the anchor of a slot.
     pub(super) fn anchor_of_slot(&self, slot: u32) -> Option<Anchor> {
         let domain = self.layout.anchor()?.domain;
         Some(Anchor { domain, hash: self.anchors.hash_of(slot) })
     }
 
-    /// Returns the keys of an anchor.
-    pub(crate) fn part_of(&self, anchor: Anchor) -> AnchorPart {
+    /// Returns what is known of the table beside its keys.
+    pub(crate) const fn state(&self) -> TableState {
+        TableState {
+            id: self.id,
+            n_with_numbers: self.n_with_numbers,
+            sequence_max: self.sequence_max,
+            forgotten: self.forgotten,
+        }
+    }
+
+    /// Makes this the table that had this state, and whose other keys are in records.
+    pub(crate) fn adopt(&mut self, state: TableState) {
+        super::N_TABLES.fetch_max(state.id + 1, Ordering::Relaxed);
+        self.id = state.id;
+        self.n_with_numbers = state.n_with_numbers;
+        self.sequence_max = self.sequence_max.max(state.sequence_max);
+        if let Some(forgotten) = state.forgotten {
+            self.lacks(forgotten);
+        }
+    }
+
+    /// Returns whether a key of an anchor is in memory.
+    pub(crate) fn has_keys_of(&self, anchor: Anchor) -> bool {
+        self.anchors.has(anchor.hash)
+    }
+
+    /// Returns the anchors of up to `n_slots` slots, and the slot to continue from.
+    pub(crate) fn anchors_from(&self, from: usize, n_slots: usize) -> (Vec<Anchor>, Option<usize>) {
+        let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
+        let slots = (from..end).filter_map(|slot| u32::try_from(slot).ok());
+        let anchors = slots.filter(|slot| self.buckets.get(*slot).is_some());
+        let anchors = anchors.filter_map(|slot| self.anchor_of_slot(slot)).collect();
+        (anchors, (end < self.buckets.n_slots()).then_some(end))
+    }
+
+    /// Returns the keys of an anchor; with `takes_used`, also those that were used lately.
+    pub(crate) fn part_of(&self, anchor: Anchor, takes_used: bool) -> AnchorPart {
         let slots = self.anchors.slots_of(anchor.hash);
         let buckets = || slots.iter().filter_map(|slot| self.buckets.get(*slot));
         if slots.len() > KEYS_MAX || buckets().any(|bucket| !bucket.timeline.has_few_chunks(CHUNKS_MAX)) {
             return AnchorPart::TooLong;
         }
-        if buckets().any(|bucket| bucket.in_use.load(Ordering::Relaxed) == in_use::AGAIN) {
+        if !takes_used && buckets().any(|bucket| bucket.in_use.load(Ordering::Relaxed) == in_use::AGAIN) {
             return AnchorPart::InUse;
         }
         let key = |bucket: &super::Bucket| (ExportKey::of(bucket.key.clone()), bucket.timeline.stay());
@@ -99,7 +173,7 @@ impl KeyTable {
     }
 
     /// Drops keys whose entries are elsewhere now.
-    pub(crate) fn leave(&mut self, keys: &[ExportKey]) {
+    pub(crate) fn leave<'k>(&mut self, keys: impl IntoIterator<Item = &'k ExportKey>) {
         for key in keys {
             let hash = hash_of(key.to_bytes());
             if let Some(slot) = self.find_bytes(key.to_bytes(), hash)
@@ -127,21 +201,8 @@ impl KeyTable {
     /// Returns anchors that were not used lately, of keys that are considered next, until these have about `n_bytes`.
     /// The slots must be considered again if they stay.
     pub(crate) fn anchors_to_leave(&mut self, n_bytes: usize) -> Vec<(u32, Anchor)> {
-        let (mut anchors, mut total) = (Vec::new(), 0);
-        for _ in 0..self.awake.len().min(super::pending_spill::KEYS_PER_CALL_MAX) {
-            if total >= n_bytes {
-                break;
-            }
-            let Some(slot) = self.awake.next() else { break };
-            let Some(bucket) = self.buckets.get(slot) else { continue };
-            if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
-                self.awake.add(slot, &mut self.account);
-            } else if let Some(anchor) = self.anchor_of_slot(slot) {
-                total += size_of::<super::Bucket>() + bucket.timeline.n_latest_bytes();
-                anchors.push((slot, anchor));
-            }
-        }
-        anchors
+        let slots = self.take_unused(n_bytes, size_of::<super::Bucket>());
+        slots.into_iter().filter_map(|slot| Some((slot, self.anchor_of_slot(slot)?))).collect()
     }
 
     /// Considers a slot again later.

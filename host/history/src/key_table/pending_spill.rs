@@ -11,7 +11,7 @@ use crate::spill::{Extent, SpillError, SpillSource, SpillTurn};
 use crate::timeline::SpillingBytes;
 
 /// Maximum number of keys checked for recent use in one call.
-pub(super) const KEYS_PER_CALL_MAX: usize = 4_096;
+const KEYS_PER_CALL_MAX: usize = 4_096;
 
 /// Bytes to be written to the spill file, by slot.
 type PendingSpill = Vec<(u32, SpillingBytes)>;
@@ -42,8 +42,20 @@ impl KeyTable {
                 leaving.push((*slot, latest));
             }
         }
-        let n_considered = if long.is_some() { 0 } else { self.awake.len().min(KEYS_PER_CALL_MAX) };
-        for _ in 0..n_considered {
+        if long.is_none() {
+            for slot in self.take_unused(n_bytes.saturating_sub(total), 0) {
+                let latest = self.buckets.get(slot).and_then(|bucket| bucket.timeline.leaving_latest());
+                leaving.extend(latest.map(|latest| (slot, latest)));
+            }
+        }
+        leaving
+    }
+
+    /// Takes slots from the queue that were not used lately, until their latest entries, and so much more for each, have
+    /// about `n_bytes`. They must be [considered](KeyTable::consider) again if they stay.
+    pub(super) fn take_unused(&mut self, n_bytes: usize, n_more_bytes: usize) -> Vec<u32> {
+        let (mut unused, mut total) = (Vec::new(), 0);
+        for _ in 0..self.awake.len().min(KEYS_PER_CALL_MAX) {
             if total >= n_bytes {
                 break;
             }
@@ -51,12 +63,12 @@ impl KeyTable {
             let Some(bucket) = self.buckets.get(slot) else { continue };
             if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
                 self.awake.add(slot, &mut self.account);
-            } else if let Some(latest) = bucket.timeline.leaving_latest() {
-                total += latest.bytes().len();
-                leaving.push((slot, latest));
+            } else {
+                total += bucket.timeline.n_latest_bytes() + n_more_bytes;
+                unused.push(slot);
             }
         }
-        leaving
+        unused
     }
 
     /// Removes written bytes from memory, unless they changed meanwhile.

@@ -8,10 +8,10 @@ use tollgate_model::transaction::Transaction;
 use super::Series;
 use crate::anchor::Anchor;
 use crate::key::{ExportKey, KeyQuery};
-use crate::key_table::{AnchorPart, PartialDeparture as _};
+use crate::key_table::{AnchorPart, PartialDeparture as _, TableState};
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
-use crate::residency::{Anchors, Departure, HeldAnchors, KeptKey};
+use crate::residency::{Anchors, Departure, HeldAnchors, KeptKey, Residency};
 use crate::spill::{Spill, SpillError, SpillSource, SpillTurn};
 use crate::timeline::{TimeRange, TimelineVisitor};
 
@@ -41,19 +41,50 @@ impl Series {
         }
     }
 
+    /// Finds keys by their anchors from now on.
+    pub(crate) fn index_anchors(&self) {
+        self.key_table.write().index_anchors();
+    }
+
     /// Returns the number of the table of its keys.
     pub(crate) fn table_id(&self) -> u64 {
         self.key_table.read().id()
     }
 
-    /// Returns the keys of an anchor, with the number of their table.
-    pub(crate) fn part_of(&self, anchor: Anchor) -> (u64, AnchorPart) {
+    /// Returns what is known of the table of its keys; `None` when its contents are uncertain.
+    pub(crate) fn table_state(&self) -> Option<TableState> {
         let key_table = self.key_table.read();
-        (key_table.id(), key_table.part_of(anchor))
+        key_table.doubt().is_none().then(|| key_table.state())
+    }
+
+    /// Returns whether its keys may leave memory.
+    pub(crate) const fn has_anchors(&self) -> bool {
+        self.anchor.is_some()
+    }
+
+    /// Returns the anchor of a key; `None` when its keys stay in memory.
+    pub(crate) fn anchor_of(&self, key: &[u8]) -> Option<Anchor> {
+        self.layout().anchor().filter(|_| self.has_anchors())?.anchor_of(key)
+    }
+
+    /// Returns the anchors of up to `n_slots` slots from one on, and the slot to continue from.
+    pub(crate) fn anchors_from(&self, from: usize, n_slots: usize) -> (Vec<Anchor>, Option<usize>) {
+        self.key_table.read().anchors_from(from, n_slots)
+    }
+
+    /// Returns whether a key of an anchor is in memory.
+    pub(crate) fn has_keys_of(&self, anchor: Anchor) -> bool {
+        self.key_table.read().has_keys_of(anchor)
+    }
+
+    /// Returns the keys of an anchor, with the number of their table; with `takes_used`, also those that were used lately.
+    pub(crate) fn part_of(&self, anchor: Anchor, takes_used: bool) -> (u64, AnchorPart) {
+        let key_table = self.key_table.read();
+        (key_table.id(), key_table.part_of(anchor, takes_used))
     }
 
     /// Drops keys of a table whose entries are elsewhere now.
-    pub(crate) fn leave(&self, table: u64, keys: &[ExportKey]) {
+    pub(crate) fn leave<'k>(&self, table: u64, keys: impl IntoIterator<Item = &'k ExportKey>) {
         let mut key_table = self.key_table.write();
         if key_table.id() == table {
             key_table.leave(keys);
@@ -70,9 +101,13 @@ impl Series {
 
 impl SpillSource for Series {
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
-        let residency =
-            self.spill.residency().filter(|_| self.anchor.is_some() && self.spill.has_many_keys());
+        // From the first anchor that leaves on, all do: a key of which nothing but itself is in memory is considered no more.
+        let leaves_whole = |residency: &&Residency| {
+            self.anchor.is_some() && (residency.has_records() || self.spill.has_many_keys())
+        };
+        let residency = self.spill.residency().filter(leaves_whole);
         let Some(residency) = residency else { return self.key_table.let_go(n_bytes) };
+        residency.begin();
         let anchors = self.key_table.write().anchors_to_leave(n_bytes);
         let is_empty = anchors.is_empty();
         let (mut n_left_bytes, mut failed) = (0, None);
@@ -107,14 +142,26 @@ impl SpillSource for Series {
     }
 }
 
-/// Holds all anchors of transactions in these series; `None` when nothing leaves memory.
-pub(super) fn hold<'s>(
+/// Holds all anchors of a transaction to add rows to these series; `None` when nothing leaves memory.
+pub(super) fn hold_to_add<'s>(
     spill: &'s Spill,
     series: impl IntoIterator<Item = &'s Series>,
+    transaction: &Transaction,
+) -> Option<HeldAnchors<'s>> {
+    let residency = spill.residency()?;
+    let all = residency.hold_all();
+    all.or_else(|| Some(residency.hold_to_add(&anchors_of(series, &[transaction]))))
+}
+
+/// Holds all anchors of transactions to change rows of a series; `None` when nothing leaves memory.
+pub(super) fn hold_to_change<'s>(
+    spill: &'s Spill,
+    series: &'s Series,
     transactions: &[&Transaction],
 ) -> Option<HeldAnchors<'s>> {
     let residency = spill.residency()?;
-    Some(residency.hold(&anchors_of(series, transactions)))
+    let all = residency.hold_all();
+    all.or_else(|| Some(residency.hold_to_change(&anchors_of([series], transactions))))
 }
 
 /// Returns the different anchors of transactions in these series.

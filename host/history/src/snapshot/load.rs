@@ -14,10 +14,11 @@ use tollgate_model::transaction::adopt_digest_key;
 
 use super::block::{BlockPart, BlockReader};
 use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Section, SnapshotHead, checksum, read_foot, read_table};
-use super::{SnapshotError, SnapshotMark, failed};
+use super::{RECORDS_DIRECTORY, SNAPSHOT_FILE, SnapshotError, SnapshotMark, failed};
 use crate::filling_table::FillingTable;
 use crate::key::ExportKey;
 use crate::past::Past;
+use crate::residency::resident_file_of;
 use crate::series::Series;
 use crate::timeline::OpenRun;
 
@@ -103,12 +104,14 @@ pub struct SnapshotSummary {
     pub n_transactions: u64,
 }
 
-/// Returns the summary of the snapshot at this path; `None` when there is no file. Reads only head and table, and does
-/// not query the store.
+/// Returns the summary of the snapshot beside a store, in its data directory; `None` when there is none. Reads only head and
+/// table, and does not query the store.
 ///
 /// # Errors
 /// When the file is not a snapshot, or its head, table or foot is damaged.
-pub fn recognise(path: &Path) -> Result<Option<SnapshotSummary>, SnapshotError> {
+pub fn recognise(data_dir: &Path) -> Result<Option<SnapshotSummary>, SnapshotError> {
+    let resident = resident_file_of(&data_dir.join(RECORDS_DIRECTORY))?;
+    let path = &resident.unwrap_or_else(|| data_dir.join(SNAPSHOT_FILE));
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed(path))?,

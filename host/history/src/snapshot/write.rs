@@ -1,6 +1,5 @@
 //! Writing of a snapshot, while the history is in use. The file takes its final name when it is complete.
 
-use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -18,9 +17,10 @@ use super::{SnapshotError, SnapshotMark, failed};
 use crate::History;
 use crate::admission::SettledPart;
 use crate::key::ExportKey;
-use crate::residency::Residency;
+use crate::residency::{CheckpointSeries, Residency};
 use crate::series::Series;
-use crate::timeline::{Entry, RestingRun, TimelineRuns};
+use crate::spill::SpillError;
+use crate::timeline::{Entry, TimelineRuns};
 
 /// Size at which a block is written; small in tests, so that keys span several blocks.
 const BLOCK_BYTES: usize = if cfg!(test) { 1 << 10 } else { 512 << 10 };
@@ -90,8 +90,6 @@ impl History {
         if settled.through == Sequence::default() || since == Some(&mark) {
             return Ok(None);
         }
-        let n_left = self.spill.residency().map(Residency::n_left);
-        self.check_all_in_memory(n_left)?;
         let past = self.past.as_ref().ok_or(SnapshotError::NoTestimony)?;
         let testimony = past.testimony(settled.through)?.ok_or(SnapshotError::NoTestimony)?;
         let head = SnapshotHead {
@@ -100,36 +98,82 @@ impl History {
             testimony,
             digest_key: digest_key(),
         };
-        let unfinished = beside(file);
-        let written = write(&unfinished, &head, &settled.series, go_on)
-            .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
-            .and_then(|written| self.check_all_in_memory(n_left).map(|()| written))
-            .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
-        match written {
-            Ok((n_bytes, sections)) => Ok(Some(WrittenSnapshot {
-                mark: SnapshotMark::new(
-                    head.through,
-                    sections.iter().map(|section| section.identity.clone()),
-                ),
-                n_bytes,
-                n_entries: sections.iter().map(|section| section.n_entries).sum(),
-                n_transactions: head.n_transactions,
-            })),
-            Err(error) => {
-                // A partial file is useless and takes space; a later attempt starts over.
-                let _ = fs::remove_file(&unfinished);
-                Err(error)
-            }
-        }
+        let residency = self.spill.residency().filter(|residency| residency.has_records());
+        let written = match residency {
+            Some(residency) => self.write_checkpoint(residency, file, &head, settled, go_on),
+            None => self.write_file(file, &head, &settled, go_on),
+        };
+        let (n_bytes, sections) = written?;
+        let identities = sections.iter().map(|section| section.identity.clone());
+        Ok(Some(WrittenSnapshot {
+            mark: SnapshotMark::new(head.through, identities),
+            n_bytes,
+            n_entries: sections.iter().map(|section| section.n_entries).sum(),
+            n_transactions: head.n_transactions,
+        }))
     }
 
-    /// Fails when a key is not in memory, or has left it since `n_left` had: the file may lack it.
-    fn check_all_in_memory(&self, n_left: Option<u64>) -> Result<(), SnapshotError> {
-        let is_any_elsewhere = self.spill.residency().is_some_and(Residency::is_any_elsewhere);
-        if is_any_elsewhere || self.spill.residency().map(Residency::n_left) != n_left {
-            return Err(SnapshotError::NotInMemory);
+    /// Leaves what the next start needs to open the records of keys on the disk quickly. Call it after the last snapshot.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_index(&self) -> Result<(), SpillError> {
+        self.spill.residency().map_or(Ok(()), Residency::write_index)
+    }
+
+    /// Writes everything into one file.
+    fn write_file(
+        &self,
+        file: &Path,
+        head: &SnapshotHead,
+        settled: &SettledPart,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(u64, Vec<Section>), SnapshotError> {
+        let unfinished = beside(file);
+        // A key that leaves memory meanwhile could be in neither place.
+        let is_whole = || match self.spill.has_records() {
+            true => Err(SnapshotError::TakenBack),
+            false => Ok(()),
+        };
+        let written = write(&unfinished, head, &settled.series, &|_, _| true, go_on)
+            .and_then(|written| self.wait_for_the_rest(settled, go_on).map(|()| written))
+            .and_then(|written| is_whole().map(|()| written))
+            .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
+        if written.is_err() {
+            // A partial file is useless and takes space; a later attempt starts over.
+            let _ = fs::remove_file(&unfinished);
         }
-        Ok(())
+        written
+    }
+
+    /// Writes what changed of the keys that are in records, and a file of the others.
+    fn write_checkpoint(
+        &self,
+        residency: &Residency,
+        file: &Path,
+        head: &SnapshotHead,
+        settled: SettledPart,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(u64, Vec<Section>), SnapshotError> {
+        let series: Vec<CheckpointSeries> =
+            settled.series.iter().cloned().map(CheckpointSeries::of).collect();
+        let long = residency.copy_changed(&self.spill, &series, go_on)?;
+        let resident = residency.next_resident_file()?;
+        let written = write(&resident, head, &settled.series, &|series, key| long.keeps(series, key), go_on)
+            .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
+            .and_then(|(n_bytes, sections)| {
+                let identities: Vec<String> =
+                    sections.iter().map(|section| section.identity.clone()).collect();
+                let last = self.admission.lock().last();
+                residency.conclude(head.through, last, &series, &resident, &identities)?;
+                Ok((n_bytes, sections))
+            });
+        match &written {
+            // It would be opened after a start without these records.
+            Ok(_) => remove_former(file),
+            Err(_) => remove_former(&resident),
+        }
+        written
     }
 
     /// Waits until every update that may be in the file is durable; the sequence numbers of entries do not show
@@ -158,6 +202,7 @@ fn write(
     path: &Path,
     head: &SnapshotHead,
     series: &[Arc<Series>],
+    wants: &dyn Fn(&Series, &[u8]) -> bool,
     go_on: &dyn Fn() -> bool,
 ) -> Result<(u64, Vec<Section>), SnapshotError> {
     let mut growing = SnapshotFile::create(path, go_on)?;
@@ -165,7 +210,7 @@ fn write(
     growing.append(&head_bytes)?;
     let mut sections = Vec::new();
     for series in series {
-        sections.extend(write_series(&mut growing, series, head.through)?);
+        sections.extend(write_series(&mut growing, series, wants, head.through)?);
     }
     growing.append(&table_to_bytes(&head_bytes, &sections))?;
     growing.file.sync_all().map_err(failed(path))?;
@@ -177,6 +222,7 @@ fn write(
 fn write_series(
     growing: &mut SnapshotFile<'_>,
     series: &Series,
+    wants: &dyn Fn(&Series, &[u8]) -> bool,
     through: Sequence,
 ) -> Result<Option<Section>, SnapshotError> {
     let (identity, n_shelves) = (series.identity(), series.n_shelves());
@@ -185,7 +231,8 @@ fn write_series(
         SectionWriter { growing, through, block: BlockWriter::default(), section, stopped: None };
     let mut next = Some(0);
     while let Some(from) = next {
-        match series.export(from, KEYS_PER_STEP, &mut |key, runs| writer.add(key, runs)) {
+        let wants = |key: &ExportKey| wants(series, key.to_bytes());
+        match series.export(from, KEYS_PER_STEP, &wants, &mut |key, runs| writer.add(key, runs)) {
             Ok(behind) => next = behind,
             Err(error) => {
                 tracing::warn!(error = %error, "a series cannot be read; it is left out of the snapshot");
@@ -230,12 +277,12 @@ impl SectionWriter<'_, '_> {
 
     fn add_runs(&mut self, key: &[u8], runs: &TimelineRuns) -> Result<(), WriteStopped> {
         let through = self.through;
-        for chunk in runs.chunks.iter().filter_map(|chunk| settled_part(chunk, through)) {
+        for chunk in runs.chunks.iter().filter_map(|chunk| chunk.up_to(through)) {
             self.section.n_entries += chunk.open().rows().len() as u64;
             self.block.add_chunk(key, chunk.bytes());
             self.finish_full_block()?;
         }
-        match runs.latest.as_ref().and_then(|latest| settled_part(latest, through)) {
+        match runs.latest.as_ref().and_then(|latest| latest.up_to(through)) {
             None => Ok(()),
             Some(latest) if runs.chunks.is_empty() && latest.open().rows().len() < RUN_ENTRIES_MIN => {
                 self.add_entries(key, &latest.open().to_entries())
@@ -283,16 +330,6 @@ impl SectionWriter<'_, '_> {
     }
 }
 
-/// Returns a run without the entries above `through`; `None` when none is left.
-fn settled_part(run: &RestingRun, through: Sequence) -> Option<Cow<'_, RestingRun>> {
-    if run.open().rows().sequence_max() <= through {
-        return Some(Cow::Borrowed(run));
-    }
-    let mut entries = run.open().to_entries();
-    entries.retain(|entry| entry.sequence <= through);
-    (!entries.is_empty()).then(|| Cow::Owned(RestingRun::of_entries(&entries)))
-}
-
 impl<'a> SnapshotFile<'a> {
     fn create(path: &Path, go_on: &'a dyn Fn() -> bool) -> Result<Self, SnapshotError> {
         match fs::remove_file(path) {
@@ -308,6 +345,14 @@ impl<'a> SnapshotFile<'a> {
         self.file.write_all(bytes).map_err(failed(&self.path))?;
         self.at += bytes.len() as u64;
         Ok(())
+    }
+}
+
+fn remove_former(file: &Path) {
+    if let Err(error) = fs::remove_file(file)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, file = %file.display(), "a file of the history cannot be removed");
     }
 }
 

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_piece_that_is_read_again_stays_in_the_cache() {
         let directory = tempfile::tempdir().unwrap();
-        let spill = Spill::bounded(0, directory.path(), false).unwrap();
+        let spill = Spill::bounded(0, directory.path(), None).unwrap();
         let pieces: Vec<Arc<[u8]>> = (0..100_u8).map(|n| [n; 100].into()).collect();
         let extents = spill.write(&pieces).unwrap();
         let recent = PieceCache::within(ROW_PLACES * PIECE_BYTES * LIMIT_SHARE);

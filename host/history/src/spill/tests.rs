@@ -8,7 +8,7 @@ fn piece(n: u8) -> Arc<[u8]> {
 
 fn bounded(limit_bytes: usize) -> (tempfile::TempDir, Arc<Spill>) {
     let directory = tempfile::tempdir().unwrap();
-    let spill = Arc::new(Spill::bounded(limit_bytes, directory.path(), false).unwrap());
+    let spill = Arc::new(Spill::bounded(limit_bytes, directory.path(), None).unwrap());
     (directory, spill)
 }
 
@@ -78,6 +78,6 @@ fn a_question_follows_what_moves_and_gives_up_on_what_stays_and_is_wrong() {
 
 #[test]
 fn a_directory_that_is_not_there_is_refused_by_its_name() {
-    let error = Spill::bounded(0, Path::new("/nowhere/at/all"), false).unwrap_err();
+    let error = Spill::bounded(0, Path::new("/nowhere/at/all"), None).unwrap_err();
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }

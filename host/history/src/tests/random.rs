@@ -68,6 +68,8 @@ struct Story {
     history: History,
     archive: Arc<Archive>,
     spill_dir: TempDir,
+    /// Directory of the records of keys on the disk.
+    records: TempDir,
     /// Steps accepted and not retracted.
     steps: Vec<(Sequence, ChangeStep)>,
     reference: ReferenceHistory,
@@ -82,12 +84,12 @@ struct Story {
     spilled_bytes_max: u64,
 }
 
-fn limited(past: &Arc<Archive>, limit_bytes: usize, directory: &Path, lets_keys_leave: bool) -> History {
+/// Returns an empty history; with a directory for their records, whole keys leave memory.
+fn limited(past: &Arc<Archive>, limit_bytes: usize, directory: &Path, records: Option<&Path>) -> History {
     let history = History::over(Arc::<Archive>::clone(past));
-    if lets_keys_leave {
-        history.bounded_with_keys(limit_bytes, directory).unwrap()
-    } else {
-        history.bounded(limit_bytes, directory).unwrap()
+    match records {
+        Some(records) => history.bounded_with_keys(limit_bytes, directory, records).unwrap(),
+        None => history.bounded(limit_bytes, directory).unwrap(),
     }
 }
 
@@ -96,12 +98,14 @@ impl Story {
         let mut dice = Dice(seed);
         let known = ["alice", "0042", "true"].map(str::to_owned);
         let (n_words, span) = (dice.pick(&[1, 2, WORDS.len()]), dice.pick(&[2, 60, 300]));
-        let (archive, spill_dir) = (Arc::<Archive>::default(), tempfile::tempdir().unwrap());
+        let archive = Arc::<Archive>::default();
+        let (spill_dir, records) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         // Little or nothing fits: what was not just used is spilled, and whole keys leave.
         let limit_bytes = dice.pick(&[0, 0, 20_000, 60_000]);
         // There are few accounts: where keys leave, every payment moves a large part of the history.
         let lets_keys_leave = seed.is_multiple_of(KEYS_LEAVE_SHARE);
-        let history = limited(&archive, limit_bytes, spill_dir.path(), lets_keys_leave);
+        let leaves_to = lets_keys_leave.then(|| records.path());
+        let history = limited(&archive, limit_bytes, spill_dir.path(), leaves_to);
         Self {
             dice,
             lets_keys_leave,
@@ -110,6 +114,7 @@ impl Story {
             history,
             archive,
             spill_dir,
+            records,
             steps: Vec::new(),
             reference: ReferenceHistory {
                 rows: Vec::new(),
@@ -181,6 +186,14 @@ impl Story {
         self.history.settle(*through);
     }
 
+    /// Makes everything durable.
+    fn settle_all(&mut self) {
+        let known = self.archive.last();
+        let new = self.steps.iter().filter(|(sequence, _)| *sequence > known);
+        self.archive.steps.lock().extend(new.cloned());
+        self.history.settle(self.archive.last());
+    }
+
     fn take_back(&mut self) {
         let oldest = self.history.last_sequence().0.saturating_sub(self.dice.below(40) as u64);
         // Durable steps are not retracted.
@@ -189,9 +202,15 @@ impl Story {
         self.keep_before(first);
     }
 
+    /// Replaces the history by an empty one over the durable steps.
+    fn begin_anew(&mut self) {
+        let records = self.lets_keys_leave.then(|| self.records.path());
+        self.history = limited(&self.archive, 0, self.spill_dir.path(), records);
+    }
+
     /// Replaces the history by one that is restored from the durable steps.
     fn restart(&mut self) {
-        self.history = limited(&self.archive, 0, self.spill_dir.path(), self.lets_keys_leave);
+        self.begin_anew();
         self.aggregates.clear();
         self.previous.clear();
         self.ask_something_new();

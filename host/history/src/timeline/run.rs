@@ -1,5 +1,6 @@
 //! A run of entries: its rows, and a table of the values of each column.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -313,6 +314,20 @@ impl RestingRun {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    pub(crate) fn sequence_max(&self) -> Sequence {
+        self.open().rows().sequence_max()
+    }
+
+    /// Returns the run without the entries above a number; `None` when none is left.
+    pub(crate) fn up_to(&self, through: Sequence) -> Option<Cow<'_, Self>> {
+        if self.sequence_max() <= through {
+            return Some(Cow::Borrowed(self));
+        }
+        let mut entries = self.open().to_entries();
+        entries.retain(|entry| entry.sequence <= through);
+        (!entries.is_empty()).then(|| Cow::Owned(Self::of_entries(&entries)))
     }
 
     /// Creates a run from entries in order, at least one.

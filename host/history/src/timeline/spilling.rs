@@ -1,6 +1,9 @@
 //! Spilling of timelines: chunks one by one and for good, the latest run until the next entry arrives.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use tollgate_model::sequence::Sequence;
 
 use super::chunk::{Chunk, ChunkBytes};
 use super::rows::Rows;
@@ -57,6 +60,23 @@ impl TimelineRuns {
     /// Returns whether there are only chunks and a latest run.
     pub(crate) const fn is_in_order(&self) -> bool {
         self.lost.is_empty()
+    }
+
+    /// Returns whether there is no entry.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.latest.is_none() && self.lost.is_empty()
+    }
+
+    /// Returns the chunks and the latest run without the entries above a number, and whether there were any.
+    pub(crate) fn up_to(self, through: Sequence) -> (Self, bool) {
+        let is_partial = self.chunks.iter().chain(&self.latest).any(|run| run.sequence_max() > through);
+        if !is_partial {
+            return (self, false);
+        }
+        let part = |run: RestingRun| run.up_to(through).map(Cow::into_owned);
+        let latest = self.latest.and_then(part);
+        let chunks = self.chunks.into_iter().filter_map(part).collect();
+        (Self { chunks, latest, lost: self.lost }, true)
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {

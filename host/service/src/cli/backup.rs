@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tollgate_git::{CLONES, CloneDirectory, GitError, UnpushedWork, Worker};
-use tollgate_history::SNAPSHOT_FILE;
+use tollgate_history::{RECORDS_DIRECTORY, SNAPSHOT_FILE};
 use tollgate_store::{BackupContents, BackupError, BackupNote, CheckedBackup};
 
 use crate::cli::offline::{data_dir_or_default, run_here};
@@ -58,7 +58,8 @@ pub(super) fn restore(data_dir: Option<PathBuf>, file: &Path) -> u8 {
 }
 
 async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, BackupContents), BackupFailure> {
-    let restoration = CheckedBackup::prepare(file, data_dir, &[CLONES, SNAPSHOT_FILE]).await?;
+    let restoration =
+        CheckedBackup::prepare(file, data_dir, &[CLONES, SNAPSHOT_FILE, RECORDS_DIRECTORY]).await?;
     let followed = restoration.notes.iter().find(|note| note.name == FOLLOWED);
     if let Some(BackupNote { text, .. }) = followed {
         clones(data_dir).remember_again(text)?;

@@ -8,7 +8,7 @@ use tollgate_engine::evaluation::{Breakers, FaultReport};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{Lists, Registry, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_history::History;
+use tollgate_history::{History, RECORDS_DIRECTORY};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::clock::{Clock, SystemClock};
 use tollgate_process::HistoryMemory;
@@ -65,7 +65,7 @@ impl SharedParts {
         let memory = HistoryMemory::new(settings.memory_limit_bytes);
         let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
         let history = if settings.keys_on_disk {
-            history.bounded_with_keys(memory.bytes, &spill_dir)?
+            history.bounded_with_keys(memory.bytes, &spill_dir, &settings.data_dir.join(RECORDS_DIRECTORY))?
         } else {
             history.bounded(memory.bytes, &spill_dir)?
         };

@@ -21,6 +21,11 @@ use tollgate_telemetry::metrics::Metrics;
 /// duration of that step: the snapshot is not urgent.
 const REST_MAX: Duration = Duration::from_millis(50);
 
+/// Time after which it is looked again whether a snapshot is due.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Numbers after the last snapshot from which the next one is due, if only what changed must be written.
+const UNWRITTEN_MAX: u64 = 100_000;
+
 /// Writes and restores snapshots.
 #[derive(Debug)]
 pub(super) struct Snapshots {
@@ -80,17 +85,36 @@ impl Snapshots {
     /// Writes snapshots at the configured interval; never returns.
     pub(super) async fn write_now_and_then(self: Arc<Self>) {
         let Some(interval) = self.interval else { return std::future::pending().await };
+        let mut last = tokio::time::Instant::now();
         loop {
-            tokio::time::sleep(interval).await;
-            let writing = Arc::clone(&self);
-            tokio::task::spawn_blocking(move || writing.write_gently()).await.ok();
+            tokio::time::sleep(interval.min(LOOK_EVERY)).await;
+            if last.elapsed() >= interval || self.has_many_unwritten() {
+                let writing = Arc::clone(&self);
+                tokio::task::spawn_blocking(move || writing.write_gently()).await.ok();
+                last = tokio::time::Instant::now();
+            }
         }
+    }
+
+    /// Returns whether a start would read more of the store than it should. A file of everything is not written for that.
+    fn has_many_unwritten(&self) -> bool {
+        // Locked while the history is restored or a snapshot is written.
+        let Some(mark) = self.mark.try_lock() else { return false };
+        let through = mark.as_ref().map_or(0, |mark| mark.through().0);
+        self.history.keeps_records()
+            && self.history.last_sequence().0.saturating_sub(through) >= UNWRITTEN_MAX
     }
 
     /// Writes the final snapshot, unless the file is already current.
     pub(super) async fn write_last(self: Arc<Self>) {
         self.is_stopping.store(true, Ordering::Relaxed);
-        tokio::task::spawn_blocking(move || self.write(&|| true)).await.ok();
+        let write = move || {
+            self.write(&|| true);
+            if let Err(error) = self.history.write_index() {
+                tracing::warn!(error = %ErrorChain(&error), "the index of the history cannot be written; the next start takes longer");
+            }
+        };
+        tokio::task::spawn_blocking(write).await.ok();
     }
 
     fn write_gently(&self) {
@@ -108,7 +132,7 @@ impl Snapshots {
             return;
         }
         let mut mark = self.mark.lock();
-        if !self.file.exists() {
+        if !self.history.has_snapshot(&self.file) {
             *mark = None;
         }
         let started = Instant::now();
@@ -118,11 +142,6 @@ impl Snapshots {
                 self.metrics.snapshot_written(written.n_bytes);
                 log(&written, started.elapsed());
                 *mark = Some(written.mark);
-            }
-            Err(SnapshotError::NotInMemory) => {
-                tracing::info!(
-                    "no snapshot of the history is written while keys are on the disk; a restart reads the store"
-                );
             }
             Err(error) => {
                 self.metrics.snapshot_failed();

@@ -19,6 +19,6 @@ pub(super) const KEYS_ON_DISK: Variable = variable(
     "SERVICE_KEYS_ON_DISK",
     "`true` or `false`",
     "false",
-    "Whether accounts, cards and other keys leave memory with all their transactions when keys alone take half of the memory limit. A start then reads all stored transactions.",
+    "Whether accounts, cards and other keys leave memory with all their transactions when keys alone take half of the memory limit. They are kept in `history` in the data directory.",
 )
 .explained_in("operations.md#more-keys-than-memory");

@@ -23,7 +23,7 @@ impl Story {
                     let key = ExportKey::from_bytes(key.to_bytes()).unwrap();
                     key_table.import(&key, &runs.entries());
                 };
-                from = series.export(slot, n_keys, &mut import).unwrap();
+                from = series.export(slot, n_keys, &|_| true, &mut import).unwrap();
             }
             series.replace(key_table);
         });

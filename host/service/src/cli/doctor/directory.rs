@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tollgate_engine::artifacts;
 use tollgate_git::{CLONES, CloneDirectory, FollowedRepository, Worker};
-use tollgate_history::{SNAPSHOT_FILE, recognise_snapshot};
+use tollgate_history::recognise_snapshot;
 use tollgate_store::{DiskSpace, Holder, holder};
 
 use super::{DoctorReport, Unreadable, words_of};
@@ -79,7 +79,7 @@ fn room(space: DiskSpace, report: &mut DoctorReport) {
 
 /// Checks files that can be rebuilt if lost.
 pub(super) fn examine_beside(data_dir: &Path, report: &mut DoctorReport) {
-    match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
+    match recognise_snapshot(data_dir) {
         Ok(None) => report.fine("snapshot", "none: the next start reads the store"),
         Ok(Some(found)) => {
             report.fine("snapshot", &format!("of the history up to number {}", found.through));

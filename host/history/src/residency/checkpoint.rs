@@ -1,0 +1,383 @@
+//! Checkpoints: what a start opens instead of reading all stored transactions.
+//!
+//! ```text
+//!  anchors in memory ──those that changed──▶ records ─┐
+//!  keys that are not in records ──▶ resident-N ───────┼──▶ manifest: all of it, and the number R up to which it is complete
+//!  anchors on the disk: their records ────────────────┘
+//! ```
+//!
+//! Everything is complete up to the number R, which was settled when the checkpoint began, and may hold settled rows beyond
+//! it. A start applies the stored steps behind R again; a row that is there stays as it is, and a status change that is
+//! there ends in the same state.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tollgate_model::sequence::Sequence;
+use tollgate_records::{DiskFolder, MANIFEST_FILE, OpenRecordsError, ReadError, RecordStore};
+
+use super::record::{self, AnchorInMemory, remove, replace};
+use super::{Residency, origin, unusable};
+use crate::anchor::Anchor;
+use crate::forgotten::HistoryForgotten;
+use crate::key_table::TableState;
+use crate::series::Series;
+use crate::snapshot::{SnapshotError, failed};
+use crate::spill::{Spill, SpillError};
+
+/// Name of the files with the keys that are not in records, before their number.
+const RESIDENT_FILE: &str = "resident-";
+/// Slots whose anchors are copied between two looks at whether to go on.
+const SLOTS_PER_STEP: usize = 64;
+/// Maximum number of looks whether status changes are durable, and the pause between them.
+const SETTLING_LOOKS_MAX: usize = 200;
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
+
+/// What the manifest says of the history.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointState {
+    /// Name of the file with the keys that are not in records.
+    resident: String,
+    /// Upper bound of the numbers of all rows.
+    sequence_max: u64,
+    /// By the identity of their series.
+    tables: BTreeMap<String, CheckpointedTable>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointedTable {
+    id: u64,
+    n_with_numbers: usize,
+    /// End of the range from which rows were discarded, and the longest window then, in microseconds.
+    forgotten: Option<(i64, i64)>,
+}
+
+/// The files of a checkpoint, opened.
+#[derive(Debug)]
+pub(crate) struct CheckpointedHistory {
+    store: RecordStore,
+    state: CheckpointState,
+    /// The file with the keys that are not in records.
+    pub(crate) resident: PathBuf,
+}
+
+/// A series of which a checkpoint is written.
+pub(crate) struct CheckpointSeries {
+    pub(crate) series: Arc<Series>,
+    identity: String,
+    table: u64,
+}
+
+/// Outcome of an attempt to copy an anchor into a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    /// Its record has everything that is settled, with about so many bytes written for it.
+    Done(usize),
+    /// It has a status change that is not settled yet.
+    Unsettled,
+    /// It is too long for a record.
+    TooLong,
+}
+
+/// Lets long anchors leave again when it is dropped.
+pub(crate) struct LongAnchors<'r>(&'r Residency);
+
+impl Drop for LongAnchors<'_> {
+    fn drop(&mut self) {
+        self.0.long.lock().clear();
+    }
+}
+
+impl LongAnchors<'_> {
+    /// Returns whether a key of a series is in no record.
+    pub(crate) fn keeps(&self, series: &Series, key: &[u8]) -> bool {
+        series.anchor_of(key).is_none_or(|anchor| self.0.long.lock().contains(&anchor))
+    }
+}
+
+impl CheckpointSeries {
+    pub(crate) fn of(series: Arc<Series>) -> Self {
+        Self { identity: series.identity(), table: series.table_id(), series }
+    }
+}
+
+/// Returns the folder of a directory with a checkpoint.
+fn folder_of(directory: &Path) -> Result<Option<DiskFolder>, SnapshotError> {
+    if !directory.join(MANIFEST_FILE).exists() {
+        return Ok(None);
+    }
+    DiskFolder::open(directory).map(Some).map_err(failed(directory))
+}
+
+/// Returns the path of the file with the keys that are not in records, for the last checkpoint in a directory; `None` when
+/// there is none.
+///
+/// # Errors
+/// When the checkpoint cannot be read.
+pub(crate) fn resident_file_of(directory: &Path) -> Result<Option<PathBuf>, SnapshotError> {
+    let Some(folder) = folder_of(directory)? else { return Ok(None) };
+    let (_, state) = RecordStore::last_checkpoint(&folder, &origin())?;
+    Ok(Some(directory.join(CheckpointState::read(&state)?.resident)))
+}
+
+impl CheckpointState {
+    fn read(json: &str) -> Result<Self, OpenRecordsError> {
+        let bad = |error: serde_json::Error| OpenRecordsError::BadManifest { reason: error.to_string() };
+        serde_json::from_str(json).map_err(bad)
+    }
+}
+
+impl CheckpointedHistory {
+    /// Returns what is known of a table beside its keys, by the identity of its series.
+    pub(crate) fn table(&self, identity: &str) -> Option<TableState> {
+        let table = self.state.tables.get(identity)?;
+        let forgotten =
+            table.forgotten.map(|(through, longest_window)| HistoryForgotten { through, longest_window });
+        Some(TableState {
+            id: table.id,
+            n_with_numbers: table.n_with_numbers,
+            sequence_max: Sequence(self.state.sequence_max),
+            forgotten,
+        })
+    }
+}
+
+impl Residency {
+    /// Opens the files of the last checkpoint; `None` when there is none.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged.
+    pub(crate) fn open(&self) -> Result<Option<CheckpointedHistory>, SnapshotError> {
+        let Some(folder) = folder_of(&self.directory)? else { return Ok(None) };
+        let opened = RecordStore::open(Arc::new(folder), origin())?;
+        let state = CheckpointState::read(&opened.state)?;
+        let resident = self.directory.join(&state.resident);
+        Ok(Some(CheckpointedHistory { store: opened.store, state, resident }))
+    }
+
+    /// Returns whether there is a checkpoint for the next start.
+    pub(crate) fn has_checkpoint(&self) -> bool {
+        self.directory.join(MANIFEST_FILE).exists()
+    }
+
+    /// Takes over the records of a checkpoint, whose series were filled from it.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn take_over(&self, opened: CheckpointedHistory) -> Result<(), SpillError> {
+        self.start(opened.store)?;
+        self.begin();
+        Ok(())
+    }
+
+    /// Makes the next start read all stored transactions.
+    pub(crate) fn discard_checkpoint(&self) {
+        if let Err(error) = fs::remove_file(self.directory.join(MANIFEST_FILE))
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "the manifest of the history cannot be removed");
+        }
+    }
+
+    /// Copies all anchors in memory that changed since their record was written into new records, without what is not
+    /// settled. Returns those that are too long for one; they stay in memory until the value is dropped.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or `go_on` returns false.
+    pub(crate) fn copy_changed(
+        &self,
+        spill: &Spill,
+        series: &[CheckpointSeries],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<LongAnchors<'_>, SnapshotError> {
+        let long = LongAnchors(self);
+        // Those that were copied without what is not settled, so that they seem to have changed.
+        let mut seen = HashSet::new();
+        let mut waiting = Vec::new();
+        for series in series.iter().map(|one| &one.series).filter(|series| series.has_anchors()) {
+            let mut from = Some(0);
+            while let Some(slot) = from {
+                let (anchors, next) = series.anchors_from(slot, SLOTS_PER_STEP);
+                let mut n_bytes = 0;
+                for anchor in anchors {
+                    if !seen.contains(&anchor) {
+                        match self.copy(spill, anchor, &mut seen)? {
+                            Copied::Done(n_more) => n_bytes += n_more,
+                            Copied::Unsettled => waiting.push(anchor),
+                            Copied::TooLong => {}
+                        }
+                    }
+                }
+                from = next;
+                self.clean(n_bytes);
+                spill.make_room();
+                if !go_on() {
+                    return Err(SnapshotError::GivenUp);
+                }
+            }
+        }
+        self.copy_when_settled(spill, waiting, &mut seen)?;
+        Ok(long)
+    }
+
+    fn copy_when_settled(
+        &self,
+        spill: &Spill,
+        mut waiting: Vec<Anchor>,
+        seen: &mut HashSet<Anchor>,
+    ) -> Result<(), SnapshotError> {
+        for _ in 0..SETTLING_LOOKS_MAX {
+            let mut left = Vec::new();
+            for anchor in waiting {
+                if self.copy(spill, anchor, seen)? == Copied::Unsettled {
+                    left.push(anchor);
+                }
+            }
+            if left.is_empty() {
+                return Ok(());
+            }
+            waiting = left;
+            thread::sleep(SETTLING_PAUSE);
+        }
+        Err(SnapshotError::TakenBack)
+    }
+
+    fn copy(
+        &self,
+        spill: &Spill,
+        anchor: Anchor,
+        seen: &mut HashSet<Anchor>,
+    ) -> Result<Copied, SnapshotError> {
+        let mut shards = self.shards.hold(&[anchor]);
+        spill.fail_if_full()?;
+        let records = self.records()?;
+        while self.is_cold(&mut shards, anchor) {
+            // Rows came beside its record.
+            drop(shards);
+            let read = match self.read(anchor) {
+                // Queries about it fail, also after a start, which has the damaged record alone.
+                Err(ReadError::Damaged { .. }) => return Ok(Copied::Done(0)),
+                read => read.map_err(|error| unusable(&error))?,
+            };
+            shards = self.shards.hold(&[anchor]);
+            self.put_back(&mut shards, anchor, read.as_ref())?;
+        }
+        let generation = self.generation.read();
+        let copy = shards.copy_of(anchor).map(|copy| *copy);
+        let address = copy.and_then(|copy| copy.address);
+        if copy.is_some_and(|copy| copy.current_in == *generation) {
+            return Ok(Copied::Done(0));
+        }
+        let settled = self.settled();
+        if shards.shard_of(anchor).is_some_and(|shard| shard.last_update > settled) {
+            return Ok(Copied::Unsettled);
+        }
+        let series = self.series_of(anchor.domain);
+        let record = match record::find(anchor, series.iter().map(|series| &**series), true) {
+            AnchorInMemory::Parts(parts) => record::write(&parts, spill, settled)?,
+            AnchorInMemory::TooLong | AnchorInMemory::InUse => None,
+        };
+        let record = match record {
+            Some(record) if !record.bytes.is_empty() => record,
+            // All of it is newer than the checkpoint.
+            Some(record) if record.is_partial => {
+                seen.insert(anchor);
+                return Ok(Copied::Done(0));
+            }
+            no_record => {
+                remove(records.store(), anchor, address)?;
+                shards.remove_copy(anchor);
+                if no_record.is_some() {
+                    return Ok(Copied::Done(0));
+                }
+                self.long.lock().insert(anchor);
+                seen.insert(anchor);
+                return Ok(Copied::TooLong);
+            }
+        };
+        let n_bytes = record.bytes.len();
+        let address = replace(records.store(), anchor, address, &record.bytes)?;
+        shards.set_copy(anchor, Some(address), if record.is_partial { 0 } else { *generation });
+        if record.is_partial {
+            seen.insert(anchor);
+        }
+        Ok(Copied::Done(n_bytes))
+    }
+
+    /// Returns the path of a file for the keys that are not in records; no manifest names it yet.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub(crate) fn next_resident_file(&self) -> Result<PathBuf, SnapshotError> {
+        let numbers = self.resident_files()?.into_iter().map(|(number, _)| number);
+        Ok(self.directory.join(format!("{RESIDENT_FILE}{}", numbers.max().unwrap_or(0) + 1)))
+    }
+
+    fn resident_files(&self) -> Result<Vec<(u64, PathBuf)>, SnapshotError> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory).map_err(failed(&self.directory))? {
+            let path = entry.map_err(failed(&self.directory))?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let number = name.and_then(|name| name.strip_prefix(RESIDENT_FILE)?.parse().ok());
+            files.extend(number.map(|number| (number, path.clone())));
+        }
+        Ok(files)
+    }
+
+    /// Makes records and the keys of a file the checkpoint for the next start, complete up to `through`.
+    ///
+    /// # Errors
+    /// When a file cannot be written; the former checkpoint holds.
+    pub(crate) fn conclude(
+        &self,
+        through: Sequence,
+        last: Sequence,
+        series: &[CheckpointSeries],
+        resident: &Path,
+        identities: &[String],
+    ) -> Result<(), SnapshotError> {
+        // What was forgotten until now may be missing in a record.
+        let _nothing_is_forgotten = self.forgetting.lock();
+        let mut tables = BTreeMap::new();
+        for CheckpointSeries { series, identity, table } in series {
+            if !identities.contains(identity) {
+                continue;
+            }
+            // Otherwise it was filled anew meanwhile.
+            if let Some(TableState { n_with_numbers, forgotten, .. }) =
+                series.table_state().filter(|state| state.id == *table)
+            {
+                let forgotten = forgotten.map(|gone| (gone.through, gone.longest_window));
+                tables.insert(identity.clone(), CheckpointedTable { id: *table, n_with_numbers, forgotten });
+            }
+        }
+        let name = resident.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let state = CheckpointState { resident: name.into(), sequence_max: last.0, tables };
+        let state = serde_json::to_string(&state).map_err(|error| unusable(&error))?;
+        self.records()?.store().checkpoint(through.0, &state).map_err(|error| unusable(&error))?;
+        for (_, path) in self.resident_files()? {
+            if path != resident {
+                fs::remove_file(&path).map_err(failed(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the index of the records, so that the next start need not read all feet; does nothing when records were
+    /// written since the last checkpoint.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn write_index(&self) -> Result<(), SpillError> {
+        let Some(records) = self.records.get() else { return Ok(()) };
+        records.store().write_index().map(drop).map_err(|error| unusable(&error))
+    }
+}

@@ -1,0 +1,74 @@
+//! Whole keys on the disk, as the owner of a history asks for them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use crate::History;
+use crate::residency::Residency;
+use crate::spill::{Spill, SpillError};
+
+impl History {
+    /// Same as [`History::bounded`], and keys leave memory with all their rows when they take half of the limit. `records`
+    /// is the directory in which they are kept, for this history alone; a start opens it
+    /// ([`History::write_snapshot`]).
+    ///
+    /// # Errors
+    /// When the spill file cannot be created.
+    pub fn bounded_with_keys(
+        self,
+        limit_bytes: usize,
+        directory: &Path,
+        records: &Path,
+    ) -> Result<Self, SpillError> {
+        // Without a store, nothing waits to become durable.
+        let settled = if self.past.is_some() { Sequence::default() } else { Sequence(u64::MAX) };
+        let residency = Residency::new(limit_bytes, records, settled);
+        let spill = Spill::bounded(limit_bytes, directory, Some(residency))?;
+        Ok(Self { spill: Arc::new(spill), ..self })
+    }
+
+    /// Returns whether the history of a transaction must be read from the disk before it is accepted; see
+    /// [`History::prepare`].
+    #[must_use]
+    pub fn is_elsewhere(&self, transaction: &Transaction) -> bool {
+        let residency = self.spill.residency().filter(|residency| residency.has_records());
+        residency.is_some_and(|residency| !residency.elsewhere([transaction]).is_empty())
+    }
+
+    /// Returns whether keys are on the disk, so that a snapshot is a checkpoint of their records.
+    #[must_use]
+    pub fn keeps_records(&self) -> bool {
+        self.spill.has_records()
+    }
+
+    /// Returns whether the next start finds a snapshot: this file, or a checkpoint of records.
+    #[must_use]
+    pub fn has_snapshot(&self, file: &Path) -> bool {
+        file.exists() || self.spill.residency().is_some_and(Residency::has_checkpoint)
+    }
+
+    /// Records that everything up to this number is durable.
+    pub(crate) fn note_settled(&self, through: Sequence) {
+        if let Some(residency) = self.spill.residency() {
+            residency.settle(through);
+        }
+    }
+
+    /// Records the number of the status change that is made until the next call; `None` when it has ended.
+    pub(crate) fn note_update(&self, number: Option<Sequence>) {
+        if let Some(residency) = self.spill.residency() {
+            residency.note_update(number);
+        }
+    }
+
+    /// Reads the history of a transaction from the disk, so that nobody waits for the disk once it is accepted. Waits for
+    /// the disk.
+    pub fn prepare(&self, transaction: &Transaction) {
+        if let Some(residency) = self.spill.residency() {
+            residency.prepare(&residency.elsewhere([transaction]));
+        }
+    }
+}
