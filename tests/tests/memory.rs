@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::links::metric;
-use tollgate_tests::{Home, Service, log, sample};
+use tollgate_tests::{Home, Service, audit, log, process, proof, sample};
 
 const COUNTS: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 200 then review score 0.5 reason "often" }"#;
 
@@ -40,6 +43,12 @@ fn with_the_least_memory_every_count_is_exact_before_and_after_a_restart() {
 const N_ACCOUNTS: usize = 12_000;
 
 const AGAIN: &str = r#"rule again { when count(when source == $current.source, "P1D") >= 1 and count(when meta_data.device == $current.meta_data.device, "P1D") >= 1 then review score 0.5 reason "again" }"#;
+
+/// Counts that differ with every payment of an account that is missing.
+const OFTEN: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 3 then alert score 0.9 reason "often" }"#;
+/// Accounts that are paid from while the service is killed, and clients that pay.
+const N_ACCOUNTS_KILLED: usize = 4_000;
+const N_CLIENTS: u64 = 4;
 
 fn payment_of(id: &str, account: usize) -> Value {
     let fields = json!({
@@ -108,11 +117,68 @@ fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_a
     check_known(&service, 4);
 }
 
+/// Pays from random accounts until `n_answers` were answered, and then kills the service. Returns the number of answers.
+fn pay_and_kill(service: Service, seed: u64, n_answers: usize) -> usize {
+    let n_answered = AtomicUsize::new(0);
+    let pid = service.pid();
+    thread::scope(|scope| {
+        for client in 0..N_CLIENTS {
+            let (n_answered, connection) = (&n_answered, service.client());
+            scope.spawn(move || {
+                let mut dice = Dice::of_seed(seed.wrapping_mul(N_CLIENTS).wrapping_add(client));
+                for n in 0.. {
+                    let account = dice.below(N_ACCOUNTS_KILLED);
+                    let body = payment_of(&format!("{seed}-{client}-{n}"), account);
+                    let Ok(answer) = connection.try_post("/inject", body.to_string().as_bytes()) else {
+                        return;
+                    };
+                    assert_eq!(answer.status, 200, "{}", answer.text());
+                    if n_answered.fetch_add(1, Ordering::Relaxed) + 1 == n_answers {
+                        process::kill(pid);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(service.wait().0.code(), None, "it ended by itself");
+    n_answered.into_inner()
+}
+
+#[test]
+fn verdicts_about_keys_on_the_disk_follow_from_the_store_after_kills() {
+    let mut home = Home::with_rules(&[("again.ws", AGAIN), ("often.ws", OFTEN)]);
+    home.set("SERVICE_MEMORY_LIMIT", "1MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "true");
+    home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
+    let seed = proof::seed("kills with keys on the disk");
+    let mut dice = Dice::of_seed(seed);
+    let (mut n_answered, mut n_opened) = (0, 0);
+    for cycle in 0..proof::rounds(4, 200) {
+        let service = Service::start(&home);
+        n_opened += usize::from(restored(&service)["from_snapshot"].as_u64() > Some(0));
+        let n_answers = if cycle == 0 { N_ACCOUNTS_KILLED } else { 1 + dice.below(2_500) };
+        n_answered += pay_and_kill(service, dice.roll() >> 32, n_answers);
+    }
+    let service = Service::start(&home);
+    assert!(metric(&service, "tollgate_history_records") > 1_000, "keys left memory");
+    service.stop();
+    let replayed = audit::replay(&home);
+    let n_followed = replayed.all_follow();
+    assert!(n_followed >= n_answered as u64, "{n_followed} of {n_answered}, seed {seed}");
+    assert!(n_opened > 0, "no start opened the files");
+    println!("{n_followed} verdicts derived again, {n_opened} starts opened the files, 0 differences");
+}
+
+/// Returns the line about what a start opened and read.
+fn restored(service: &Service) -> Value {
+    let find = |line: &str| (log::message(line) == "history restored").then(|| log::fields(line)).flatten();
+    service.log().wait_for(Duration::from_secs(60), find).unwrap()
+}
+
 /// Checks how many transactions a start opened, and how many it read from the store.
 #[track_caller]
 fn check_restored(service: &Service, n_opened: u64, n_read: u64) {
-    let find = |line: &str| (log::message(line) == "history restored").then(|| log::fields(line)).flatten();
-    let fields = service.log().wait_for(Duration::from_secs(60), find).unwrap();
+    let fields = restored(service);
     let counts = ["from_snapshot", "rows_read"].map(|name| fields[name].as_u64().unwrap());
     assert_eq!(counts, [n_opened, n_read], "{fields}");
 }

@@ -36,7 +36,6 @@ use tollgate_records::{
 };
 
 use crate::anchor::{Anchor, AnchorDomain};
-use crate::key::Key;
 use crate::lookup_error::LookupError;
 use crate::series::Series;
 use crate::spill::{Spill, SpillError};
@@ -56,8 +55,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const INDEX_BYTES: usize = 12;
 /// The limit divided by this is what the index may take in its layout.
 const INDEX_SHARE: usize = 4;
-/// Bytes that are cleaned for each byte that is written, as a divisor.
-const CLEANED_SHARE: usize = 1;
+/// The bytes written divided by this are the bytes that are cleaned.
+const CLEANED_SHARE: usize = 2;
+/// Memory that a key takes at least, in bytes.
+const KEY_BYTES: usize = 128;
 /// What the records are derived from, and their format.
 const CONTENTS: &str = "anchors 1";
 
@@ -86,6 +87,8 @@ pub(super) struct Residency {
     update: AtomicU64,
     /// Anchors that a checkpoint keeps in memory until it has ended.
     long: Mutex<HashSet<Anchor>>,
+    /// Records that were read while locks of anchors were held.
+    n_held_reads: AtomicU64,
     /// Held while rows are forgotten, and while a checkpoint records what was.
     forgetting: Mutex<()>,
 }
@@ -138,6 +141,7 @@ impl Residency {
             settled: AtomicU64::new(settled.0),
             update: AtomicU64::new(0),
             long: Mutex::default(),
+            n_held_reads: AtomicU64::new(0),
             forgetting: Mutex::default(),
         }
     }
@@ -157,6 +161,14 @@ impl Residency {
     /// Returns the memory of the index, in bytes.
     pub(super) fn n_index_bytes(&self) -> usize {
         self.records.get().map_or(0, |records| records.store().n_index_bytes()) + self.shards.n_bytes()
+    }
+
+    fn n_records(&self) -> usize {
+        self.records.get().map_or(0, |records| records.store().n_records())
+    }
+
+    fn n_held_reads(&self) -> u64 {
+        self.n_held_reads.load(Ordering::Relaxed)
     }
 
     /// Returns the bytes in files.
@@ -273,6 +285,7 @@ impl Residency {
     fn bring_back(&self, shards: &mut HeldShards<'_>, anchors: &[Anchor]) -> Result<(), SpillError> {
         for anchor in anchors {
             while self.is_cold(shards, *anchor) {
+                self.n_held_reads.fetch_add(1, Ordering::Relaxed);
                 let read = self.read(*anchor).map_err(|error| unusable(&error))?;
                 self.put_back(shards, *anchor, read.as_ref())?;
             }
@@ -368,7 +381,7 @@ impl Residency {
             shards.remove_copy(anchor);
             return Ok(Departure::Left(0));
         }
-        let mut n_bytes = parts.iter().map(|part| part.keys.len() * size_of::<Key>()).sum();
+        let mut n_bytes = parts.iter().map(|part| part.keys.len() * KEY_BYTES).sum();
         if copy.is_none_or(|copy| copy.current_in != *generation) {
             let Some(record) = record::write(&parts, spill, settled)? else { return Ok(Departure::TooLong) };
             if record.is_partial || record.bytes.is_empty() {

@@ -329,17 +329,16 @@ impl Restoration<'_> {
         let work = || {
             let mut bench = PreparedRows::default();
             while let Some((group, all)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-                for rows in batch.chunks(ROWS_BEFORE_ROOM) {
-                    self.prepare(rows);
-                    for (sequence, step) in rows {
-                        let event = step.shown(*sequence).event_micros();
-                        if group.iter().all(|target| target.keeps(event)) {
-                            put_step(*sequence, step, all, &mut bench);
-                        } else {
-                            let some = series_of(group.iter().filter(|target| target.keeps(event)));
-                            put_step(*sequence, step, &some, &mut bench);
+                let mut rest = batch.chunks(ROWS_BEFORE_ROOM).peekable();
+                rest.peek().into_iter().for_each(|rows| self.prepare(rows));
+                while let Some(rows) = rest.next() {
+                    // What the next rows need is read meanwhile.
+                    thread::scope(|scope| {
+                        if let Some(next) = rest.peek().filter(|_| self.history.spill.has_records()) {
+                            scope.spawn(|| self.prepare(next));
                         }
-                    }
+                        put_rows(rows, group, all, &mut bench);
+                    });
                     self.history.spill.make_room_in_turn();
                 }
             }
@@ -355,6 +354,24 @@ impl Restoration<'_> {
 
 fn series_of<'t>(targets: impl Iterator<Item = &'t RestorationTarget>) -> Vec<Arc<Series>> {
     targets.map(|target| Arc::clone(&target.series)).collect()
+}
+
+/// Inserts rows into those series of a group that keep them.
+fn put_rows(
+    rows: &[(Sequence, ChangeStep)],
+    group: &[RestorationTarget],
+    all: &[Arc<Series>],
+    bench: &mut PreparedRows,
+) {
+    for (sequence, step) in rows {
+        let event = step.shown(*sequence).event_micros();
+        if group.iter().all(|target| target.keeps(event)) {
+            put_step(*sequence, step, all, bench);
+        } else {
+            let some = series_of(group.iter().filter(|target| target.keeps(event)));
+            put_step(*sequence, step, &some, bench);
+        }
+    }
 }
 
 fn put_step(sequence: Sequence, step: &ChangeStep, all: &[Arc<Series>], bench: &mut PreparedRows) {

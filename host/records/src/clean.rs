@@ -53,7 +53,8 @@ impl RecordStore {
     /// # Errors
     /// When a file cannot be read or written; nothing is lost.
     pub fn clean(&self, n_bytes: usize) -> Result<usize, AppendError> {
-        let mut cleaning = self.cleaning.lock();
+        // Another thread is already doing this.
+        let Some(mut cleaning) = self.cleaning.try_lock() else { return Ok(0) };
         let mut n_copied = 0;
         while n_copied < n_bytes {
             let mut current = match cleaning.current.take() {
@@ -91,14 +92,14 @@ impl RecordStore {
             return Ok(None);
         }
         let open = self.open.lock();
-        let (open_id, cleaned) = (open.segment.id, open.cleaned.clone());
+        let open_id = open.segment.id;
         drop(open);
         let live = |segment: &Segment| segment.n_live_bytes.load(Ordering::Relaxed);
         let is_candidate = |segment: &&Arc<Segment>| {
             segment.id != open_id
                 && live(segment) <= WORTH_BYTES_MAX
                 && !segment.is_damaged.load(Ordering::Relaxed)
-                && !cleaned.iter().any(|gone| Arc::ptr_eq(gone, segment))
+                && !segment.is_cleaned.load(Ordering::Relaxed)
         };
         let segments = self.segments();
         let Some(segment) = segments.iter().filter(is_candidate).min_by_key(|segment| live(segment)) else {
@@ -162,6 +163,7 @@ impl RecordStore {
         if segment.n_live_bytes.load(Ordering::Relaxed) > 0 {
             return self.give_up(segment, "a record that is in use is not listed in its foot");
         }
+        segment.is_cleaned.store(true, Ordering::Relaxed);
         self.open.lock().cleaned.push(Arc::clone(segment));
     }
 

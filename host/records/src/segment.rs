@@ -42,6 +42,8 @@ pub(crate) struct Segment {
     pub(crate) n_record_bytes: AtomicUsize,
     /// Whether a record was damaged when it was cleaned; it then stays as it is.
     pub(crate) is_damaged: AtomicBool,
+    /// Whether it was cleaned, so that its file goes with the next checkpoint.
+    pub(crate) is_cleaned: AtomicBool,
 }
 
 /// What the foot says of a record.
@@ -80,6 +82,7 @@ impl Segment {
             n_live_bytes: AtomicUsize::new(0),
             n_record_bytes: AtomicUsize::new(0),
             is_damaged: AtomicBool::new(false),
+            is_cleaned: AtomicBool::new(false),
         }
     }
 

@@ -41,7 +41,7 @@ pub struct RecordsSize {
     pub n_records: usize,
     /// Memory of the index, in bytes.
     pub n_index_bytes: usize,
-    /// Bytes in files.
+    /// Bytes in files, without those that go with the next checkpoint.
     pub n_file_bytes: usize,
     /// About how many of them are replaced records, in bytes.
     pub n_replaced_bytes: usize,
@@ -270,7 +270,8 @@ impl RecordStore {
             n_index_bytes: self.index.n_bytes(),
             ..RecordsSize::default()
         };
-        for segment in self.segments() {
+        let is_in_use = |segment: &&Arc<Segment>| !segment.is_cleaned.load(Ordering::Relaxed);
+        for segment in self.segments().iter().filter(is_in_use) {
             let n_all = segment.n_record_bytes.load(Ordering::Relaxed);
             size.n_file_bytes += segment.n_written();
             size.n_replaced_bytes += n_all.saturating_sub(segment.n_live_bytes.load(Ordering::Relaxed));

@@ -4,6 +4,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::*;
 use simulated::{Dice, SimulatedFolder};
@@ -235,6 +236,39 @@ fn records_of_another_log_are_not_opened() {
 fn an_empty_folder_has_no_manifest() {
     let error = RecordStore::open(Arc::new(SimulatedFolder::default()), origin()).unwrap_err();
     assert_eq!(error.to_string(), "the folder has no manifest");
+}
+
+#[test]
+fn reads_of_a_disk_that_hangs_are_given_up_and_then_not_begun_until_it_answers() {
+    const SHORT: Duration = Duration::from_millis(100);
+    let folder = SimulatedFolder::default();
+    let store = Arc::new(RecordStore::create(Arc::new(folder.clone()), origin(), 100).unwrap());
+    store.append(key(1), None, b"one").unwrap();
+    // From the file: what is not written yet is in memory.
+    store.checkpoint(1, "").unwrap();
+    let readers = RecordReaders::start(store, 2).unwrap();
+    let read = |patience| {
+        let started = Instant::now();
+        let read = readers.read_all(&[key(1), key(2)], patience);
+        assert!(matches!(read[1], Ok(None)), "a key without a record needs no disk");
+        (read.into_iter().next().unwrap(), started.elapsed())
+    };
+    assert_eq!(read(SHORT * 100).0.unwrap().unwrap().bytes, b"one");
+    folder.hang(true);
+    let waits: Vec<Duration> = (0..50)
+        .map(|_| {
+            let (result, waited) = read(SHORT);
+            assert!(matches!(result, Err(ReadError::TimedOut)), "{result:?}");
+            waited
+        })
+        .take_while(|waited| *waited >= SHORT)
+        .collect();
+    assert!((2..50).contains(&waits.len()), "nobody waits when no thread is left: {waits:?}");
+    folder.hang(false);
+    let deadline = Instant::now() + SHORT * 100;
+    let answered = std::iter::repeat_with(|| read(SHORT).0.ok().flatten());
+    let answered = answered.take_while(|_| Instant::now() < deadline).flatten().next();
+    assert_eq!(answered.unwrap().bytes, b"one");
 }
 
 #[test]

@@ -218,7 +218,10 @@ impl Residency {
                 }
                 from = next;
                 self.clean(n_bytes);
-                spill.make_room();
+                // Those who accept payments make room themselves; this thread may be slower than they are.
+                if !spill.has_room_to_fill() {
+                    spill.make_room();
+                }
                 if !go_on() {
                     return Err(SnapshotError::GivenUp);
                 }

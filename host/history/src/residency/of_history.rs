@@ -44,6 +44,19 @@ impl History {
         self.spill.has_records()
     }
 
+    /// Returns the number of records of keys on the disk. Keys that came back keep theirs.
+    #[must_use]
+    pub fn n_records(&self) -> usize {
+        self.spill.residency().map_or(0, Residency::n_records)
+    }
+
+    /// Returns how often a record was read while nothing else could be accepted, for a status change or a retraction that
+    /// met keys which had left memory again since they were brought back.
+    #[must_use]
+    pub fn n_held_reads(&self) -> u64 {
+        self.spill.residency().map_or(0, Residency::n_held_reads)
+    }
+
     /// Returns whether the next start finds a snapshot: this file, or a checkpoint of records.
     #[must_use]
     pub fn has_snapshot(&self, file: &Path) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use crate::buffer::AlignedBuffer;
 use crate::folder::{FolderFile, RecordFolder};
@@ -69,6 +69,8 @@ struct State {
 #[derive(Debug, Default, Clone)]
 pub(super) struct SimulatedFolder {
     state: Arc<Mutex<State>>,
+    /// Whether reads do not end, and what tells them that it has changed.
+    hangs: Arc<(Mutex<bool>, Condvar)>,
 }
 
 #[derive(Debug)]
@@ -116,6 +118,12 @@ impl SimulatedFolder {
         state.n_failures = n_failures;
     }
 
+    /// Lets reads hang, or go on.
+    pub(super) fn hang(&self, hangs: bool) {
+        *self.hangs.0.lock() = hangs;
+        self.hangs.1.notify_all();
+    }
+
     pub(super) fn fail_no_more(&self) {
         self.state.lock().fails_at = None;
     }
@@ -146,7 +154,7 @@ impl SimulatedFolder {
             on_disk.insert(name.clone(), Arc::new(Mutex::new(same)));
         }
         let state = State { now: on_disk.clone(), on_disk, ..State::default() };
-        Self { state: Arc::new(Mutex::new(state)) }
+        Self { state: Arc::new(Mutex::new(state)), hangs: Arc::default() }
     }
 
     /// Changes a bit of a file. Returns whether it exists and is not empty.
@@ -224,6 +232,7 @@ impl RecordFolder for SimulatedFolder {
 
 impl FolderFile for SimulatedFile {
     fn read_at(&self, buffer: &mut AlignedBuffer, offset: u64) -> io::Result<usize> {
+        self.folder.hangs.1.wait_while(&mut self.folder.hangs.0.lock(), |hangs| *hangs);
         self.folder.called()?;
         assert_eq!(offset % 4_096, 0, "a direct read begins at a page");
         let contents = self.contents.lock();

@@ -171,6 +171,8 @@ fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
             n_series: history.n_series() as u64,
             resident_bytes: history.resident_bytes() as u64,
             spilled_bytes: history.spilled_bytes(),
+            n_records: history.n_records() as u64,
+            n_held_reads: history.n_held_reads(),
             n_fills: fills.n_series,
             n_fill_left: fills.n_left,
         }

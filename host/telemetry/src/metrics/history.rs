@@ -19,6 +19,10 @@ pub struct HistorySize {
     pub resident_bytes: u64,
     /// Bytes in the spill file.
     pub spilled_bytes: u64,
+    /// Accounts, cards and the like that are on the disk, or have been.
+    pub n_records: u64,
+    /// Reads of the disk for which all payments waited.
+    pub n_held_reads: u64,
     /// Series that are being filled.
     pub n_fills: u64,
     /// Transactions that they have still to read.
@@ -58,6 +62,12 @@ impl Collector for HistoryMetrics {
             ("history_series", "Series of the history", size.n_series),
             ("history_resident_bytes", "Memory of the history, as accounted", size.resident_bytes),
             ("history_spilled_bytes", "Size of the spilled part of the history", size.spilled_bytes),
+            ("history_records", "Records of keys on the disk", size.n_records),
+            (
+                "history_held_reads",
+                "Reads of the disk for which all payments waited, since the start",
+                size.n_held_reads,
+            ),
             ("history_fills", "Series that are being filled", size.n_fills),
             (
                 "history_fill_left_transactions",

@@ -173,6 +173,8 @@ fn the_history_is_asked_at_every_scrape() {
         n_series: 2,
         resident_bytes: 4_096,
         spilled_bytes: 64,
+        n_records: 7,
+        n_held_reads: 1,
         n_fills: 3,
         n_fill_left: 500,
     });
@@ -181,6 +183,8 @@ fn the_history_is_asked_at_every_scrape() {
     check(&metrics, "tollgate_history_series 2");
     check(&metrics, "tollgate_history_resident_bytes 4096");
     check(&metrics, "tollgate_history_spilled_bytes 64");
+    check(&metrics, "tollgate_history_records 7");
+    check(&metrics, "tollgate_history_held_reads 1");
     check(&metrics, "tollgate_history_fills 3");
     check(&metrics, "tollgate_history_fill_left_transactions 500");
 }
