@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { hasText, openPage, pressEnter, shown, startConsole } from "./browser.mjs";
+import { hasText, openPage, pressEnter, shown, startConsole, until } from "./browser.mjs";
 import { post } from "./service.mjs";
 
 let running;
@@ -110,7 +110,9 @@ test("a stale save of a rule is refused once, beside the rule in force", async (
   assert.match((await (await api(`instructions/${id}`)).json()).script, /amount > 2/);
   await page.keyboard.press("Control+s");
   await shown(page, hasText, "Recent hits");
-  assert.match((await (await api(`instructions/${id}`)).json()).script, /amount > 3/);
+  const inForce = async () => (await (await api(`instructions/${id}`)).json()).script;
+  // The console does not wait until the rule is in force.
+  await until(async () => (await inForce()).includes("amount > 3"), "the second save is in force");
   await opened.close();
 });
 
