@@ -95,7 +95,7 @@ fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_a
     check_restored(&service, n_stored, 0);
     let n_since = check_known(&service, 1);
     service.kill();
-    // What came after the stop is read.
+    // Payments after the stop are read.
     let service = Service::start(&home);
     check_restored(&service, n_stored, n_since);
     let n_stored = n_stored + n_since + check_known(&service, 2);

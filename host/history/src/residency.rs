@@ -59,7 +59,7 @@ const INDEX_SHARE: usize = 4;
 const CLEANED_SHARE: usize = 2;
 /// Memory that a key takes at least, in bytes.
 const KEY_BYTES: usize = 128;
-/// What the records are derived from, and their format.
+/// Name of the contents of the records, and of their format.
 const CONTENTS: &str = "anchors 1";
 
 /// The anchors of one history.

@@ -332,7 +332,7 @@ impl Restoration<'_> {
                 let mut rest = batch.chunks(ROWS_BEFORE_ROOM).peekable();
                 rest.peek().into_iter().for_each(|rows| self.prepare(rows));
                 while let Some(rows) = rest.next() {
-                    // What the next rows need is read meanwhile.
+                    // Records that the next rows need are read meanwhile.
                     thread::scope(|scope| {
                         if let Some(next) = rest.peek().filter(|_| self.history.spill.has_records()) {
                             scope.spawn(|| self.prepare(next));

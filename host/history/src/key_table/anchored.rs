@@ -37,7 +37,7 @@ pub(crate) enum AnchorPart {
     TooLong,
 }
 
-/// What is known of a table beside its keys.
+/// The state of a table beside its keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableState {
     /// Number of the table.

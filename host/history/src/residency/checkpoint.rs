@@ -39,7 +39,7 @@ const SLOTS_PER_STEP: usize = 64;
 const SETTLING_LOOKS_MAX: usize = 200;
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 
-/// What the manifest says of the history.
+/// The state of the history in the manifest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckpointState {
@@ -347,7 +347,7 @@ impl Residency {
         resident: &Path,
         identities: &[String],
     ) -> Result<(), SnapshotError> {
-        // What was forgotten until now may be missing in a record.
+        // Rows that were forgotten until now may be missing in a record.
         let _nothing_is_forgotten = self.forgetting.lock();
         let mut tables = BTreeMap::new();
         for CheckpointSeries { series, identity, table } in series {

@@ -15,7 +15,7 @@ const N_SHARDS_MAX: usize = 1_024;
 /// The memory limit has one for so many bytes.
 const BYTES_PER_SHARD: usize = 16 << 10;
 
-/// What is known of the record of an anchor that is in memory.
+/// The record of an anchor that is in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredCopy {
     hash: u64,
