@@ -11,13 +11,12 @@
 //!  long number     0, `LONG` and the length in 8 bytes, its plain decimal text
 //!  text            1 + 2 × its length, its bytes       a boolean is written as text
 //!  text, a number  2 + 2 × its length, its bytes
-//!  long text       254, its length in 8 bytes, its digest in 32
-//!  long, a number  255, its length in 8 bytes, its digest in 32, the number it is as above
+//!  long text       254, its length in 5 bytes, its digest in 16
+//!  long, a number  255, its length in 5 bytes, its digest in 16, the number it is as above
 //! ```
 //!
-//! A long text is one of more than 62 bytes. Its digest is keyed and has 256 bits, so two texts of one length and digest
-//! are taken for the same text, and a key takes the same memory whatever its text is. The parts of a key are
-//! concatenated. Two keys of one series are identical exactly when their bytes are.
+//! A long text is one of more than 62 bytes. Its digest is keyed and has 128 bits, so two texts of one length and digest
+//! are taken for the same text, and a long text alone is a key that is stored inline. The parts of a key are concatenated. Two keys of one series are identical exactly when their bytes are.
 
 mod query;
 mod stored;
@@ -40,6 +39,7 @@ use tollgate_model::value_set::HashedDouble;
 pub(crate) use query::{KeyQuery, OnlyText};
 pub(crate) use stored::{ExportKey, StoredKey};
 
+use stored::INLINE_BYTES;
 use writer::KeyWriter;
 
 /// Maximum number of key fields; further equalities are tested row by row.
@@ -55,8 +55,10 @@ const PLAIN_DIGITS_MAX: usize = 38;
 /// Heads of long texts.
 const LONG_TEXT: u8 = 0xfe;
 const LONG_SPELLED: u8 = 0xff;
-/// Bytes of the length and the digest of a long text.
-const IDENTITY_BYTES: usize = 8 + size_of::<TextDigest>();
+/// Bytes of the length of a long text; the digest follows.
+const LENGTH_BYTES: usize = 5;
+const IDENTITY_BYTES: usize = LENGTH_BYTES + size_of::<TextDigest>();
+const _: () = assert!(IDENTITY_BYTES < INLINE_BYTES, "the key of a long text is stored inline");
 
 /// Seeded per process, so that outsiders cannot predict which keys collide.
 static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
@@ -175,7 +177,8 @@ impl Key {
     fn add_long(&mut self, text: &str, number: Option<Decimal>, digest: TextDigest, semantics: Semantics) {
         self.n_spelled += u8::from(number.is_some());
         self.bytes.push(if number.is_some() { LONG_SPELLED } else { LONG_TEXT });
-        self.bytes.extend(&(text.len() as u64).to_le_bytes());
+        let length = (text.len() as u64).to_le_bytes();
+        self.bytes.extend(length.first_chunk::<LENGTH_BYTES>().unwrap_or(&[0; LENGTH_BYTES]));
         self.bytes.extend(&digest);
         if let Some(number) = number {
             let mut part = KeyClass::new();

@@ -60,7 +60,7 @@ const CLEANED_SHARE: usize = 2;
 /// Memory that a key takes at least, in bytes.
 const KEY_BYTES: usize = 128;
 /// Name of the contents of the records, and of their format.
-const CONTENTS: &str = "anchors 1";
+const CONTENTS: &str = "anchors 2";
 
 /// The anchors of one history.
 #[derive(Debug)]

@@ -122,15 +122,13 @@ fn bytes_of_key(range: (usize, usize)) -> f64 {
 }
 
 #[test]
-fn a_key_of_any_length_takes_at_most_the_memory_of_its_digest() {
+fn keys_of_any_length_take_the_same_memory() {
     if !proof::is_full() {
         return;
     }
     let taken = RANGES.map(bytes_of_key);
     println!("bytes of a key, by the range {RANGES:?} of its length: {taken:?}");
-    // A short key is kept as it is, which takes less than a digest.
-    let [short, long @ ..] = taken;
     let (least, most) =
-        long.iter().fold((f64::MAX, 0.0_f64), |(least, most), bytes| (least.min(*bytes), most.max(*bytes)));
-    assert!(least > 0.0 && most <= 1.1 * least && short <= most, "{taken:?}");
+        taken.iter().fold((f64::MAX, 0.0_f64), |(least, most), bytes| (least.min(*bytes), most.max(*bytes)));
+    assert!(least > 0.0 && most <= 1.1 * least, "{taken:?}");
 }

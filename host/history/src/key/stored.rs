@@ -4,7 +4,7 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::SHORT_TEXT_MAX;
 
 use super::writer::KeyWriter;
-use super::{KeyPart, is_number};
+use super::{KeyPart, LENGTH_BYTES, is_number};
 
 /// Maximum number of bytes stored inline.
 pub(super) const INLINE_BYTES: usize = 22;
@@ -98,7 +98,8 @@ impl ExportKey {
 
 /// Returns whether these are the length of a long text and a digest.
 fn is_of_long(identity: &[u8]) -> bool {
-    identity.first_chunk().is_some_and(|length| u64::from_le_bytes(*length) > SHORT_TEXT_MAX as u64)
+    let length = identity.get(..LENGTH_BYTES).unwrap_or_default();
+    length.iter().rev().fold(0, |length, byte| length << u8::BITS | u64::from(*byte)) > SHORT_TEXT_MAX as u64
 }
 
 fn is_sound_number(part: &[u8]) -> bool {

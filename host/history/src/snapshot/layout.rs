@@ -20,7 +20,7 @@ use crate::past::PastSummary;
 const MAGIC: [u8; 8] = *b"TOLGHIST";
 const END: [u8; 8] = *b"HISTTOLG";
 /// Version of the file format and of the contents of a series.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 pub(super) const HEAD_BYTES: usize = 8 + 4 + 16 + 3 * 8 + 32 + 32 + 8;
 pub(super) const FOOT_BYTES: usize = 8 + 8 + 8;
