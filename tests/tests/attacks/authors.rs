@@ -1,7 +1,7 @@
 //! Authors whose rules take as long, or as much memory, as they can. Clients send the same payments on both sides.
 
 use serde_json::{Map, Value, json};
-use tollgate_tests::{modules, sample};
+use tollgate_tests::{modules, proof, sample};
 
 use super::{Actor, Attack, Rules, Side};
 
@@ -87,6 +87,43 @@ fn by_reasons(side: Side) -> Rules {
     Rules { scripts: (0..400).map(script).collect(), modules: Vec::new() }
 }
 
+/// Fields with a new value in every payment.
+const N_FRESH_FIELDS: usize = 16;
+
+/// A rule whose keys outgrow the memory of the history, and small ones saved after it.
+fn by_memory(side: Side) -> Rules {
+    let place = if side == Side::Hostile { "meta_data" } else { "meta_data.some" };
+    let few = |n: usize| {
+        format!(r#"count(when destination == $current.destination and amount > {n}, "P1D") > 1000000"#)
+    };
+    let many = (0..N_FRESH_FIELDS)
+        .map(|n| format!(r#"count(when {place}.fresh_{n} == $current.{place}.fresh_{n}, "P30D") > 1000000"#));
+    let many = many.collect::<Vec<_>>().join(" or ");
+    scripts(7, |n| if n == 0 { many.clone() } else { few(n) })
+}
+
+/// Payments with new values in many fields. At the end the rule that asks about them is suspended, or it was refused when
+/// it was saved.
+fn outgrow_memory(actor: &Actor<'_>) {
+    let fresh = |n: usize| {
+        let field = |field: usize| (format!("fresh_{field}"), json!(format!("{}-{n}-{field}", actor.name)));
+        json!({"meta_data": Value::Object((0..N_FRESH_FIELDS).map(field).collect::<Map<_, _>>())})
+    };
+    actor.pay(200, fresh);
+    if !proof::is_full() || actor.side == Side::Harmless {
+        return;
+    }
+    let all = actor.service.get("/instructions/summaries").json();
+    let status = |name: &str| {
+        all.as_array().unwrap().iter().find(|rule| rule["name"] == name).map(|rule| rule["status"].clone())
+    };
+    let is_first_block = actor.name.starts_with("0-");
+    assert!(status("author_0").map_or(!is_first_block, |status| status == "suspended"), "{all}");
+    for n in 1..7 {
+        assert_eq!(status(&format!("author_{n}")), Some(json!("active")), "{n}");
+    }
+}
+
 /// Rules that are saved and removed while payments flow. The harmless author saves what is there already.
 fn change_rules(actor: &Actor<'_>) {
     let client = actor.service.client();
@@ -129,6 +166,13 @@ pub(crate) fn attacks() -> Vec<Attack> {
             rules: by_pages,
             act: |actor| actor.pay(25, |n| json!({"source": format!("helper-{}", n % 100)})),
             ..nothing_special("100 modules that touch their pages")
+        },
+        Attack {
+            configure: |home| home.set("SERVICE_MEMORY_LIMIT", "16MiB"),
+            rules: by_memory,
+            n_clients: 8,
+            act: outgrow_memory,
+            ..nothing_special("a rule that outgrows the memory")
         },
         Attack { act: change_rules, ..nothing_special("rules that change all the time") },
     ]
