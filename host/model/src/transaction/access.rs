@@ -71,9 +71,9 @@ impl FieldAccess {
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
         match &self.0 {
             FieldGetter::Named(named) => named.read(transaction),
-            FieldGetter::Caseless(named, how) => named.read(transaction).compared(*how),
+            FieldGetter::Caseless(named, how) => named.read_compared(transaction, *how),
             FieldGetter::Stage(words) => transaction.stage(words),
-            FieldGetter::Metadata(keys) => Value::of_json(transaction.metadata_at(keys).0),
+            FieldGetter::Metadata(keys) => transaction.metadata_value(keys),
             FieldGetter::Nowhere => Value::Missing,
         }
     }
@@ -88,7 +88,7 @@ impl FieldAccess {
                 (Value::of_json(found), n_keys)
             }
             FieldGetter::Named(named) => (named.read(transaction), 0),
-            FieldGetter::Caseless(named, how) => (named.read(transaction).compared(*how), 0),
+            FieldGetter::Caseless(named, how) => (named.read_compared(transaction, *how), 0),
             FieldGetter::Stage(words) => (transaction.stage(words), 0),
             FieldGetter::Nowhere => (Value::Missing, 0),
         }
@@ -134,12 +134,19 @@ impl Transaction {
     #[must_use]
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
-            Some(keys) => Value::of_json(self.metadata_at(keys).0),
+            Some(keys) => self.metadata_value(keys),
             None => NamedField::of_path(path).map_or(Value::Missing, |named| named.read(self)),
         }
     }
 
+    // A call: what is inlined into a loop over fields makes every turn of it slower.
+    #[inline(never)]
+    fn metadata_value(&self, keys: &[String]) -> Value<'_> {
+        Value::of_json(self.metadata_at(keys).0)
+    }
+
     /// Returns the stage that the status means, or [`Value::Missing`] without a status.
+    #[inline(never)]
     fn stage(&self, words: &StatusWords) -> Value<'_> {
         let stage = |status| Value::Caseless(CaselessText::whole(words.stage_of(status)));
         self.status.as_deref().map_or(Value::Missing, stage)
@@ -195,6 +202,11 @@ impl NamedField {
             NamedField::ScheduledFor => Value::of_time(of.scheduled_for.as_ref()),
             NamedField::InflightExpiryDate => Value::of_time(of.inflight_expiry_date.as_ref()),
         }
+    }
+
+    #[inline(never)]
+    fn read_compared(self, of: &Transaction, how: TextComparison) -> Value<'_> {
+        self.read(of).compared(how)
     }
 }
 

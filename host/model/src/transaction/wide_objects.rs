@@ -92,6 +92,7 @@ impl WideObject {
     }
 }
 
+#[inline]
 fn find<'t>(members: &'t Members, key: &str) -> Option<&'t Json> {
     members.iter().find(|(name, _)| is_same_text(name, key)).map(|(_, value)| value)
 }
