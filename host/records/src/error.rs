@@ -76,6 +76,9 @@ pub enum AppendError {
         /// Length of the record, in bytes.
         n_bytes: usize,
     },
+    /// The disk is nearly full.
+    #[error("less than 1 GiB and less than 5 % of the disk are free, so the files do not grow")]
+    NoSpace,
     /// All segments are in use.
     #[error("the records take 256 GiB, which is all that addresses reach")]
     Full,

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::fs::{Advice, OFlags, fadvise, statvfs};
 
 use crate::buffer::{AlignedBuffer, PAGE_BYTES};
 
@@ -42,6 +42,12 @@ pub trait RecordFolder: Debug + Send + Sync {
     /// # Errors
     /// When the system refuses it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Checks whether there is so much free space that files may grow.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StorageFull`] when there is not; others when the system does not tell.
+    fn check_space(&self) -> io::Result<()>;
 
     /// Waits until created, removed and renamed files are on the disk.
     ///
@@ -99,6 +105,10 @@ struct DiskFile {
     direct: Option<File>,
 }
 
+/// Free space below which files do not grow, if it is also less than its share: others need it more.
+const FREE_BYTES_MIN: u64 = 1 << 30;
+/// The size of the disk divided by this is its share.
+const FREE_SHARE: u64 = 20;
 /// Name of the file by which direct reads are tried, before the number of the process and of the trial.
 const TRIAL_FILE: &str = "tollgate-trial";
 /// Number of trials in this process.
@@ -181,6 +191,12 @@ impl RecordFolder for DiskFolder {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn check_space(&self) -> io::Result<()> {
+        let disk = statvfs(&self.path)?;
+        let (free, all) = (disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize);
+        if free >= FREE_BYTES_MIN.min(all / FREE_SHARE) { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -15,6 +15,8 @@ pub type ReadResult = Result<Option<StoredRecord>, ReadError>;
 
 /// Time after which a read counts as one that does not end: while all threads have such a read, nobody waits.
 const STUCK_AFTER: Duration = Duration::from_millis(500);
+/// Maximum number of reads that wait for a thread; more fail at once.
+const WAITING_MAX: usize = 65_536;
 /// Thread that reads nothing now.
 const IDLE: u64 = u64::MAX;
 
@@ -64,7 +66,7 @@ impl RecordReaders {
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(store: Arc<RecordStore>, n_threads: usize) -> io::Result<Self> {
-        let (jobs, received) = flume::unbounded::<Job>();
+        let (jobs, received) = flume::bounded::<Job>(WAITING_MAX);
         let of_threads = (0..n_threads).map(|_| AtomicU64::new(IDLE)).collect();
         let begun = Arc::new(ReadTimes { epoch: Instant::now(), of_threads });
         for thread in 0..n_threads {
@@ -111,8 +113,8 @@ impl RecordReaders {
         let deadline = Instant::now() + patience;
         let (reply, replies) = flume::unbounded();
         for (place, key) in wanted {
-            // It fails only when no thread is left; the reply then stays out.
-            self.jobs.send(Job { key, place, deadline, reply: reply.clone() }).ok();
+            // When too many wait, the reply stays out.
+            self.jobs.try_send(Job { key, place, deadline, reply: reply.clone() }).ok();
         }
         drop(reply);
         while let Ok((place, result)) = replies.recv_deadline(deadline) {

@@ -1,5 +1,6 @@
 //! Reading, appending and replacing records.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -220,6 +221,10 @@ impl RecordStore {
     ) -> Result<Appended, AppendError> {
         let file = || open_name(open);
         if !open.has_room(bytes.len()) {
+            self.folder.check_space().map_err(|source| match source.kind() {
+                ErrorKind::StorageFull => AppendError::NoSpace,
+                _ => AppendError::Io { file: String::new(), source },
+            })?;
             let slot = free_slot(&self.slots.read()).ok_or(AppendError::Full)?;
             let name = file();
             let next = open.go_on_in(&*self.folder, slot, self.origin.digest());

@@ -314,3 +314,22 @@ fn records_are_read_while_others_replace_and_clean_them() {
     assert_eq!(size.n_records, KEYS);
     assert!(size.n_file_bytes < 2 << 20, "cleaning keeps the files small: {size:?}");
 }
+
+#[test]
+fn files_do_not_grow_on_a_disk_that_is_nearly_full_and_keep_what_they_have() {
+    let (folder, seed) = (SimulatedFolder::default(), 5);
+    let (mut subject, mut dice) = (Subject::new(&folder), Dice::new(seed));
+    folder.fill(true);
+    let set = |subject: &mut Subject, dice: &mut Dice| {
+        let (number, bytes) = (dice.below(KEYS), bytes(dice));
+        subject.apply(number, Some(&bytes))?;
+        subject.log.push((number, Some(bytes)));
+        Ok(())
+    };
+    let refused = (0..10_000).find_map(|_| set(&mut subject, &mut dice).err());
+    assert!(matches!(refused, Some(AppendError::NoSpace)), "{refused:?}");
+    subject.check(seed);
+    folder.fill(false);
+    (0..1_000).for_each(|_| set(&mut subject, &mut dice).unwrap());
+    subject.check(seed);
+}

@@ -63,6 +63,7 @@ struct State {
     n_calls: usize,
     fails_at: Option<usize>,
     n_failures: usize,
+    is_nearly_full: bool,
 }
 
 /// A folder in memory.
@@ -116,6 +117,11 @@ impl SimulatedFolder {
         let mut state = self.state.lock();
         state.fails_at = Some(state.n_calls + n);
         state.n_failures = n_failures;
+    }
+
+    /// Lets the disk be nearly full, or have room again.
+    pub(super) fn fill(&self, is_nearly_full: bool) {
+        self.state.lock().is_nearly_full = is_nearly_full;
     }
 
     /// Lets reads hang, or go on.
@@ -219,6 +225,10 @@ impl RecordFolder for SimulatedFolder {
         self.called()?;
         self.change(NameChange::Renamed(from.into(), to.into()));
         Ok(())
+    }
+
+    fn check_space(&self) -> io::Result<()> {
+        if self.state.lock().is_nearly_full { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
     fn sync(&self) -> io::Result<()> {
