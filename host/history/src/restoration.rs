@@ -338,8 +338,8 @@ impl Restoration<'_> {
                             scope.spawn(|| self.prepare(next));
                         }
                         put_rows(rows, group, all, &mut bench);
+                        self.history.spill.make_room_in_turn();
                     });
-                    self.history.spill.make_room_in_turn();
                 }
             }
         };
