@@ -33,7 +33,7 @@ pub(super) struct Snapshots {
     /// Progress of the restore; no snapshot is written before it completes.
     pub(super) restoring: Arc<Restoring>,
     file: PathBuf,
-    /// Interval between snapshots; `None`: only at shutdown.
+    /// Interval between snapshots; `None`: only at shutdown, and where records need it.
     interval: Option<Duration>,
     metrics: Arc<Metrics>,
     /// State that the file contains, if known. Locked while a snapshot is written, so that only one is written at a
@@ -82,13 +82,13 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Writes snapshots at the configured interval; never returns.
+    /// Writes snapshots at the configured interval, and whenever much of what is kept in records has changed; never returns.
     pub(super) async fn write_now_and_then(self: Arc<Self>) {
-        let Some(interval) = self.interval else { return std::future::pending().await };
         let mut last = tokio::time::Instant::now();
         loop {
-            tokio::time::sleep(interval.min(LOOK_EVERY)).await;
-            if last.elapsed() >= interval || self.has_many_unwritten() {
+            tokio::time::sleep(self.interval.map_or(LOOK_EVERY, |interval| interval.min(LOOK_EVERY))).await;
+            let is_due = self.interval.is_some_and(|interval| last.elapsed() >= interval);
+            if is_due || self.has_many_unwritten() {
                 let writing = Arc::clone(&self);
                 tokio::task::spawn_blocking(move || writing.write_gently()).await.ok();
                 last = tokio::time::Instant::now();
