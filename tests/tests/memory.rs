@@ -1,6 +1,7 @@
 //! The service respects its memory limit without changing results, and reports the progress of its start.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::links::metric;
-use tollgate_tests::{Home, Service, audit, log, process, proof, sample};
+use tollgate_tests::{Client, Home, Service, audit, log, process, proof, sample};
 
 const COUNTS: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 200 then review score 0.5 reason "often" }"#;
 
@@ -115,6 +116,68 @@ fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_a
     let service = Service::start(&home);
     check_restored(&service, 0, n_stored);
     check_known(&service, 4);
+}
+
+/// Flips every bit of all records.
+fn damage_records(records: &Path) {
+    for entry in fs::read_dir(records).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("seg-") {
+            let flipped: Vec<u8> = fs::read(&path).unwrap().iter().map(|byte| !byte).collect();
+            // In place: the service has the file open.
+            fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&flipped, 0).unwrap();
+        }
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_read_fail_the_rules_and_status_changes_that_need_them_alone() {
+    let mut home = Home::with_rules(&[("often.ws", OFTEN), ("again.ws", AGAIN)]);
+    home.set("SERVICE_MEMORY_LIMIT", "1MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "true");
+    let service = Service::start(&home);
+    let client = service.client();
+    for account in 0..N_ACCOUNTS {
+        let answer = client.inject(&payment_of(&format!("first-{account}"), account));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    damage_records(&home.data().join("history"));
+    let report = |client: &Client, account: usize| {
+        let data = payment_of(&format!("first-{account}"), account);
+        client.post("/ledgerwebhook", &json!({"event": "transaction.applied", "data": data}))
+    };
+    let mut unread = Vec::new();
+    for account in (0..N_ACCOUNTS).step_by(499) {
+        let answer = report(&client, account);
+        if answer.status == 503 {
+            assert_eq!(answer.json()["code"], "history_unavailable");
+            unread.push(account);
+        } else {
+            assert_eq!(answer.status, 200, "{}", answer.text());
+        }
+    }
+    assert!(!unread.is_empty(), "every record was read");
+    for account in &unread {
+        let answer = client.inject(&payment_of(&format!("again-{account}"), *account)).expect(200);
+        assert_eq!(
+            (&answer["verdict"], &answer["failures"][0]["failure"]),
+            (&json!("review"), &json!("lookup"))
+        );
+    }
+    // The series stay in use: accounts that are in memory, or new, are judged.
+    for n in 0..4 {
+        let answer = client.inject(&payment_of(&format!("new-{n}"), N_ACCOUNTS)).expect(200);
+        assert_eq!(
+            (answer["triggered"].as_array().unwrap().len(), &answer["failures"]),
+            (n.min(1) + n / 3, &json!([]))
+        );
+    }
+    assert!(metric(&service, "tollgate_history_unread_records") >= unread.len() as u64);
+    assert_eq!(metric(&service, "tollgate_history_held_reads"), 0);
+    service.stop();
+    fs::remove_dir_all(home.data().join("history")).unwrap();
+    let service = Service::start(&home);
+    unread.iter().for_each(|account| _ = report(&service.client(), *account).expect(200));
 }
 
 /// Pays from random accounts until `n_answers` were answered, and then kills the service. Returns the number of answers.

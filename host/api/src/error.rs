@@ -254,7 +254,7 @@ impl From<MonitorError> for ApiError {
             MonitorError::Overloaded => ErrorCode::Overloaded,
             MonitorError::Unavailable => ErrorCode::Unavailable,
             MonitorError::Starting => ErrorCode::Starting,
-            MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
+            MonitorError::HistoryFull | MonitorError::HistoryUnread => ErrorCode::HistoryUnavailable,
             MonitorError::NotReady(_) => ErrorCode::NotReady,
             MonitorError::Stopping => ErrorCode::Stopping,
         };

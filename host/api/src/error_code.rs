@@ -260,7 +260,8 @@ catalogue! {
     /// The history is still loading; nothing is stored.
     Starting: SERVICE_UNAVAILABLE, "starting",
         "Send the request again after the seconds that `Retry-After` names; `/readyz` shows the progress.";
-    /// The history is over its memory limit, and no more of it can leave memory; nothing is stored.
+    /// The history is over its memory limit, and no more of it can leave memory; or the part that a status change needs cannot
+    /// be read from the disk. Nothing is stored.
     HistoryUnavailable: SERVICE_UNAVAILABLE, "history_unavailable",
         "Send the request again after the seconds that `Retry-After` names; the operator finds the cause in the log.";
     /// A check of the rules or lists is failing, and the operator has new payments refused meanwhile; nothing is stored.

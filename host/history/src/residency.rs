@@ -21,6 +21,7 @@ mod in_use;
 mod of_history;
 mod record;
 mod shard;
+mod unread;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 use tollgate_model::sequence::Sequence;
 use tollgate_records::{
-    DiskFolder, ReadResult, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord,
+    DiskFolder, ReadError, ReadResult, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord,
 };
 
 use crate::anchor::{Anchor, AnchorDomain};
@@ -42,6 +43,7 @@ use crate::spill::{Spill, SpillError};
 
 use record::{AnchorInMemory, remove, replace};
 use shard::{AnchorShards, HeldShards};
+use unread::UnreadAnchors;
 
 pub(super) use checkpoint::{CheckpointSeries, CheckpointedHistory, resident_file_of};
 pub(super) use in_use::AnchorReader;
@@ -89,6 +91,7 @@ pub(super) struct Residency {
     long: Mutex<HashSet<Anchor>>,
     /// Records that were read while locks of anchors were held.
     n_held_reads: AtomicU64,
+    unread: UnreadAnchors,
     /// Held while rows are forgotten, and while a checkpoint records what was.
     forgetting: Mutex<()>,
 }
@@ -142,6 +145,7 @@ impl Residency {
             update: AtomicU64::new(0),
             long: Mutex::default(),
             n_held_reads: AtomicU64::new(0),
+            unread: UnreadAnchors::default(),
             forgetting: Mutex::default(),
         }
     }
@@ -169,6 +173,10 @@ impl Residency {
 
     fn n_held_reads(&self) -> u64 {
         self.n_held_reads.load(Ordering::Relaxed)
+    }
+
+    fn n_unread(&self) -> u64 {
+        self.unread.n_noted()
     }
 
     /// Returns the bytes in files.
@@ -255,6 +263,9 @@ impl Residency {
         let mut shards = self.shards.hold(&[anchor]);
         while self.is_cold(&mut shards, anchor) {
             drop(shards);
+            if self.unread.contains(anchor) {
+                return Err(unusable(&ReadError::TimedOut).into());
+            }
             let read = self.read(anchor).map_err(|error| unusable(&error))?;
             shards = self.shards.hold(&[anchor]);
             self.put_back(&mut shards, anchor, read.as_ref())?;
@@ -274,7 +285,10 @@ impl Residency {
         let Some(records) = self.records.get() else { return };
         let keys: Vec<RecordKey> = anchors.iter().map(|anchor| anchor.key()).collect();
         for (anchor, read) in anchors.iter().zip(records.read_all(&keys, PATIENCE)) {
-            let Ok(record) = read else { continue };
+            let Ok(record) = read else {
+                self.unread.note(*anchor);
+                continue;
+            };
             let mut shards = self.shards.hold(&[*anchor]);
             // A record that cannot be used is read again, and reported, when it is needed.
             self.put_back(&mut shards, *anchor, record.as_ref()).ok();
@@ -295,7 +309,11 @@ impl Residency {
 
     fn read(&self, anchor: Anchor) -> ReadResult {
         let Some(records) = self.records.get() else { return Ok(None) };
-        records.read_all(&[anchor.key()], PATIENCE).pop().transpose().map(Option::flatten)
+        let read = records.read_all(&[anchor.key()], PATIENCE).pop().transpose().map(Option::flatten);
+        if read.is_err() {
+            self.unread.note(anchor);
+        }
+        read
     }
 
     /// Puts the keys of a record into their series, while the lock of the anchor is held. Does nothing when the record is no

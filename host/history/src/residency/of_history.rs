@@ -57,6 +57,12 @@ impl History {
         self.spill.residency().map_or(0, Residency::n_held_reads)
     }
 
+    /// Returns how often a record could not be read, or not in time, since the start.
+    #[must_use]
+    pub fn n_unread_records(&self) -> u64 {
+        self.spill.residency().map_or(0, Residency::n_unread)
+    }
+
     /// Returns whether the next start finds a snapshot: this file, or a checkpoint of records.
     #[must_use]
     pub fn has_snapshot(&self, file: &Path) -> bool {
@@ -78,10 +84,15 @@ impl History {
     }
 
     /// Reads the history of a transaction from the disk, so that nobody waits for the disk once it is accepted. Waits for
-    /// the disk.
+    /// the disk, a second at most.
     pub fn prepare(&self, transaction: &Transaction) {
+        self.prepare_all([transaction]);
+    }
+
+    /// Same as [`History::prepare`], for several transactions at once.
+    pub fn prepare_all<'t>(&self, transactions: impl IntoIterator<Item = &'t Transaction>) {
         if let Some(residency) = self.spill.residency() {
-            residency.prepare(&residency.elsewhere([transaction]));
+            residency.prepare(&residency.elsewhere(transactions));
         }
     }
 }

@@ -24,6 +24,9 @@ pub enum MonitorError {
     /// The history has reached its memory limit.
     #[error("the history is over its memory limit and cannot be moved to disk; try again later")]
     HistoryFull,
+    /// The history of the transaction is on the disk and cannot be read, or not in time.
+    #[error("the history of the transaction cannot be read from the disk; try again later")]
+    HistoryUnread,
     /// The service is not ready, and the operator has injects refused meanwhile; names of the failing checks.
     #[error("the service is not ready, and SERVICE_WHEN_NOT_READY has new payments refused: {0} is failing")]
     NotReady(Arc<str>),

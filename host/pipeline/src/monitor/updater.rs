@@ -7,6 +7,7 @@ use tollgate_history::{History, StatusChange};
 use tollgate_model::transaction::ReportedStatus;
 use tollgate_store::StatusUpdateRecord;
 
+use crate::monitor::MonitorError;
 use crate::monitor::gate::UpdateGate;
 use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
 use crate::monitor::sequence_slot::{CommitMessage, SequenceSlot};
@@ -36,14 +37,24 @@ impl Updater {
     pub(super) async fn run(self, mut arriving: mpsc::UnboundedReceiver<Update>) {
         let updater = Arc::new(self);
         let mut batch = Vec::with_capacity(BATCH_MAX);
-        while arriving.recv_many(&mut batch, BATCH_MAX).await > 0 {
-            updater.prepare_history(&batch).await;
+        // Those whose history must be read first, which nobody does while evaluations wait.
+        let mut next = Vec::new();
+        loop {
+            batch.append(&mut next);
+            if batch.is_empty() && arriving.recv_many(&mut batch, BATCH_MAX).await == 0 {
+                return;
+            }
+            updater.prepare_history(&mut batch).await;
+            if batch.is_empty() {
+                continue;
+            }
             let alone = updater.gate.update().await;
             while batch.len() < BATCH_MAX
                 && let Ok(update) = arriving.try_recv()
             {
                 batch.push(update);
             }
+            next.extend(batch.extract_if(.., |update| updater.is_elsewhere(update)));
             let last = batch.last().map(|update| update.waiting.pending_entry.completion());
             let updates = std::mem::take(&mut batch);
             let same = Arc::clone(&updater);
@@ -61,16 +72,24 @@ impl Updater {
         }
     }
 
-    /// Reads the history of the transactions that is on the disk before evaluations wait.
-    async fn prepare_history(&self, updates: &[Update]) {
-        let elsewhere = updates.iter().map(|update| &update.change.before);
-        let elsewhere: Vec<_> =
-            elsewhere.filter(|before| self.history.is_elsewhere(before)).cloned().collect();
-        if !elsewhere.is_empty() {
-            let history = Arc::clone(&self.history);
-            let prepare = move || elsewhere.iter().for_each(|before| history.prepare(before));
-            tokio::task::spawn_blocking(prepare).await.ok();
+    /// Reads the history of the transactions that is on the disk before evaluations wait. Refuses updates of which it
+    /// cannot be read.
+    async fn prepare_history(&self, updates: &mut Vec<Update>) {
+        let elsewhere = updates.iter().filter(|update| self.is_elsewhere(update));
+        let elsewhere: Vec<_> = elsewhere.map(|update| update.change.before.clone()).collect();
+        if elsewhere.is_empty() {
+            return;
         }
+        let history = Arc::clone(&self.history);
+        let prepare = move || history.prepare_all(&elsewhere);
+        tokio::task::spawn_blocking(prepare).await.ok();
+        for refused in updates.extract_if(.., |update| self.is_elsewhere(update)) {
+            refused.waiting.pending_entry.settle(Err(MonitorError::HistoryUnread)).ok();
+        }
+    }
+
+    fn is_elsewhere(&self, update: &Update) -> bool {
+        self.history.is_elsewhere(&update.change.before)
     }
 
     fn apply(&self, updates: Vec<Update>) {

@@ -1,5 +1,6 @@
 //! Resources of the machine: checked at startup, and every second where they can change.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,10 @@ use tollgate_telemetry::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks}
 const PAUSE: Duration = Duration::from_secs(1);
 /// Number of checks after a failed commit until `/readyz` no longer fails because of it.
 const LOOKS_BEFORE_RETRY: u32 = 5;
+/// Number of checks over which records that could not be read are counted: ten seconds.
+const UNREAD_CHECKS: usize = 10;
+/// Records that could not be read in this time, from which `/readyz` names them.
+const UNREAD_MIN: u64 = 64;
 /// Maximum number of quarantined rules that are named.
 const NAMES_MAX: usize = 5;
 
@@ -83,23 +88,36 @@ pub(super) struct RuntimeProbe {
 
 struct RuntimeChecks {
     memory: ReadinessCheck,
+    /// Number of records that could not be read until each of the last checks, latest last.
+    n_unread: VecDeque<u64>,
     quarantine: ReadinessCheck,
+}
+
+impl RuntimeChecks {
+    /// Returns how many records could not be read lately, of so many since the start.
+    fn unread_lately(&mut self, n_unread: u64) -> u64 {
+        if self.n_unread.len() > UNREAD_CHECKS {
+            self.n_unread.pop_front();
+        }
+        self.n_unread.push_back(n_unread);
+        n_unread - self.n_unread.front().copied().unwrap_or(n_unread)
+    }
 }
 
 impl RuntimeProbe {
     /// Reports immediately, and then every second until the task is aborted.
     pub(super) fn follow(self, checks: &ReadinessChecks, monitor: &Monitor) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
-        let reports = RuntimeChecks { memory, quarantine };
+        let mut reports = RuntimeChecks { memory, n_unread: VecDeque::new(), quarantine };
         let disk = DiskProbe::new(&self.data_dir, &self.metrics, disk).follow();
         let clock = monitor.clone().watch_clock(checks.add("clock"));
         tracing::info!("{}", self.memory);
-        self.report(&reports);
+        self.report(&mut reports);
         let others = async move {
             let (mut seconds, mut n_failing) = (each_second(), 0);
             loop {
                 seconds.tick().await;
-                self.report(&reports);
+                self.report(&mut reports);
                 self.let_one_try(&mut n_failing);
             }
         };
@@ -108,7 +126,8 @@ impl RuntimeProbe {
         })
     }
 
-    fn report(&self, reports: &RuntimeChecks) {
+    fn report(&self, reports: &mut RuntimeChecks) {
+        let n_unread = reports.unread_lately(self.history.n_unread_records());
         if !self.history.has_room() {
             reports.memory.failing(
                 "the history is over SERVICE_MEMORY_LIMIT and cannot be moved to disk: every transaction is refused; raise the \
@@ -119,6 +138,11 @@ impl RuntimeProbe {
                 "keys and sums of the history, which cannot be moved to disk, exceed SERVICE_MEMORY_LIMIT; rules of the API are \
                  suspended until they fit; a fifth above the limit every transaction is refused; raise the limit, or remove rules",
             );
+        } else if n_unread >= UNREAD_MIN {
+            reports.memory.degraded(format!(
+                "the disk did not give back {n_unread} keys of the history within {UNREAD_CHECKS} seconds; rules that ask about them \
+                 fail, and the payments are at least `review`; look at the disk of SERVICE_DATA_DIR"
+            ));
         } else if let Some(lack) = self.memory.lack() {
             reports.memory.degraded(lack);
         } else {

@@ -173,6 +173,7 @@ fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
             spilled_bytes: history.spilled_bytes(),
             n_records: history.n_records() as u64,
             n_held_reads: history.n_held_reads(),
+            n_unread_records: history.n_unread_records(),
             n_fills: fills.n_series,
             n_fill_left: fills.n_left,
         }

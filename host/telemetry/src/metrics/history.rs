@@ -23,6 +23,8 @@ pub struct HistorySize {
     pub n_records: u64,
     /// Reads of the disk for which all payments waited.
     pub n_held_reads: u64,
+    /// Records that could not be read, or not in time.
+    pub n_unread_records: u64,
     /// Series that are being filled.
     pub n_fills: u64,
     /// Transactions that they have still to read.
@@ -67,6 +69,11 @@ impl Collector for HistoryMetrics {
                 "history_held_reads",
                 "Reads of the disk for which all payments waited, since the start",
                 size.n_held_reads,
+            ),
+            (
+                "history_unread_records",
+                "Records of keys that could not be read, or not in time, since the start",
+                size.n_unread_records,
             ),
             ("history_fills", "Series that are being filled", size.n_fills),
             (

@@ -175,6 +175,7 @@ fn the_history_is_asked_at_every_scrape() {
         spilled_bytes: 64,
         n_records: 7,
         n_held_reads: 1,
+        n_unread_records: 2,
         n_fills: 3,
         n_fill_left: 500,
     });
@@ -185,6 +186,7 @@ fn the_history_is_asked_at_every_scrape() {
     check(&metrics, "tollgate_history_spilled_bytes 64");
     check(&metrics, "tollgate_history_records 7");
     check(&metrics, "tollgate_history_held_reads 1");
+    check(&metrics, "tollgate_history_unread_records 2");
     check(&metrics, "tollgate_history_fills 3");
     check(&metrics, "tollgate_history_fill_left_transactions 500");
 }
