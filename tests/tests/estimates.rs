@@ -206,6 +206,7 @@ fn a_rule_whose_history_does_not_fit_never_comes_into_force() {
 fn when_memory_runs_out_rules_of_the_api_are_suspended_and_no_payment_is_refused() {
     let mut home = home(r#"{ "source": "api" }"#);
     home.set("SERVICE_MEMORY_LIMIT", "8MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "false");
     let service = Service::start(&home);
     let small = sample::rule("small", r#"count(when destination == $current.destination, "PT1H") > 1000000"#);
     let small = service.save(&small).expect(201)["id"].clone();
@@ -266,6 +267,7 @@ fn pay_while(service: &Service, holds: impl Fn() -> bool) {
 fn the_rule_that_needs_the_memory_is_suspended_before_small_ones_that_came_later() {
     let mut home = home(r#"{ "source": "api" }"#);
     home.set("SERVICE_MEMORY_LIMIT", "8MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "false");
     let service = Service::start(&home);
     let save = |script: &str| service.save(script).expect(201)["id"].clone();
     let old = save(&many_series("old"));

@@ -81,7 +81,6 @@ fn check_known(service: &Service, round: usize) -> u64 {
 fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_any_end() {
     let mut home = Home::with_rules(&[("again.ws", AGAIN)]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
-    home.set("SERVICE_KEYS_ON_DISK", "true");
     let service = Service::start(&home);
     let client = service.client();
     for account in 0..N_ACCOUNTS {
@@ -134,7 +133,6 @@ fn damage_records(records: &Path) {
 fn keys_that_cannot_be_read_fail_the_rules_and_status_changes_that_need_them_alone() {
     let mut home = Home::with_rules(&[("often.ws", OFTEN), ("again.ws", AGAIN)]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
-    home.set("SERVICE_KEYS_ON_DISK", "true");
     let service = Service::start(&home);
     let client = service.client();
     for account in 0..N_ACCOUNTS {
@@ -211,7 +209,6 @@ fn pay_and_kill(service: Service, seed: u64, n_answers: usize) -> usize {
 fn verdicts_about_keys_on_the_disk_follow_from_the_store_after_kills() {
     let mut home = Home::with_rules(&[("again.ws", AGAIN), ("often.ws", OFTEN)]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
-    home.set("SERVICE_KEYS_ON_DISK", "true");
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
     let seed = proof::seed("kills with keys on the disk");
     let mut dice = Dice::of_seed(seed);

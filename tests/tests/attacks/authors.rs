@@ -168,7 +168,10 @@ pub(crate) fn attacks() -> Vec<Attack> {
             ..nothing_special("100 modules that touch their pages")
         },
         Attack {
-            configure: |home| home.set("SERVICE_MEMORY_LIMIT", "16MiB"),
+            configure: |home| {
+                home.set("SERVICE_MEMORY_LIMIT", "16MiB");
+                home.set("SERVICE_KEYS_ON_DISK", "false");
+            },
             rules: by_memory,
             n_clients: 8,
             act: outgrow_memory,

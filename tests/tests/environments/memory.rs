@@ -145,8 +145,8 @@ fn a_history_that_has_no_room_left_is_reported_by_readiness() {
     let condition = "count(when source == $current.source, \"P1D\") > 1000";
     let mut home = Home::with_rules(&[("often.ws", sample::rule("often", condition))]);
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "false");
     let service = Service::start(&home);
-    // Keys are never spilled.
     let mut payments = 0..2_000;
     while pay(&service, payments.clone(), u32::MAX).n_refused.into_inner() == 0 {
         assert!(payments.end < 100_000, "nothing is refused");

@@ -18,7 +18,7 @@ pub(super) const SPILL_DIR: Variable = variable(
 pub(super) const KEYS_ON_DISK: Variable = variable(
     "SERVICE_KEYS_ON_DISK",
     "`true` or `false`",
-    "false",
+    "true",
     "Whether accounts, cards and other keys leave memory with all their transactions when keys alone take half of the memory limit. They are kept in `history` in the data directory.",
 )
 .explained_in("operations.md#more-keys-than-memory");

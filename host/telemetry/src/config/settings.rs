@@ -331,7 +331,7 @@ impl Settings {
             words: WordSettings::read(&read)?,
             saves_per_minute: owners::saves_per_minute(&read)?,
             spill_dir: read.text(memory::SPILL_DIR)?.map(PathBuf::from),
-            keys_on_disk: read.parsed(memory::KEYS_ON_DISK)?.unwrap_or(false),
+            keys_on_disk: read.parsed(memory::KEYS_ON_DISK)?.unwrap_or(true),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
             history_margin: read.window(MARGIN)?,
             snapshot_interval: read.interval(SNAPSHOT)?,
