@@ -77,7 +77,7 @@ pub enum AppendError {
         n_bytes: usize,
     },
     /// The disk is nearly full.
-    #[error("less than 1 GiB and less than 5 % of the disk are free, so the files do not grow")]
+    #[error("less than 1 GiB and less than 5 % of the disk are free, so that no records are added")]
     NoSpace,
     /// All segments are in use.
     #[error("the records take 256 GiB, which is all that addresses reach")]

@@ -95,6 +95,8 @@ pub trait FolderFile: Debug + Send + Sync {
 pub struct DiskFolder {
     path: PathBuf,
     reads_directly: bool,
+    /// Whether files keep their names, so that another process finds them.
+    keeps_names: bool,
 }
 
 /// A file, opened for reads around the page cache where possible.
@@ -122,9 +124,18 @@ impl DiskFolder {
     pub fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        let mut folder = Self { path: path.to_owned(), reads_directly: true };
+        let mut folder = Self { path: path.to_owned(), reads_directly: true, keeps_names: true };
         folder.reads_directly = folder.tries_direct_read()?;
         Ok(folder)
+    }
+
+    /// Same as [`DiskFolder::open`], for files that nobody opens again: they have no names, and disappear when this process
+    /// ends.
+    ///
+    /// # Errors
+    /// When the folder cannot be created or written.
+    pub fn open_unnamed(path: &Path) -> io::Result<Self> {
+        Ok(Self { keeps_names: false, ..Self::open(path)? })
     }
 
     /// Returns whether files are read around the page cache.
@@ -155,6 +166,9 @@ impl DiskFolder {
         let direct = if self.reads_directly { Some(open_directly(&path)?) } else { None };
         if direct.is_none() {
             fadvise(&file, 0, None, Advice::Random)?;
+        }
+        if !self.keeps_names {
+            fs::remove_file(&path)?;
         }
         Ok(Box::new(DiskFile { file, direct }))
     }

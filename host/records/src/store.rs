@@ -221,10 +221,6 @@ impl RecordStore {
     ) -> Result<Appended, AppendError> {
         let file = || open_name(open);
         if !open.has_room(bytes.len()) {
-            self.folder.check_space().map_err(|source| match source.kind() {
-                ErrorKind::StorageFull => AppendError::NoSpace,
-                _ => AppendError::Io { file: String::new(), source },
-            })?;
             let slot = free_slot(&self.slots.read()).ok_or(AppendError::Full)?;
             let name = file();
             let next = open.go_on_in(&*self.folder, slot, self.origin.digest());
@@ -247,6 +243,17 @@ impl RecordStore {
 
     pub(crate) fn segments(&self) -> SmallVec<[Arc<Segment>; 64]> {
         self.slots.read().iter().flatten().cloned().collect()
+    }
+
+    /// Checks whether the disk has so much free space that records may be added.
+    ///
+    /// # Errors
+    /// [`AppendError::NoSpace`] when it has not; what exists may still be replaced, removed and cleaned, which frees space.
+    pub fn check_space(&self) -> Result<(), AppendError> {
+        self.folder.check_space().map_err(|source| match source.kind() {
+            ErrorKind::StorageFull => AppendError::NoSpace,
+            _ => AppendError::Io { file: "the directory".into(), source },
+        })
     }
 
     /// Returns the number of records.
