@@ -16,7 +16,8 @@
 //! ```
 //!
 //! A long text is one of more than 62 bytes. Its digest is keyed and has 128 bits, so two texts of one length and digest
-//! are taken for the same text, and a long text alone is a key that is stored inline. The parts of a key are concatenated. Two keys of one series are identical exactly when their bytes are.
+//! are taken for the same text. The key of one long text fits inline. The parts of a key are concatenated. Two keys of one
+//! series are identical exactly when their bytes are.
 
 mod query;
 mod stored;

@@ -221,7 +221,7 @@ impl History {
         Self { refuses_excess: true, ..self }
     }
 
-    /// Returns the number of bytes by which keys and precomputed sums, which cannot leave memory, exceed the limit.
+    /// Returns the number of bytes by which what does not leave memory exceeds the limit.
     #[must_use]
     pub fn kept_excess(&self) -> usize {
         self.spill.kept_excess()

@@ -19,6 +19,7 @@
 mod checkpoint;
 mod in_use;
 mod of_history;
+mod reading;
 mod record;
 mod shard;
 mod unread;
@@ -31,10 +32,9 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
+use tempfile::TempDir;
 use tollgate_model::sequence::Sequence;
-use tollgate_records::{
-    DiskFolder, ReadError, ReadResult, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord,
-};
+use tollgate_records::{DiskFolder, RecordKey, RecordOrigin, RecordReaders, RecordStore, StoredRecord};
 
 use crate::anchor::{Anchor, AnchorDomain};
 use crate::lookup_error::LookupError;
@@ -68,6 +68,8 @@ const CONTENTS: &str = "anchors 2";
 #[derive(Debug)]
 pub(super) struct Residency {
     directory: PathBuf,
+    /// The directory, if it goes with this history: its files have no names, and no start finds them.
+    temporary: Option<TempDir>,
     limit_bytes: usize,
     /// Made when the first anchor leaves, or when a start opens the files.
     records: OnceLock<RecordReaders>,
@@ -132,6 +134,7 @@ impl Residency {
     fn new(limit_bytes: usize, directory: &Path, settled: Sequence) -> Self {
         Self {
             directory: directory.to_owned(),
+            temporary: None,
             limit_bytes,
             records: OnceLock::new(),
             creating: Mutex::default(),
@@ -191,6 +194,11 @@ impl Residency {
 
     fn settled(&self) -> Sequence {
         Sequence(self.settled.load(Ordering::Acquire))
+    }
+
+    /// Returns whether every row that may be removed is in no record, because rows become durable later than they are accepted.
+    pub(super) fn keeps_removable_rows(&self) -> bool {
+        self.settled() < Sequence(u64::MAX)
     }
 
     fn note_update(&self, number: Option<Sequence>) {
@@ -263,8 +271,8 @@ impl Residency {
         let mut shards = self.shards.hold(&[anchor]);
         while self.is_cold(&mut shards, anchor) {
             drop(shards);
-            if self.unread.contains(anchor) {
-                return Err(unusable(&ReadError::TimedOut).into());
+            if let Some(error) = self.unread.reason(anchor) {
+                return Err(error.into());
             }
             let read = self.read(anchor).map_err(|error| unusable(&error))?;
             shards = self.shards.hold(&[anchor]);
@@ -280,21 +288,6 @@ impl Residency {
         })
     }
 
-    /// Brings anchors back before a lock is held, so that those who need them then do not wait for the disk.
-    pub(super) fn prepare(&self, anchors: &[Anchor]) {
-        let Some(records) = self.records.get() else { return };
-        let keys: Vec<RecordKey> = anchors.iter().map(|anchor| anchor.key()).collect();
-        for (anchor, read) in anchors.iter().zip(records.read_all(&keys, PATIENCE)) {
-            let Ok(record) = read else {
-                self.unread.note(*anchor);
-                continue;
-            };
-            let mut shards = self.shards.hold(&[*anchor]);
-            // A record that cannot be used is read again, and reported, when it is needed.
-            self.put_back(&mut shards, *anchor, record.as_ref()).ok();
-        }
-    }
-
     /// Brings anchors back while their locks are held.
     fn bring_back(&self, shards: &mut HeldShards<'_>, anchors: &[Anchor]) -> Result<(), SpillError> {
         for anchor in anchors {
@@ -305,15 +298,6 @@ impl Residency {
             }
         }
         Ok(())
-    }
-
-    fn read(&self, anchor: Anchor) -> ReadResult {
-        let Some(records) = self.records.get() else { return Ok(None) };
-        let read = records.read_all(&[anchor.key()], PATIENCE).pop().transpose().map(Option::flatten);
-        if read.is_err() {
-            self.unread.note(anchor);
-        }
-        read
     }
 
     /// Puts the keys of a record into their series, while the lock of the anchor is held. Does nothing when the record is no
@@ -347,7 +331,10 @@ impl Residency {
         if !store.is_current(anchor.key(), record) {
             return Ok(());
         }
-        let parts = record::read(&record.bytes).ok_or_else(|| unusable(&"a record is damaged"))?;
+        let Some(parts) = record::read(&record.bytes) else {
+            self.note_damaged();
+            return Err(unusable(&"a record is damaged"));
+        };
         let generation = self.generation.read();
         let series = self.series_of(anchor.domain);
         // A series that was filled meanwhile has keys that the record lacks.
@@ -356,6 +343,7 @@ impl Residency {
             // The others were dropped, or filled anew from the store.
             let Some(series) = series.iter().find(|series| series.table_id() == table) else { continue };
             if !series.come_back(table, &keys) {
+                self.note_damaged();
                 return Err(unusable(&"a key of a record is damaged"));
             }
         }
@@ -405,6 +393,7 @@ impl Residency {
             if record.is_partial || record.bytes.is_empty() {
                 return Ok(Departure::InUse);
             }
+            records.store().check_space().map_err(|error| unusable(&error))?;
             replace(records.store(), anchor, address, &record.bytes)?;
             n_bytes = record.bytes.len();
         }
@@ -451,10 +440,20 @@ impl Residency {
         if let Some(records) = self.records.get() {
             return Ok(records);
         }
-        let folder = DiskFolder::open(&self.directory).map_err(|error| unusable(&error))?;
+        let opened = match &self.temporary {
+            None => DiskFolder::open(&self.directory),
+            Some(_) => DiskFolder::open_unnamed(&self.directory),
+        };
+        let folder = opened.map_err(|error| unusable(&error))?;
         let n_records = self.limit_bytes / INDEX_SHARE / INDEX_BYTES;
         let store = RecordStore::create(Arc::new(folder), origin(), n_records);
         self.start(store.map_err(|error| unusable(&error))?)
+    }
+
+    /// Same as [`Residency::new`], in a directory that goes with this history.
+    fn temporary(limit_bytes: usize, directory: TempDir, settled: Sequence) -> Self {
+        let residency = Self::new(limit_bytes, directory.path(), settled);
+        Self { temporary: Some(directory), ..residency }
     }
 
     fn start(&self, store: RecordStore) -> Result<&RecordReaders, SpillError> {

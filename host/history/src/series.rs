@@ -27,7 +27,7 @@ use crate::row::Columns;
 use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
 use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
 
-use anchored::{hold_to_add, hold_to_change};
+use anchored::{hold_to_add, hold_to_change, hold_to_remove};
 
 use crate::key_table::Entries;
 pub(super) use crate::key_table::KeyTable;
@@ -211,9 +211,9 @@ impl Series {
         }
     }
 
-    /// Removes a transaction; does nothing when it does not exist.
+    /// Removes a transaction that is not settled; does nothing when it does not exist.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
-        let held = hold_to_change(&self.spill, self, &[transaction]);
+        let held = hold_to_remove(&self.spill, self, transaction);
         let mut key_table = self.key_table.write();
         if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
             key_table.take_away(&prepared.key, prepared.entry.place());

@@ -52,9 +52,9 @@ const KEYS_SHARE: usize = 2;
 /// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
 const LIMIT_SHARE: usize = 64;
 
-/// The reason the spill file cannot be created, written or read.
+/// The reason the spill file, or a file of keys, cannot be created, written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the spill file cannot be used: {reason}")]
+#[error("a file of the history cannot be used: {reason}")]
 pub struct SpillError {
     /// Message of the operating system.
     pub reason: String,
@@ -308,7 +308,7 @@ impl Spill {
                 Ok(SpillTurn::InVain) => n_in_vain += 1,
                 Ok(SpillTurn::GoesOn) => n_in_vain = 0,
                 Err(error) => {
-                    tracing::error!(error = %error, "the history cannot be written to the spill file");
+                    tracing::error!(error = %error, "the history cannot leave memory");
                     break;
                 }
             }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tollgate_model::sequence::Sequence;
-use tollgate_records::{DiskFolder, MANIFEST_FILE, OpenRecordsError, ReadError, RecordStore};
+use tollgate_records::{DiskFolder, MANIFEST_FILE, OpenRecordsError, RecordStore};
 
 use super::record::{self, AnchorInMemory, remove, replace};
 use super::{Residency, origin, unusable};
@@ -198,6 +198,9 @@ impl Residency {
         series: &[CheckpointSeries],
         go_on: &dyn Fn() -> bool,
     ) -> Result<LongAnchors<'_>, SnapshotError> {
+        if self.has_damaged_records() {
+            return Err(SnapshotError::Damaged { what: "a record" });
+        }
         let long = LongAnchors(self);
         // Those that were copied without what is not settled, so that they seem to have changed.
         let mut seen = HashSet::new();
@@ -265,11 +268,7 @@ impl Residency {
         while self.is_cold(&mut shards, anchor) {
             // Rows came beside its record.
             drop(shards);
-            let read = match self.read(anchor) {
-                // Queries about it fail, also after a start, which has the damaged record alone.
-                Err(ReadError::Damaged { .. }) => return Ok(Copied::Done(0)),
-                read => read.map_err(|error| unusable(&error))?,
-            };
+            let read = self.read(anchor).map_err(|error| unusable(&error))?;
             shards = self.shards.hold(&[anchor]);
             self.put_back(&mut shards, anchor, read.as_ref())?;
         }
@@ -347,6 +346,9 @@ impl Residency {
         resident: &Path,
         identities: &[String],
     ) -> Result<(), SnapshotError> {
+        if self.has_damaged_records() {
+            return Err(SnapshotError::Damaged { what: "a record" });
+        }
         // Rows that were forgotten until now may be missing in a record.
         let _nothing_is_forgotten = self.forgetting.lock();
         let mut tables = BTreeMap::new();

@@ -7,8 +7,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::History;
-use crate::residency::Residency;
+use crate::residency::{Residency, unusable};
 use crate::spill::{Spill, SpillError};
+
+/// Beginning of the names of directories of records that go with their history.
+const TEMPORARY_DIRECTORY: &str = "tollgate-history-";
 
 impl History {
     /// Same as [`History::bounded`], and keys leave memory with all their rows when they take half of the limit. `records`
@@ -23,11 +26,32 @@ impl History {
         directory: &Path,
         records: &Path,
     ) -> Result<Self, SpillError> {
-        // Without a store, nothing waits to become durable.
-        let settled = if self.past.is_some() { Sequence::default() } else { Sequence(u64::MAX) };
-        let residency = Residency::new(limit_bytes, records, settled);
+        let residency = Residency::new(limit_bytes, records, self.settled_at_first());
         let spill = Spill::bounded(limit_bytes, directory, Some(residency))?;
         Ok(Self { spill: Arc::new(spill), ..self })
+    }
+
+    /// Same as [`History::bounded_with_keys`], with keys in files of `directory` that have no names and go with this
+    /// history.
+    ///
+    /// # Errors
+    /// When the spill file cannot be created.
+    pub fn bounded_with_temporary_keys(
+        self,
+        limit_bytes: usize,
+        directory: &Path,
+    ) -> Result<Self, SpillError> {
+        let records = tempfile::Builder::new().prefix(TEMPORARY_DIRECTORY).tempdir_in(directory);
+        let records = records.map_err(|error| unusable(&error))?;
+        let residency = Residency::temporary(limit_bytes, records, self.settled_at_first());
+        let spill = Spill::bounded(limit_bytes, directory, Some(residency))?;
+        Ok(Self { spill: Arc::new(spill), ..self })
+    }
+
+    /// Returns the number up to which everything counts as durable in an empty history: without a store, nothing waits to
+    /// become durable.
+    const fn settled_at_first(&self) -> Sequence {
+        if self.past.is_some() { Sequence(0) } else { Sequence(u64::MAX) }
     }
 
     /// Returns whether the history of a transaction must be read from the disk before it is accepted; see
@@ -61,6 +85,13 @@ impl History {
     #[must_use]
     pub fn n_unread_records(&self) -> u64 {
         self.spill.residency().map_or(0, Residency::n_unread)
+    }
+
+    /// Returns whether a file of records is damaged. The rules that ask about the keys in it fail, no snapshot is written, and
+    /// the next start reads the store.
+    #[must_use]
+    pub fn has_damaged_records(&self) -> bool {
+        self.spill.residency().is_some_and(Residency::has_damaged_records)
     }
 
     /// Returns whether the next start finds a snapshot: this file, or a checkpoint of records.

@@ -164,6 +164,19 @@ pub(super) fn hold_to_change<'s>(
     all.or_else(|| Some(residency.hold_to_change(&anchors_of([series], transactions))))
 }
 
+/// Holds all anchors of a transaction to remove its row from a series; `None` when nothing leaves memory.
+pub(super) fn hold_to_remove<'s>(
+    spill: &'s Spill,
+    series: &'s Series,
+    transaction: &Transaction,
+) -> Option<HeldAnchors<'s>> {
+    // Then nothing need be read back, which could fail.
+    if spill.residency()?.keeps_removable_rows() {
+        return hold_to_add(spill, [series], transaction);
+    }
+    hold_to_change(spill, series, &[transaction])
+}
+
 /// Returns the different anchors of transactions in these series.
 fn anchors_of<'s>(series: impl IntoIterator<Item = &'s Series>, transactions: &[&Transaction]) -> Anchors {
     let (mut readers, mut anchors): (SmallVec<[_; 16]>, Anchors) = (SmallVec::new(), SmallVec::new());

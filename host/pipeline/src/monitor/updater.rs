@@ -76,7 +76,8 @@ impl Updater {
     /// cannot be read.
     async fn prepare_history(&self, updates: &mut Vec<Update>) {
         let elsewhere = updates.iter().filter(|update| self.is_elsewhere(update));
-        let elsewhere: Vec<_> = elsewhere.map(|update| update.change.before.clone()).collect();
+        let elsewhere: Vec<_> =
+            elsewhere.flat_map(|update| [&update.change.before, &update.change.after]).cloned().collect();
         if elsewhere.is_empty() {
             return;
         }
@@ -89,7 +90,7 @@ impl Updater {
     }
 
     fn is_elsewhere(&self, update: &Update) -> bool {
-        self.history.is_elsewhere(&update.change.before)
+        [&update.change.before, &update.change.after].into_iter().any(|of| self.history.is_elsewhere(of))
     }
 
     fn apply(&self, updates: Vec<Update>) {

@@ -60,7 +60,7 @@ impl<'m> AuditPass<'m> {
         let history = History::new()
             .in_zones(zones)
             .with_status_words(status_words::kept_under(deps, words)?)
-            .bounded(deps.memory_bytes, &deps.spill_dir)?;
+            .bounded_with_temporary_keys(deps.memory_bytes, &deps.spill_dir)?;
         let (questions, versions) = AnswerableQuestions::of_next(deps, &history, left)?;
         Ok(Self {
             deps,

@@ -10,7 +10,7 @@ use tollgate_store::{Store, spill_directory};
 use tollgate_rules::replay::{Audit, AuditDeps, Replays};
 use tollgate_telemetry::config::Settings;
 
-/// Memory of the history of one replay, in bytes; more is spilled to a file.
+/// Memory of the history of one replay, in bytes; the rest is in files.
 const MEMORY_BYTES: usize = 64 << 20;
 
 /// Creates the replays. Requires the tokio runtime that owns the store's connections.

@@ -131,16 +131,21 @@ impl RuntimeProbe {
         if !self.history.has_room() {
             reports.memory.failing(
                 "the history is over SERVICE_MEMORY_LIMIT and cannot be moved to disk: every transaction is refused; raise the \
-                 limit, or make room in SERVICE_SPILL_DIR",
+                 limit, or make room in SERVICE_DATA_DIR and SERVICE_SPILL_DIR",
             );
         } else if self.history.kept_excess() > 0 {
             reports.memory.degraded(
-                "keys and sums of the history, which cannot be moved to disk, exceed SERVICE_MEMORY_LIMIT; rules of the API are \
+                "what stays in memory of the history exceeds SERVICE_MEMORY_LIMIT; rules of the API are \
                  suspended until they fit; a fifth above the limit every transaction is refused; raise the limit, or remove rules",
+            );
+        } else if self.history.has_damaged_records() {
+            reports.memory.degraded(
+                "a file of the history is damaged; rules that ask about the keys in it fail, and the payments are at least `review`; \
+                 restart the service, which then reads the history from the store",
             );
         } else if n_unread >= UNREAD_MIN {
             reports.memory.degraded(format!(
-                "the disk did not give back {n_unread} keys of the history within {UNREAD_CHECKS} seconds; rules that ask about them \
+                "{n_unread} reads of keys of the history failed in the last {UNREAD_CHECKS} seconds; rules that ask about such keys \
                  fail, and the payments are at least `review`; look at the disk of SERVICE_DATA_DIR"
             ));
         } else if let Some(lack) = self.memory.lack() {

@@ -1,0 +1,68 @@
+//! Reading records back, and what follows when that fails.
+
+use std::time::Instant;
+
+use tollgate_records::{ReadError, ReadResult, RecordKey};
+
+use super::{PATIENCE, Residency, unusable};
+use crate::anchor::Anchor;
+
+impl Residency {
+    /// Brings anchors back before a lock is held, so that those who need them then do not wait for the disk.
+    pub(crate) fn prepare(&self, anchors: &[Anchor]) {
+        let Some(records) = self.records.get() else { return };
+        let begun = Instant::now();
+        let mut left: Vec<Anchor> = anchors.to_vec();
+        left.retain(|anchor| self.unread.reason(*anchor).is_none());
+        // A record that was moved meanwhile is read again.
+        while !left.is_empty() && begun.elapsed() < PATIENCE {
+            let keys: Vec<RecordKey> = left.iter().map(|anchor| anchor.key()).collect();
+            let mut read = records.read_all(&keys, PATIENCE.saturating_sub(begun.elapsed())).into_iter();
+            left.retain(|anchor| match read.next() {
+                Some(Ok(record)) => {
+                    let mut shards = self.shards.hold(&[*anchor]);
+                    let is_back = self.put_back(&mut shards, *anchor, record.as_ref());
+                    is_back.is_ok() && self.is_cold(&mut shards, *anchor)
+                }
+                Some(Err(error)) => {
+                    self.note_unread(*anchor, &error);
+                    false
+                }
+                None => false,
+            });
+        }
+    }
+
+    /// Records that the record of an anchor cannot be read. A damaged one is not believed after a start, which reads the
+    /// store instead.
+    fn note_unread(&self, anchor: Anchor, error: &ReadError) {
+        if matches!(error, ReadError::Damaged { .. }) {
+            self.note_damaged();
+        }
+        self.unread.note(anchor, unusable(error));
+    }
+
+    pub(super) fn note_damaged(&self) {
+        if self.unread.note_damaged() {
+            tracing::error!(
+                "a file of the history is damaged; the next start reads the history from the store"
+            );
+            self.discard_checkpoint();
+        }
+    }
+
+    /// Returns whether a record is damaged, so that no checkpoint is made.
+    pub(crate) fn has_damaged_records(&self) -> bool {
+        self.unread.has_damaged()
+    }
+
+    /// Reads the record of an anchor; `None` when it has none.
+    pub(super) fn read(&self, anchor: Anchor) -> ReadResult {
+        let Some(records) = self.records.get() else { return Ok(None) };
+        let read = records.read_all(&[anchor.key()], PATIENCE).pop().transpose().map(Option::flatten);
+        if let Err(error) = &read {
+            self.note_unread(anchor, error);
+        }
+        read
+    }
+}
