@@ -23,6 +23,8 @@ const REST_MAX: Duration = Duration::from_millis(50);
 
 /// Time after which it is looked again whether a snapshot is due.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Time after a snapshot that failed until the next one, unless the interval is shorter.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Numbers after the last snapshot from which the next one is due, if only what changed must be written.
 const UNWRITTEN_MAX: u64 = 100_000;
 
@@ -85,12 +87,15 @@ impl Snapshots {
     /// Writes snapshots at the configured interval, and whenever much of what is kept in records has changed; never returns.
     pub(super) async fn write_now_and_then(self: Arc<Self>) {
         let mut last = tokio::time::Instant::now();
+        let mut has_failed = false;
         loop {
             tokio::time::sleep(self.interval.map_or(LOOK_EVERY, |interval| interval.min(LOOK_EVERY))).await;
             let is_due = self.interval.is_some_and(|interval| last.elapsed() >= interval);
-            if is_due || self.has_many_unwritten() {
+            let may_try = !has_failed || last.elapsed() >= RETRY_AFTER;
+            if is_due || (may_try && self.has_many_unwritten()) {
                 let writing = Arc::clone(&self);
-                tokio::task::spawn_blocking(move || writing.write_gently()).await.ok();
+                let written = tokio::task::spawn_blocking(move || writing.write_gently()).await;
+                has_failed = !written.unwrap_or(false);
                 last = tokio::time::Instant::now();
             }
         }
@@ -117,19 +122,20 @@ impl Snapshots {
         tokio::task::spawn_blocking(write).await.ok();
     }
 
-    fn write_gently(&self) {
+    /// Returns whether it was written, or nothing changed since the last one.
+    fn write_gently(&self) -> bool {
         let last = Mutex::new(Instant::now());
         self.write(&|| {
             let mut last = last.lock();
             thread::sleep(last.elapsed().min(REST_MAX));
             *last = Instant::now();
             !self.is_stopping.load(Ordering::Relaxed)
-        });
+        })
     }
 
-    fn write(&self, go_on: &dyn Fn() -> bool) {
+    fn write(&self, go_on: &dyn Fn() -> bool) -> bool {
         if !self.restoring.is_done() {
-            return;
+            return true;
         }
         let mut mark = self.mark.lock();
         if !self.history.has_snapshot(&self.file) {
@@ -137,15 +143,17 @@ impl Snapshots {
         }
         let started = Instant::now();
         match self.history.write_snapshot(&self.file, mark.as_ref(), go_on) {
-            Ok(None) | Err(SnapshotError::GivenUp) => {}
+            Ok(None) | Err(SnapshotError::GivenUp) => true,
             Ok(Some(written)) => {
                 self.metrics.snapshot_written(written.n_bytes);
                 log(&written, started.elapsed());
                 *mark = Some(written.mark);
+                true
             }
             Err(error) => {
                 self.metrics.snapshot_failed();
                 tracing::warn!(error = %ErrorChain(&error), "the snapshot of the history cannot be written; a restart takes longer");
+                false
             }
         }
     }
