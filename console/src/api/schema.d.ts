@@ -214,7 +214,7 @@ export interface components {
             history_bytes: number;
             /**
              * Format: int64
-             * @description The part of `history_bytes` that cannot leave memory.
+             * @description The part of `history_bytes` that must fit into memory while the history is read for the rule.
              */
             kept_bytes: number;
             /**

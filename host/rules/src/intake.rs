@@ -222,7 +222,7 @@ pub enum IntakeError {
     #[error(
         "the history that the rule asks about{} does not fit into the memory limit; compare fewer fields for equality, remove rules that \
          ask about other fields, or have SERVICE_MEMORY_LIMIT raised",
-        .0.map(|estimate| format!(", about {} bytes that cannot leave memory,", estimate.kept_bytes)).unwrap_or_default()
+        .0.map(|estimate| format!(", about {} bytes of keys and sums,", estimate.kept_bytes)).unwrap_or_default()
     )]
     NoRoom(Option<QueryEstimate>),
     /// The change would leave fewer rules than the operator requires.

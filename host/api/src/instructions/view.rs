@@ -85,7 +85,7 @@ pub(crate) struct EstimateView {
     fuel: u64,
     /// Memory of what the history has to add for the rule, in bytes, while none of it is in the spill file.
     history_bytes: u64,
-    /// The part of `history_bytes` that cannot leave memory.
+    /// The part of `history_bytes` that must fit into memory while the history is read for the rule.
     kept_bytes: u64,
 }
 

@@ -118,7 +118,7 @@ pub enum LogFormat {
 const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "IP address to listen on.");
 const PORT: Variable =
     variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "Port to listen on; 0 takes a free one.");
-const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "Directory of the store, the history snapshot, clones of repositories (`git`) and compiled modules (`artifacts`).").explained_in("operations.md#the-data-directory");
+const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "Directory of the store, the history snapshot, keys on the disk (`history`), clones of repositories (`git`) and compiled modules (`artifacts`).").explained_in("operations.md#the-data-directory");
 const RULES_DIR: Variable = variable("WATCH_SCRIPT_DIR", "a directory", "rules", "Directory of rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`). Changes take effect while the service runs.").explained_in("rules.md");
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",
@@ -163,7 +163,7 @@ const SNAPSHOT: Variable = variable(
     "SERVICE_SNAPSHOT_INTERVAL",
     "0, or an ISO 8601 duration such as PT15M",
     "PT15M",
-    "Time between two snapshots of the history, which make a restart fast; 0 writes one only at the end.",
+    "Time between two snapshots of the history, which make a restart fast; 0 writes one only at the end, except of keys on the disk.",
 )
 .explained_in("operations.md#history-and-snapshot");
 const HOSTS: Variable = variable(
