@@ -176,7 +176,7 @@ fn keys_that_cannot_be_read_fail_the_rules_and_status_changes_that_need_them_alo
         service.get("/readyz").text().contains("\"memory\":\"degraded: a file of the history is damaged; ")
     });
     service.stop();
-    // What is damaged is not believed: everything is read from the store.
+    // A start reads everything from the store, because no damaged record is believed.
     let service = Service::start(&home);
     unread.iter().for_each(|account| _ = report(&service.client(), *account).expect(200));
 }
