@@ -68,7 +68,7 @@ fn check(address: &str) {
         client.send(method, path, &headers, body).unwrap()
     };
     let payment = sample::transaction("t").to_string();
-    let list = json!((0..1_000_000).map(|n| format!("acc-{n:08}")).collect::<Vec<_>>()).to_string();
+    let list = json!((0..62_000).map(|n| format!("acc-{n:0236}")).collect::<Vec<_>>()).to_string();
     assert!(list.len() > 14 << 20, "the list is as long as the service takes it");
     for (method, path, user, body, expected) in [
         ("GET", "/healthz", "", "", 200),
