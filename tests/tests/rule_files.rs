@@ -11,9 +11,16 @@ mod speed;
 mod volumes;
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::json;
-use tollgate_tests::{Home, Service, log, sample};
+use tollgate_tests::{Home, Service, log, proof, sample};
+
+/// Returns how long a change may take to be in force where the system reports it: in the full proof as long as documented, in
+/// CI, where other tests run beside it, longer. Without the report it would be found in up to 10 s.
+fn in_force_within() -> Duration {
+    Duration::from_secs(if proof::is_full() { 1 } else { 3 })
+}
 
 #[test]
 fn rule_files_are_found_in_every_folder_and_know_where_they_come_from() {

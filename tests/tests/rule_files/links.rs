@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tollgate_tests::{Home, Service, sample};
 
-/// The delay the documentation guarantees.
-const IN_FORCE_WITHIN: Duration = Duration::from_secs(1);
+use super::in_force_within;
 
 #[track_caller]
 fn triggers(service: &Service, expected: &[&str]) {
@@ -56,7 +55,7 @@ fn files_folders_and_lists_are_found_behind_links() {
         triggers(&service, expected);
         // The folder is watched only after the file came, so the file has to stay the same for a second.
         let is_unwatched = path == "stow/cards/new/c.ws";
-        let within = if is_unwatched { IN_FORCE_WITHIN * 3 } else { IN_FORCE_WITHIN };
+        let within = in_force_within() * if is_unwatched { 3 } else { 1 };
         assert!(changed.elapsed() < within, "{path}: {:?}", changed.elapsed());
     }
     fs::write(home.at("stow/lists/stopped.txt"), "EUR\nUSD\n").unwrap();
@@ -97,7 +96,7 @@ fn a_link_that_is_turned_is_one_change_and_the_old_target_may_be_gone_at_once() 
             assert!(triggered == ["a1", "b1"] || triggered == ["a2", "c2"], "a mixture: {triggered:?}");
             triggered == ["a2", "c2"]
         });
-        assert!(!has_notices || took < IN_FORCE_WITHIN, "{took:?}");
+        assert!(!has_notices || took < in_force_within(), "{took:?}");
         let after = service.inject(&sample::transaction("after")).at("/rule_set_version").as_u64();
         assert_eq!(after, before.map(|before| before + 1), "one version");
     }
