@@ -52,6 +52,12 @@ fn main() -> anyhow::Result<()> {
             }
         }
     }
+    for n_rules in rules {
+        let service = Service::start(&Home::with_rules(&rule_files(n_rules)));
+        let sender = PaymentSender::to(service.address(), TransactionKind::Usual)?;
+        let per_second = sender.batch(Duration::from_secs(SECONDS))?;
+        println!("{:<48} {per_second:>16.0}", format!("one batch, {n_rules} rules, few match"));
+    }
     Ok(())
 }
 

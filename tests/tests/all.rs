@@ -8,6 +8,7 @@ mod attacks;
 mod author_kit;
 mod backup;
 mod bad_input;
+mod batches;
 mod bench;
 mod blnk;
 mod broad_rules;

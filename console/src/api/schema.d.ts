@@ -195,6 +195,11 @@ export interface components {
             estimate?: components["schemas"]["Estimate"];
             /** @description The invalid field, or the path of a value below it, if there is one. */
             field?: string;
+            /**
+             * Format: int64
+             * @description The line that the error is about, counted from 1; only in answers of `POST /inject/batch`.
+             */
+            line?: number;
             /** @description Everything that the rule or the change needs but is not granted; only with `policy_denied`. */
             missing?: string[];
             /** @description The id of the other transaction with the hash; only with `duplicate_hash`. */

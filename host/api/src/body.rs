@@ -4,8 +4,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 
 use axum::BoxError;
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 
 use super::error::ApiError;
@@ -38,6 +39,9 @@ pub(super) const ERRORS_OF_BYTES: &[ErrorCode] = &[
     ErrorCode::RequestTimeout,
     ErrorCode::IncompleteBody,
 ];
+
+/// Errors of the whole response that a route with a body of lines can return. Those of a line are part of the response.
+pub(super) const ERRORS_OF_LINES: &[ErrorCode] = &[ErrorCode::UnsupportedMediaType];
 
 /// A body declared as a WebAssembly module, at most `BYTES_MAX` bytes.
 #[derive(Debug)]
@@ -118,6 +122,8 @@ pub(super) enum DeclaredType {
     PlainText,
     /// `application/wasm`
     Wasm,
+    /// `application/x-ndjson`
+    NdJson,
 }
 
 /// Reads a body of at most `bytes_max` bytes whose declared type is in `takes`.
@@ -180,6 +186,7 @@ impl DeclaredType {
             Self::Json => "application/json",
             Self::PlainText => "text/plain",
             Self::Wasm => "application/wasm",
+            Self::NdJson => "application/x-ndjson",
         }
     }
 
@@ -203,20 +210,41 @@ fn refuse_announced_length(headers: &HeaderMap, bytes_max: usize) -> Result<(), 
     }
 }
 
-/// Reads the body frame by frame and stops at the frame that exceeds the cap.
+/// Reads the body piece by piece and stops at the piece that exceeds the cap.
 async fn read(body: &mut Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(bytes_max);
     let mut bytes = Vec::with_capacity(announced.min(bytes_max));
+    while let Some(piece) = next_piece(body).await? {
+        if bytes.len() + piece.len() > bytes_max {
+            return Err(too_large(bytes_max));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// Reads the next piece of a body; returns `None` at its end.
+pub(super) async fn next_piece(body: &mut Body) -> Result<Option<Bytes>, ApiError> {
     while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
         let frame = frame.map_err(|error| incomplete(&error.into_inner()))?;
         if let Ok(piece) = frame.into_data() {
-            if bytes.len() + piece.len() > bytes_max {
-                return Err(too_large(bytes_max));
-            }
-            bytes.extend_from_slice(&piece);
+            return Ok(Some(piece));
         }
     }
-    Ok(bytes)
+    Ok(None)
+}
+
+/// Returns the head and the body of a request whose declared type is in `takes`, for a handler that reads the body while it
+/// answers.
+pub(super) fn announced(request: Request, takes: &[DeclaredType]) -> Result<(Parts, Body), ApiError> {
+    let (head, body) = request.into_parts();
+    match require_one_of(takes, &head.headers) {
+        Ok(_) => Ok((head, body)),
+        Err(refusal) => {
+            linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
+            Err(refusal)
+        }
+    }
 }
 
 /// Distinguishes a body that was too slow from one that was cut off.
@@ -229,6 +257,6 @@ fn incomplete(cause: &BoxError) -> ApiError {
     }
 }
 
-fn too_large(bytes_max: usize) -> ApiError {
+pub(super) fn too_large(bytes_max: usize) -> ApiError {
     ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {bytes_max} bytes"))
 }

@@ -89,6 +89,10 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     transaction_id: Option<&'a str>,
+    /// The line that the error is about, counted from 1; only in answers of `POST /inject/batch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    line: Option<u64>,
 }
 
 /// A check that a module failed.
@@ -161,8 +165,8 @@ impl ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    fn body(&self) -> ErrorBody<'_> {
         let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
         let (mut estimate, mut transaction_id) = (None, None);
         match &self.detail {
@@ -173,7 +177,7 @@ impl IntoResponse for ApiError {
             ErrorDetail::Estimate(of_rule) => estimate = Some(EstimateView::from(*of_rule)),
             ErrorDetail::Other(id) => transaction_id = Some(&**id),
         }
-        let body = ErrorBody {
+        ErrorBody {
             error: &self.message,
             code: self.code.as_str(),
             field: self.field.as_deref(),
@@ -182,9 +186,21 @@ impl IntoResponse for ApiError {
             missing,
             estimate,
             transaction_id,
-        };
+            line: None,
+        }
+    }
+
+    /// Returns the body of this error about a line of a batch, counted from 1.
+    pub(super) fn of_line(&self, line: u64) -> Vec<u8> {
+        // Texts and numbers can always be written.
+        serde_json::to_vec(&ErrorBody { line: Some(line), ..self.body() }).unwrap_or_default()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
         let status = self.code.status();
-        let mut response = (status, axum::Json(body)).into_response();
+        let mut response = (status, axum::Json(self.body())).into_response();
         if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
         }

@@ -30,10 +30,11 @@ use tokio::time::{Instant, sleep, timeout};
 use tollgate_process::open_files;
 
 use crate::api_service::ApiService;
+use crate::request_limits::ShutdownStage;
 use tollgate_telemetry::config::{ConnectionLimits, ConnectionSettings};
 use tollgate_telemetry::metrics::Metrics;
 
-use connection::{ConnectionContext, ShutdownStage};
+use connection::ConnectionContext;
 use slots::{ConnectionCaps, ConnectionSlots, HEALTH_SLOTS};
 
 /// Default maximum number of open connections: some 100 MiB if all are idle.

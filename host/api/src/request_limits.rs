@@ -1,5 +1,9 @@
 //! Conditions that the listener detects and the layers above it report to the client: no free slot, a body that does
-//! not arrive.
+//! not arrive, a shutdown.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
 
 /// Marks a request that is answered only if it is a health check.
 #[derive(Debug, Clone, Copy)]
@@ -17,4 +21,27 @@ pub(super) enum ArrivalError {
     /// The client disconnected or sent an invalid body.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
+}
+
+/// The path of requests whose handler reads the body while it answers. It limits each wait for the body itself.
+pub(super) const STREAMED_PATH: &str = "/inject/batch";
+
+/// What the handler of such a request must know of its connection.
+#[derive(Debug, Clone)]
+pub(super) struct StreamedRequest {
+    /// Time in which the next line of the body must arrive.
+    pub(super) line_timeout: Duration,
+    /// The progress of the shutdown.
+    pub(super) stage: watch::Receiver<ShutdownStage>,
+}
+
+/// Shutdown progress of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShutdownStage {
+    /// Shutdown has not started.
+    Open,
+    /// Requests in progress are answered.
+    Draining,
+    /// Remaining connections are closed.
+    Over,
 }

@@ -44,6 +44,11 @@ impl Route {
         Self { body_errors: body::ERRORS_OF_BYTES, ..self }
     }
 
+    /// Returns the route with a body of lines, each with an answer of its own.
+    pub(super) fn with_lines(self) -> Self {
+        Self { body_errors: body::ERRORS_OF_LINES, ..self }
+    }
+
     /// Returns the route with the errors of remote operations.
     pub(super) fn with_remote(self) -> Self {
         self.also(git::ERRORS_OF_REMOTES)

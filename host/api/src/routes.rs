@@ -13,7 +13,9 @@ use super::lists::{
     check as check_list, get as get_list, list as list_lists, put as put_list, remove as remove_list,
 };
 use super::route::Route;
-use super::transactions::{get as get_transaction, inject, replay as replay_transaction, status_updates};
+use super::transactions::{
+    batch, get as get_transaction, inject, replay as replay_transaction, status_updates,
+};
 use super::{ApiState, alerts, console, docs, events, git, health, ledger, openapi, stats, system, webhook};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,6 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
 fn of_transactions() -> Vec<Route> {
     vec![
         Route::new(routes!(inject::inject), inject::ERRORS),
+        Route::new(routes!(batch::inject_batch), batch::ERRORS).with_lines(),
         Route::new(routes!(get_transaction::get_transaction), get_transaction::ERRORS),
         Route::new(routes!(replay_transaction::replay_transaction), replay_transaction::ERRORS),
         Route::new(routes!(status_updates::get_status_updates), status_updates::ERRORS),

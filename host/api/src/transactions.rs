@@ -1,5 +1,6 @@
 //! Transactions over HTTP.
 
+pub(super) mod batch;
 pub(super) mod get;
 pub(super) mod inject;
 pub(super) mod replay;

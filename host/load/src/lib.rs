@@ -9,6 +9,7 @@
 //! The benchmark is a client of the command line, settings and HTTP interface, and uses no other module of the host.
 //! All traffic stays on the loopback interface, unless a URL is given.
 
+mod batch;
 mod client;
 pub mod corpus;
 mod demo;

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::batch;
 use super::corpus::{Requests, TransactionKind};
 use super::error::BenchError;
 use super::generator::{self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy};
@@ -75,6 +76,14 @@ impl PaymentSender {
     ) -> Result<AnsweredLoad, BenchError> {
         let pace = ArrivalProcess::Open { per_second, overdue: OverduePolicy::Waits };
         self.send(pace, n_connections, duration, stop)
+    }
+
+    /// Sends payments in one batch for `duration`, as fast as the service takes them. Returns the verdicts per second.
+    ///
+    /// # Errors
+    /// When a payment gets no verdict.
+    pub fn batch(&self, duration: Duration) -> Result<f64, BenchError> {
+        batch::run(&self.target, &self.requests, duration)
     }
 
     fn send(

@@ -23,6 +23,7 @@
 
 mod admitted;
 mod arrivals;
+mod batch;
 mod clock_watch;
 mod committer;
 mod deferred;
@@ -59,7 +60,7 @@ use crate::monitor::reported::with_update;
 use admitted::Admitted;
 use committer::Committer;
 use gate::UpdateGate;
-use group::{Caller, CommitWaiter, InFlightPermit, NumberedRecord};
+use group::{Caller, CommitWaiter, InFlightPermits, NumberedRecord, TransactionInFlight};
 use pending::{EntryState, Operation, PendingIds};
 use sequence_slot::{CommitMessage, SequenceSlot};
 use tollgate_telemetry::holding::PaymentHolds;
@@ -69,6 +70,7 @@ use tollgate_telemetry::readiness::ReadinessCheck;
 use updater::{Update, Updater};
 
 pub use arrivals::AcceptanceOrder;
+pub use batch::{Batch, BatchPermission};
 pub use committer::Committing;
 pub use error::MonitorError;
 pub use feed::{FeedMode, FeedReport, LedgerFeedRow};
@@ -122,6 +124,8 @@ struct TransactionPipeline {
     pending: PendingIds,
     arrivals: Arc<AcceptanceOrder>,
     permits: Arc<Semaphore>,
+    /// Further permits that the transactions of batches need.
+    batch_permits: Arc<Semaphore>,
     gate: Arc<UpdateGate>,
     committer: mpsc::UnboundedSender<CommitMessage>,
     /// Bounded by the permits, like the committer's channel.
@@ -144,7 +148,8 @@ pub struct Judged {
 /// The event recorded for a status sent by a caller that requests a verdict.
 const INJECTED: &str = "inject";
 
-type MonitorAnswer = Result<Arc<str>, MonitorError>;
+/// The answer to a transaction: its verdict as canonical JSON.
+pub type MonitorAnswer = Result<Arc<str>, MonitorError>;
 
 impl Monitor {
     /// Starts the pipeline. Must be called within a tokio runtime.
@@ -163,12 +168,14 @@ impl Monitor {
         let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
         tokio::spawn(updating.run(waiting));
         let permits = Arc::new(Semaphore::new(deps.in_flight_max.get()));
+        let batch_permits = Arc::new(Semaphore::new(batch::batched_max(deps.in_flight_max)));
         let arrivals = Arc::clone(&deps.arrivals);
         let pipeline = TransactionPipeline {
             deps,
             pending: PendingIds::default(),
             arrivals,
             permits,
+            batch_permits,
             gate,
             committer,
             updater,
@@ -189,7 +196,7 @@ impl Monitor {
         // Placed on the heap once, so that it is not moved from future to future.
         let transaction = Arc::new(transaction);
         let work = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.judge(transaction, waiting);
-        async move { self.run(&id, Operation::Judge(fingerprint), work).await }
+        async move { self.run(&id, Operation::Judge(fingerprint), None, work).await }
     }
 
     /// Records what a ledger reports with this event, and returns when that is durable. An unknown transaction is
@@ -203,7 +210,7 @@ impl Monitor {
         let operation = Operation::Report(report.fingerprint());
         let work =
             |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_report(report, event, waiting);
-        self.run(&id, operation, work).await.map(drop)
+        self.run(&id, operation, None, work).await.map(drop)
     }
 
     /// Advances the status of a stored transaction if this one is more advanced, and returns when that is durable.
@@ -215,15 +222,16 @@ impl Monitor {
         let status: Arc<str> = status.into();
         let work =
             |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_status(status, event, waiting);
-        self.run(id, operation, work).await.map(drop)
+        self.run(id, operation, None, work).await.map(drop)
     }
 
     /// Runs the work of an operation, one at a time for each id, and returns its answer. An equal operation under way
-    /// gives its answer to this one too.
+    /// gives its answer to this one too. Without permits, it is refused if as many as possible are in flight.
     async fn run<W>(
         &self,
         id: &Arc<str>,
         operation: Operation,
+        mut permits: Option<InFlightPermits>,
         work: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> W,
     ) -> MonitorAnswer
     where
@@ -234,17 +242,13 @@ impl Monitor {
         let answer = loop {
             match self.pipeline.pending.enter(id, operation) {
                 EntryState::First(pending_entry) => {
-                    let permit = match Arc::clone(&self.pipeline.permits).try_acquire_owned() {
-                        Ok(permit) => permit,
-                        Err(TryAcquireError::NoPermits) => {
-                            break pending_entry.settle(Err(MonitorError::Overloaded));
-                        }
-                        Err(TryAcquireError::Closed) => {
-                            break pending_entry.settle(Err(MonitorError::Stopping));
-                        }
+                    let permits = match permits.take().map_or_else(|| self.pipeline.permits(), Ok) {
+                        Ok(permits) => permits,
+                        Err(refusal) => break pending_entry.settle(Err(refusal)),
                     };
                     let completion = pending_entry.completion();
-                    let in_flight = InFlightPermit { _permit: permit, _counted: metrics.count_in_flight() };
+                    let in_flight =
+                        TransactionInFlight { _permits: permits, _counted: metrics.count_in_flight() };
                     let waiting = CommitWaiter::of_request(pending_entry, in_flight);
                     let mut working = Box::pin(work(Arc::clone(&self.pipeline), waiting));
                     // Work that must wait continues in a task, even if this caller leaves.
@@ -327,6 +331,14 @@ impl Monitor {
 }
 
 impl TransactionPipeline {
+    fn permits(&self) -> Result<InFlightPermits, MonitorError> {
+        match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => Ok(InFlightPermits { _in_flight: permit, _of_batches: None }),
+            Err(TryAcquireError::NoPermits) => Err(MonitorError::Overloaded),
+            Err(TryAcquireError::Closed) => Err(MonitorError::Stopping),
+        }
+    }
+
     /// Answers one transaction; no other operation on its id is under way.
     async fn judge(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         let answer = match self.deps.store.current(&transaction.transaction_id).await {
@@ -345,7 +357,13 @@ impl TransactionPipeline {
     }
 
     /// Judges a transaction that the store does not have.
-    async fn judge_new(self: Arc<Self>, transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+    async fn judge_new(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+        if let Some(turn) = &waiting.turn {
+            // The others of its batch do this at the same time. What is read here is found again below.
+            Arc::make_mut(&mut transaction).read_long_texts();
+            self.prepare_history(&transaction).await;
+            turn.wait().await;
+        }
         let claimed = match self.readiness() {
             Ok(()) => hashes::claim(&self.deps, &transaction, &mut waiting).await,
             Err(error) => Err(error),
@@ -393,6 +411,7 @@ impl TransactionPipeline {
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let as_of = admitted.sequence;
+        waiting.turn = None;
         if let Some(hash) = &mut waiting.hash {
             hash.accepted_at(admitted.arrival);
         }

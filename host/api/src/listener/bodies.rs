@@ -30,6 +30,12 @@ impl TimedRequestBody {
         Self { incoming, timers, is_open: true }
     }
 
+    /// Wraps a body whose reader limits each wait for it.
+    pub(super) fn streamed(incoming: Incoming, timers: Arc<ConnectionTimers>) -> Self {
+        timers.request_with_streamed_body();
+        Self { incoming, timers, is_open: true }
+    }
+
     fn end(&mut self) {
         if self.is_open {
             self.is_open = false;

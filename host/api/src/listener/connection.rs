@@ -24,7 +24,7 @@ use super::timed_stream::TimedStream;
 use super::timers::{ConnectionTimers, ExpiredLimit};
 use crate::api_service::ApiService;
 use crate::error_code::ErrorCode;
-use crate::request_limits::HealthOnly;
+use crate::request_limits::{HealthOnly, STREAMED_PATH, ShutdownStage, StreamedRequest};
 use tollgate_telemetry::config::ConnectionLimits;
 use tollgate_telemetry::metrics::Metrics;
 
@@ -48,17 +48,6 @@ pub(super) struct ConnectionContext {
     pub(super) stage: watch::Receiver<ShutdownStage>,
 }
 
-/// Shutdown progress of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShutdownStage {
-    /// Shutdown has not started.
-    Open,
-    /// Requests in progress are answered.
-    Draining,
-    /// Remaining connections are closed.
-    Over,
-}
-
 /// Serves a client until it disconnects, exceeds a limit, or the service stops.
 pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_context: ConnectionContext) {
     let ConnectionContext { api_service, mut limits, metrics, mut stage } = connection_context;
@@ -68,7 +57,8 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, connection_co
     }
     let timers = Arc::new(ConnectionTimers::new(limits));
     let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&timers)));
-    let requests = requests(api_service, Arc::clone(&timers), slot.is_health_slot());
+    let streamed = StreamedRequest { line_timeout: limits.idle, stage: stage.clone() };
+    let requests = requests(api_service, Arc::clone(&timers), slot.is_health_slot(), streamed);
     let mut connection = Builder::new()
         // The connection timers cover this limit with a single timer; hyper would create one per request.
         .header_read_timeout(None)
@@ -180,13 +170,17 @@ fn requests(
     api_service: ApiService,
     timers: Arc<ConnectionTimers>,
     is_health_only: bool,
+    streamed: StreamedRequest,
 ) -> impl Service<Request<Incoming>, Response = Response<TimedResponseBody>, Error = Infallible, Future: Send>
 + Unpin {
     service_fn(move |request: Request<Incoming>| {
         let timers = Arc::clone(&timers);
         let version = request.version();
+        let is_streamed = request.uri().path() == STREAMED_PATH;
         let mut request = request.map(|body| {
-            if body.is_end_stream() {
+            if is_streamed {
+                Body::new(TimedRequestBody::streamed(body, Arc::clone(&timers)))
+            } else if body.is_end_stream() {
                 timers.request_without_body();
                 Body::empty()
             } else {
@@ -195,6 +189,9 @@ fn requests(
         });
         if is_health_only {
             request.extensions_mut().insert(HealthOnly);
+        }
+        if is_streamed {
+            request.extensions_mut().insert(streamed.clone());
         }
         let answer = api_service.clone().answer(request);
         async move {

@@ -129,6 +129,13 @@ impl ConnectionTimers {
         state.turn(ConnectionActivity::Body);
     }
 
+    /// Records a request head that is followed by a body whose reader limits each wait for it.
+    pub(super) fn request_with_streamed_body(&self) {
+        let mut state = self.state.lock();
+        state.has_open_body = true;
+        state.turn(ConnectionActivity::Answer);
+    }
+
     /// Records a request head without a body.
     pub(super) fn request_without_body(&self) {
         self.state.lock().turn(ConnectionActivity::Answer);

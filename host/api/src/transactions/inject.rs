@@ -21,7 +21,7 @@ const WARNING: HeaderName = HeaderName::from_static("x-tollgate-warning");
 /// A repetition of the request would be judged as another transaction.
 const NO_ID: HeaderValue = HeaderValue::from_static("no-id");
 
-const INJECT_BYTES_MAX: usize = 64 * 1024;
+pub(super) const INJECT_BYTES_MAX: usize = 64 * 1024;
 
 pub(crate) const ERRORS: &[ErrorCode] = &[
     ErrorCode::MisspelledField,
@@ -63,21 +63,14 @@ pub(crate) async fn inject(
     IdempotencyKey(key): IdempotencyKey,
     body: JsonBody<INJECT_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let terms =
-        RequestOptions { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
-    let InjectRequest { transaction, fingerprint, objection, is_clamped, has_generated_id } =
-        InjectRequest::read(&body.0, &terms, api.monitor.now())?;
-    if let Some(objection) = objection {
-        // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
-        Box::pin(refuse_unless_stored(&api, &transaction, objection)).await?;
-    }
-    if is_clamped {
-        api.metrics.time_clamped();
-    }
-    if transaction.has_unclear_identifier() {
-        api.metrics.unclear_identifier("inject");
-    }
-    let assessment = api.monitor.judge(transaction, fingerprint).await?;
+    let terms = RequestOptions {
+        settings: api.requests,
+        idempotency_key: key.as_ref().map(HeaderValue::as_bytes),
+        line: None,
+    };
+    let request = InjectRequest::read(&body.0, &terms, api.monitor.now())?;
+    let has_generated_id = request.has_generated_id;
+    let assessment = judge(&api, request).await?;
     let verdict = Body::from(Bytes::from_owner(Arc::<[u8]>::from(assessment)));
     let mut response = ([(header::CONTENT_TYPE, "application/json")], verdict).into_response();
     if has_generated_id {
@@ -87,8 +80,28 @@ pub(crate) async fn inject(
     Ok(response)
 }
 
+/// Judges a transaction, unless it is invalid and not stored.
+pub(super) async fn judge(api: &ApiState, mut request: InjectRequest) -> Result<Arc<str>, ApiError> {
+    if let Some(objection) = request.objection.take() {
+        // Boxed because this path is rare: its future would otherwise enlarge the future of every request.
+        Box::pin(refuse_unless_stored(api, &request.transaction, objection)).await?;
+    }
+    count(api, &request);
+    Ok(api.monitor.judge(request.transaction, request.fingerprint).await?)
+}
+
+/// Counts what is odd in a request that is judged.
+pub(super) fn count(api: &ApiState, request: &InjectRequest) {
+    if request.is_clamped {
+        api.metrics.time_clamped();
+    }
+    if request.transaction.has_unclear_identifier() {
+        api.metrics.unclear_identifier("inject");
+    }
+}
+
 /// The key, if present. Several keys are refused, because they would mean several transactions.
-pub(crate) struct IdempotencyKey(Option<HeaderValue>);
+pub(crate) struct IdempotencyKey(pub(super) Option<HeaderValue>);
 
 impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = ApiError;

@@ -91,6 +91,8 @@ pub struct RequestOptions<'a> {
     pub settings: RequestSettings,
     /// Value of the `Idempotency-Key` header, which supplies a missing `transaction_id`.
     pub idempotency_key: Option<&'a [u8]>,
+    /// Number of the line that the request is in a batch, which the key is followed by.
+    pub line: Option<u64>,
 }
 
 /// The parsed body of a request for a verdict.
@@ -120,7 +122,7 @@ impl InjectRequest {
     ) -> Result<Self, InvalidTransaction> {
         let mut json = Json::parse(body, JsonLimits::transaction(terms.settings.object_keys_max))?;
         if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
-            idempotency::fill_in(entries, key)?;
+            idempotency::fill_in(entries, key, terms.line)?;
         }
         let mut has_generated_id = false;
         let new_id = || {

@@ -20,6 +20,7 @@ use tollgate_store::{
     AlertRecord, CommitRecord, DeferredVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 
+use crate::monitor::batch::Turn;
 use crate::monitor::hashes::HashClaim;
 use crate::monitor::pending::PendingEntry;
 use crate::monitor::{MonitorAnswer, MonitorError};
@@ -81,18 +82,28 @@ pub(super) struct CommitWaiter {
     /// The claim of its hash, if it has one that counts.
     pub(super) hash: Option<HashClaim>,
     /// `None` for rows that a ledger feeds: the feed bounds itself.
-    pub(super) _in_flight: Option<InFlightPermit>,
+    pub(super) _in_flight: Option<TransactionInFlight>,
+    /// Its turn to get a number; `None` if it is not part of a batch, and once it has its number.
+    pub(super) turn: Option<Turn>,
     /// The span of the request, if it has one.
     pub(super) span: Option<RequestSpan>,
     /// The span of the commit, since it began.
     pub(super) commit: Option<PartSpan>,
 }
 
-/// Bounds the number of transactions in flight; held until the answer is given.
+/// The permits and the count of a transaction in flight; held until the answer is given.
 #[derive(Debug)]
-pub(super) struct InFlightPermit {
-    pub(super) _permit: OwnedSemaphorePermit,
+pub(super) struct TransactionInFlight {
+    pub(super) _permits: InFlightPermits,
     pub(super) _counted: InFlight,
+}
+
+/// Bounds the number of transactions in flight.
+#[derive(Debug)]
+pub(super) struct InFlightPermits {
+    pub(super) _in_flight: OwnedSemaphorePermit,
+    /// Bounds those of batches; `None` for others.
+    pub(super) _of_batches: Option<OwnedSemaphorePermit>,
 }
 
 /// The figures of an evaluation, counted once its verdict is durable.
@@ -185,14 +196,14 @@ impl Caller {
 
 impl CommitWaiter {
     /// Creates one for the request that the current task serves.
-    pub(super) fn of_request(pending_entry: PendingEntry, in_flight: InFlightPermit) -> Self {
+    pub(super) fn of_request(pending_entry: PendingEntry, in_flight: TransactionInFlight) -> Self {
         let span = RequestIds::current_span();
-        Self { pending_entry, hash: None, _in_flight: Some(in_flight), span, commit: None }
+        Self { pending_entry, hash: None, _in_flight: Some(in_flight), turn: None, span, commit: None }
     }
 
     /// Creates one for a row that a ledger feeds.
     pub(super) const fn of_feed(pending_entry: PendingEntry, hash: Option<HashClaim>) -> Self {
-        Self { pending_entry, hash, _in_flight: None, span: None, commit: None }
+        Self { pending_entry, hash, _in_flight: None, turn: None, span: None, commit: None }
     }
 
     /// Records in the trace that the evaluation, which took this long, has ended and the commit begins.

@@ -1,5 +1,6 @@
 //! Failures in the transaction pipeline.
 
+mod batches;
 mod feed;
 mod reports;
 

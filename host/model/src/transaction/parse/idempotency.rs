@@ -9,8 +9,12 @@ use crate::transaction::{InvalidTransaction, Json};
 const FIELD: &str = "transaction_id";
 const KEY_BYTES_MAX: usize = 255;
 
-/// Sets a missing id to the key.
-pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result<(), InvalidTransaction> {
+/// Sets a missing id to the key, and in a batch to `KEY:LINE`.
+pub(super) fn fill_in(
+    entries: &mut Vec<(Box<str>, Json)>,
+    key: &[u8],
+    line: Option<u64>,
+) -> Result<(), InvalidTransaction> {
     if !leaves_out(entries, FIELD) {
         return Ok(());
     }
@@ -18,8 +22,13 @@ pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result
         field: "Idempotency-Key",
         expected: "a text of at most 255 bytes, bare or in quotation marks",
     };
-    let key = std::str::from_utf8(key).ok().and_then(text_of).filter(|key| key.len() <= KEY_BYTES_MAX);
-    let Some(key) = key else { return Err(refusal) };
+    let Some(mut key) = std::str::from_utf8(key).ok().and_then(text_of) else { return Err(refusal) };
+    if let Some(line) = line.filter(|_| !key.is_empty()) {
+        key.push_str(&format!(":{line}"));
+    }
+    if key.len() > KEY_BYTES_MAX {
+        return Err(refusal);
+    }
     if !key.is_empty() {
         left_out::fill_in(entries, FIELD, &key);
     }
@@ -73,6 +82,20 @@ mod tests {
             let request = read(r#", "transaction_id": "t""#, key).unwrap();
             assert_eq!(&*request.transaction.transaction_id, "t");
         }
+    }
+
+    #[test]
+    fn in_a_batch_the_number_of_the_line_follows_the_key() {
+        let read = |key: &[u8], line| {
+            let terms =
+                RequestOptions { idempotency_key: Some(key), line: Some(line), ..RequestOptions::default() };
+            let body = br#"{"amount": 1, "currency": "EUR", "reference": "r"}"#;
+            InjectRequest::read(body, &terms, DateTime::UNIX_EPOCH)
+        };
+        assert_eq!(&*read(b"\"file 7\"", 12).unwrap().transaction.transaction_id, "file 7:12");
+        assert!(read(b"", 12).unwrap().has_generated_id);
+        assert!(read(&[b'x'; 253], 9).is_ok());
+        assert_eq!(read(&[b'x'; 253], 10).unwrap_err().field(), Some("Idempotency-Key"));
     }
 
     #[test]

@@ -1,0 +1,301 @@
+//! `POST /inject/batch`
+//!
+//! ```text
+//!  body ─▶ lines ─▶ parse ─▶ permission, judge ─▶ under way, in order ─▶ piece ─▶ pieces ─▶ response
+//!    ▲                                                 │
+//!    └── read on while fewer than UNDER_WAY_MAX lines wait for an answer and few answers wait for the client
+//! ```
+
+mod lines;
+
+use std::convert::Infallible;
+use std::future::{Future, pending, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use futures_util::stream::{self, FuturesOrdered, StreamExt as _};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+use tollgate_model::assessment::Assessment;
+use tollgate_model::transaction::{InjectRequest, RequestOptions};
+use tollgate_pipeline::monitor::{Batch, BatchPermission, MonitorError};
+use tollgate_telemetry::request_ids::RequestIds;
+
+use super::inject::{self, INJECT_BYTES_MAX, IdempotencyKey};
+use crate::body::{self, DeclaredType};
+use crate::error::ApiError;
+use crate::error_code::ErrorCode;
+use crate::linger::{ANNOUNCED_BYTES_MAX, LINGER_BYTES_MAX, linger};
+use crate::request_limits::{ShutdownStage, StreamedRequest};
+use crate::{ApiState, openapi::schema};
+use lines::{BatchLine, Lines};
+
+/// Batches at the same time; further ones are answered with 503.
+const BATCHES_MAX: usize = 4;
+/// Lines of a batch that wait for an answer at the same time.
+const UNDER_WAY_MAX: usize = 256;
+/// Size from which answers are sent on even if more are ready, and lines are no longer read while they are not sent, in bytes.
+const PIECE_BYTES: usize = 32 * 1024;
+/// Pieces that wait for the client to read: 1 MiB, enough for the answers of a client that sends 1,000 lines before it reads.
+const PIECES_MAX: usize = 32;
+/// Time in which the next line must arrive on a connection without a limit of its own.
+const LINE_TIMEOUT: Duration = Duration::from_secs(60);
+
+static ROOM: Semaphore = Semaphore::const_new(BATCHES_MAX);
+
+/// Tells nginx not to collect the response.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+pub(crate) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField, ErrorCode::Overloaded];
+
+/// Evaluates many transactions, one behind the other, and answers each as soon as it is durable.
+///
+/// The body has one transaction on each line, as `POST /inject` takes it. The response has one line for each, in the same
+/// order: the verdict that `POST /inject` would answer, or an error with the number of its `line`. Blank lines are
+/// counted and have no answer. A verdict counts all transactions on earlier lines. Each line has at most 64 KiB; the
+/// number of lines has no limit.
+///
+/// A line without `transaction_id` gets the id `KEY:LINE` from the header `Idempotency-Key` and its own number, so that the
+/// whole body can be sent again. Without that header, it is an error. Lines whose answers were not read are stored, and
+/// answered in the same way when they are sent again.
+///
+/// The service reads on only while the client reads the answers. A client that sends everything before it reads must send at
+/// most 1,000 lines. The next line must arrive within `SERVICE_IDLE_TIMEOUT`; otherwise the last line of the response is
+/// the error `request_timeout`. When the service stops, it is `stopping`.
+#[utoipa::path(
+    post, path = "/inject/batch", tag = "Transactions",
+    request_body(content = schema::Transaction, content_type = "application/x-ndjson"),
+    params((
+        "Idempotency-Key" = Option<String>, Header, max_length = 253, pattern = r#"^[^"\\\x00-\x1f\x7f-\uffff]*$"#,
+        example = "file-4711",
+        description = "The beginning of the ids of lines without `transaction_id`, the same for each repetition of the body."
+    )),
+    responses((
+        status = 200, description = "An answer for each line, until the body ends.",
+        body = Assessment, content_type = "application/x-ndjson"
+    ))
+)]
+pub(crate) async fn inject_batch(
+    State(api): State<ApiState>,
+    IdempotencyKey(key): IdempotencyKey,
+    streamed: Option<Extension<StreamedRequest>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (head, body) = body::announced(request, &[DeclaredType::NdJson])?;
+    let Ok(room) = ROOM.try_acquire() else {
+        linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
+        let message = format!("{BATCHES_MAX} batches are already being judged");
+        return Err(ApiError::new(ErrorCode::Overloaded, message));
+    };
+    let (sender, pieces) = mpsc::channel(PIECES_MAX);
+    let batch = api.monitor.begin_batch().await;
+    let (line_timeout, stage) = match streamed {
+        Some(Extension(streamed)) => (streamed.line_timeout, Some(streamed.stage)),
+        None => (LINE_TIMEOUT, None),
+    };
+    let judged = JudgedBatch {
+        api,
+        key,
+        batch,
+        source: Some(LineSource {
+            headers: head.headers,
+            lines: Lines::new(body, INJECT_BYTES_MAX),
+            line_timeout,
+            waits_since: None,
+            stage,
+        }),
+        next: None,
+        under_way: FuturesOrdered::new(),
+        piece: Vec::new(),
+        _room: room,
+    };
+    tokio::spawn(RequestIds::propagate(judged.run(sender)));
+    let pieces = stream::unfold(pieces, |mut pieces| async move {
+        let piece = pieces.recv().await?;
+        Some((Ok::<Bytes, Infallible>(piece), pieces))
+    });
+    let headers = [(header::CONTENT_TYPE, NDJSON), (X_ACCEL_BUFFERING, HeaderValue::from_static("no"))];
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+/// The verdict on a line, or the error instead of it as JSON.
+type AnswerLine = Result<Arc<str>, Vec<u8>>;
+type LineWork = Pin<Box<dyn Future<Output = AnswerLine> + Send>>;
+
+/// A batch that is being judged.
+struct JudgedBatch {
+    api: ApiState,
+    key: Option<HeaderValue>,
+    batch: Batch,
+    /// `None` once no more lines are read.
+    source: Option<LineSource>,
+    /// The transaction that waits for permission, and the number of its line.
+    next: Option<(InjectRequest, u64)>,
+    under_way: FuturesOrdered<LineWork>,
+    /// Answers that are not sent yet.
+    piece: Vec<u8>,
+    _room: SemaphorePermit<'static>,
+}
+
+/// The lines of a batch, for as long as the client and the service go on.
+struct LineSource {
+    headers: HeaderMap,
+    lines: Lines,
+    line_timeout: Duration,
+    /// The time from which on the client is waited for.
+    waits_since: Option<Instant>,
+    stage: Option<watch::Receiver<ShutdownStage>>,
+}
+
+/// The reason why no more lines are read.
+#[derive(Debug, Clone, Copy)]
+enum LinesEnd {
+    Complete,
+    Late,
+    Stopping,
+}
+
+impl JudgedBatch {
+    /// Judges until the lines end or the client leaves.
+    ///
+    /// Everything goes on at the same time: a line that waits for the answer of another, for permission or for the client must
+    /// not keep the others waiting, since they may hold what it waits for.
+    async fn run(mut self, pieces: mpsc::Sender<Bytes>) {
+        while !self.is_done() {
+            let reads =
+                self.next.is_none() && self.under_way.len() < UNDER_WAY_MAX && self.piece.len() < PIECE_BYTES;
+            if let Some(source) = self.source.as_mut().filter(|_| !reads) {
+                source.waits_since = None;
+            }
+            tokio::select! {
+                biased;
+                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
+                    match answer {
+                        Ok(verdict) => self.piece.extend_from_slice(verdict.as_bytes()),
+                        Err(error) => self.piece.extend_from_slice(&error),
+                    }
+                    self.piece.push(b'\n');
+                }
+                room = pieces.reserve(), if !self.piece.is_empty() => match room {
+                    Ok(room) => room.send(Bytes::from(std::mem::take(&mut self.piece))),
+                    Err(_) => return,
+                },
+                permission = self.batch.permission(), if self.next.is_some() => self.judge_next(permission),
+                line = next_line(&mut self.source), if reads => match line {
+                    Ok(line) => self.begin(line),
+                    Err(end) => self.end(end),
+                },
+                () = pieces.closed() => return,
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.source.is_none() && self.next.is_none() && self.under_way.is_empty() && self.piece.is_empty()
+    }
+
+    /// Parses a line, which then waits for permission or has its answer.
+    fn begin(&mut self, line: BatchLine) {
+        let BatchLine { number, text } = line;
+        match text.and_then(|text| self.request_of(&text, number)) {
+            Ok(request) if request.objection.is_none() => self.next = Some((request, number)),
+            Ok(request) => {
+                let api = self.api.clone();
+                // Only a transaction that is stored gets an answer, so it needs no turn.
+                self.push(number, async move { inject::judge(&api, request).await });
+            }
+            Err(error) => self.push(number, ready(Err(error))),
+        }
+    }
+
+    fn request_of(&self, text: &[u8], line: u64) -> Result<InjectRequest, ApiError> {
+        let options = RequestOptions {
+            settings: self.api.requests,
+            idempotency_key: self.key.as_ref().map(HeaderValue::as_bytes),
+            line: Some(line),
+        };
+        let request = InjectRequest::read(text, &options, self.api.monitor.now())?;
+        if request.has_generated_id {
+            let message = "`transaction_id` is missing; send it, or the header `Idempotency-Key`";
+            return Err(ApiError::new(ErrorCode::MissingField, message).at("transaction_id"));
+        }
+        Ok(request)
+    }
+
+    fn judge_next(&mut self, permission: Result<BatchPermission, MonitorError>) {
+        let Some((request, number)) = self.next.take() else { return };
+        match permission {
+            Ok(permission) => {
+                inject::count(&self.api, &request);
+                let answer = self.batch.judge(request.transaction, request.fingerprint, permission);
+                self.push(number, answer.map(|answer| answer.map_err(ApiError::from)));
+            }
+            Err(error) => self.push(number, ready(Err(error.into()))),
+        }
+    }
+
+    fn end(&mut self, end: LinesEnd) {
+        let Some(LineSource { headers, lines, line_timeout, .. }) = self.source.take() else { return };
+        let error = match end {
+            LinesEnd::Complete => return,
+            LinesEnd::Late => {
+                let message = format!("the line took longer than {} s", line_timeout.as_secs());
+                ApiError::new(ErrorCode::RequestTimeout, message)
+            }
+            LinesEnd::Stopping => MonitorError::Stopping.into(),
+        };
+        self.push(lines.number() + 1, ready(Err(error)));
+        linger(&headers, lines.into_body(), LINGER_BYTES_MAX);
+    }
+
+    /// Adds the work on a line, whose answer follows those of the lines before it.
+    fn push(&mut self, line: u64, work: impl Future<Output = Result<Arc<str>, ApiError>> + Send + 'static) {
+        let metrics = Arc::clone(&self.api.metrics);
+        self.under_way.push_back(Box::pin(work.map(move |answer| {
+            answer.map_err(|error| {
+                metrics.refused(error.code().as_str());
+                error.of_line(line)
+            })
+        })));
+    }
+}
+
+/// Returns the next line, for ever none if no more are read.
+async fn next_line(source: &mut Option<LineSource>) -> Result<BatchLine, LinesEnd> {
+    match source {
+        Some(source) => source.next().await,
+        None => pending().await,
+    }
+}
+
+impl LineSource {
+    async fn next(&mut self) -> Result<BatchLine, LinesEnd> {
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        tokio::select! {
+            biased;
+            () = stopping(&mut self.stage) => Err(LinesEnd::Stopping),
+            line = timeout_at(since + self.line_timeout, self.lines.next()) => {
+                let line = line.map_err(|_| LinesEnd::Late)?;
+                self.waits_since = None;
+                line.ok_or(LinesEnd::Complete)
+            }
+        }
+    }
+}
+
+/// Waits until the service stops.
+async fn stopping(stage: &mut Option<watch::Receiver<ShutdownStage>>) {
+    match stage {
+        // Without its sender the service has stopped.
+        Some(stage) => drop(stage.wait_for(|stage| *stage != ShutdownStage::Open).await),
+        None => pending().await,
+    }
+}

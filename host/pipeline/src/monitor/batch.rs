@@ -1,0 +1,158 @@
+//! Transactions that are judged in the order in which a caller sends them, many at a time.
+//!
+//! ```text
+//!  judge 1 ─▶ in the store? ─▶ read its history ─▶ turn 1 ─▶ number ─▶ evaluate, commit ─▶ answer 1
+//!  judge 2 ─▶ in the store? ─▶ read its history ──▶ turn 2 ─▶ number ─▶ evaluate, commit ─▶ answer 2
+//! ```
+//!
+//! A transaction is looked up in the store, and what its history has on the disk is read, while those before it are under
+//! way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, ready};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tollgate_model::transaction::{Fingerprint, Transaction};
+
+use crate::monitor::group::{CommitWaiter, InFlightPermits};
+use crate::monitor::pending::Operation;
+use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
+
+/// Transactions of batches in flight at most, in all batches together. More would let other transactions wait longer for an
+/// evaluation, and do not make a batch faster.
+const BATCHED_MAX: usize = 256;
+
+/// The transactions of one caller, judged one behind the other.
+#[derive(Debug)]
+pub struct Batch {
+    monitor: Monitor,
+    order: Arc<AdmissionOrder>,
+    n_begun: u64,
+}
+
+/// Permission to judge one transaction of a batch.
+#[derive(Debug)]
+pub struct BatchPermission(InFlightPermits);
+
+/// The order in which the transactions of a batch get their numbers.
+#[derive(Debug, Default)]
+pub(super) struct AdmissionOrder {
+    turns: Mutex<Turns>,
+}
+
+#[derive(Debug, Default)]
+struct Turns {
+    /// The place of the first transaction that has no number yet and may get one.
+    next: u64,
+    /// Places after `next` whose transactions have a number, or need none.
+    ended: BTreeSet<u64>,
+    waiting: BTreeMap<u64, oneshot::Sender<()>>,
+}
+
+/// The place of one transaction in its batch. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    order: Arc<AdmissionOrder>,
+    place: u64,
+}
+
+impl Monitor {
+    /// Begins a batch. Waits a little for the history if it is not restored yet.
+    pub async fn begin_batch(&self) -> Batch {
+        self.pipeline.deps.restoring.wait_a_little().await;
+        Batch { monitor: self.clone(), order: Arc::default(), n_begun: 0 }
+    }
+}
+
+/// Returns how many transactions of batches may be in flight, if this many of all transactions may be: half of them, so that
+/// batches leave room for the others.
+pub(super) fn batched_max(in_flight_max: NonZeroUsize) -> usize {
+    in_flight_max.get().div_ceil(2).min(BATCHED_MAX)
+}
+
+impl Batch {
+    /// Returns the permission to judge one more transaction, once fewer than the limit are in flight.
+    ///
+    /// # Errors
+    /// [`MonitorError::Stopping`].
+    pub fn permission(&self) -> impl Future<Output = Result<BatchPermission, MonitorError>> + Send + use<> {
+        let TransactionPipeline { permits, batch_permits, .. } = &*self.monitor.pipeline;
+        let (permits, batch_permits) = (Arc::clone(permits), Arc::clone(batch_permits));
+        async move {
+            let of_batches = batch_permits.acquire_owned().await.map_err(|_| MonitorError::Stopping)?;
+            let in_flight = permits.acquire_owned().await.map_err(|_| MonitorError::Stopping)?;
+            Ok(BatchPermission(InFlightPermits { _in_flight: in_flight, _of_batches: Some(of_batches) }))
+        }
+    }
+
+    /// Begins to judge the next transaction, as [`Monitor::judge`] does. The future waits for the answer, and all of a batch must
+    /// be polled at the same time. A transaction that has its number is completed even if its future is dropped.
+    ///
+    /// # Errors
+    /// The future returns a [`MonitorError`], but never [`MonitorError::Overloaded`].
+    pub fn judge(
+        &mut self,
+        transaction: Transaction,
+        fingerprint: Fingerprint,
+        permission: BatchPermission,
+    ) -> impl Future<Output = MonitorAnswer> + Send + use<> {
+        let turn = self.order.turn(self.n_begun);
+        self.n_begun += 1;
+        let monitor = self.monitor.clone();
+        let mut judging = Box::pin(async move {
+            let (id, transaction) = (Arc::clone(&transaction.transaction_id), Arc::new(transaction));
+            let work = |pipeline: Arc<TransactionPipeline>, waiting: CommitWaiter| {
+                pipeline.judge(transaction, CommitWaiter { turn: Some(turn), ..waiting })
+            };
+            monitor.run(&id, Operation::Judge(fingerprint), Some(permission.0), work).await
+        });
+        // It begins here, before any that comes after it, so that the first of two with one id is the one that is judged.
+        match (&mut judging).now_or_never() {
+            Some(answer) => ready(answer).left_future(),
+            None => judging.right_future(),
+        }
+    }
+}
+
+impl AdmissionOrder {
+    /// Returns the turn of the transaction at this place, counted from 0; each place has one.
+    pub(super) fn turn(self: &Arc<Self>, place: u64) -> Turn {
+        Turn { order: Arc::clone(self), place }
+    }
+}
+
+impl Turn {
+    /// Waits until every transaction before this one has its number, or needs none.
+    pub(super) async fn wait(&self) {
+        let coming = {
+            let mut turns = self.order.turns.lock();
+            if turns.next == self.place {
+                return;
+            }
+            let (sender, coming) = oneshot::channel();
+            turns.waiting.insert(self.place, sender);
+            coming
+        };
+        // The sender is dropped with the order alone, which this turn keeps.
+        coming.await.ok();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut turns = self.order.turns.lock();
+        turns.ended.insert(self.place);
+        while let Some(first) = turns.ended.first().copied().filter(|first| *first == turns.next) {
+            turns.ended.remove(&first);
+            turns.next += 1;
+        }
+        let next = turns.next;
+        if let Some(waiting) = turns.waiting.remove(&next) {
+            waiting.send(()).ok();
+        }
+    }
+}

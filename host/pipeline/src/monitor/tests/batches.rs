@@ -1,0 +1,54 @@
+//! Transactions of a batch get their numbers in the order in which they are sent.
+
+use futures_util::future::join_all;
+
+use super::*;
+use crate::monitor::batch::AdmissionOrder;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_come_in_order_however_long_each_takes_before_it() {
+    const N_TURNS: u64 = 200;
+    let (order, passed) = (Arc::<AdmissionOrder>::default(), Arc::new(parking_lot::Mutex::new(Vec::new())));
+    // The last one begins first, and each seventh ends without having waited.
+    let waiting = (0..N_TURNS).rev().map(|place| {
+        let (turn, passed) = (order.turn(place), Arc::clone(&passed));
+        tokio::spawn(async move {
+            for _ in 0..place % 5 {
+                tokio::task::yield_now().await;
+            }
+            if place % 7 != 0 {
+                turn.wait().await;
+                passed.lock().push(place);
+            }
+        })
+    });
+    join_all(waiting).await;
+    let expected: Vec<u64> = (0..N_TURNS).filter(|place| place % 7 != 0).collect();
+    assert_eq!(*passed.lock(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_transactions_than_permits_are_judged_in_order_and_each_id_once() {
+    let bank = Fixture::open().await;
+    let mut batch = bank.monitor.begin_batch().await;
+    let mut answers = Vec::new();
+    for number in 0..200 {
+        let (transaction, fingerprint) =
+            Transaction::parse(body(&format!("t{}", number / 2)).as_bytes(), SystemClock.now()).unwrap();
+        let permission = batch.permission().await.unwrap();
+        // A task each, because permits of later ones are waited for here.
+        answers.push(tokio::spawn(batch.judge(transaction, fingerprint, permission)));
+    }
+    let answers = join_all(answers).await;
+    for (number, answer) in answers.into_iter().enumerate() {
+        let answer: Value = serde_json::from_str(&answer.unwrap().unwrap()).unwrap();
+        let expected = if number < 2 { "approve" } else { "review" };
+        assert_eq!(
+            (&answer["transaction_id"], &answer["verdict"]),
+            (&format!("t{}", number / 2).into(), &expected.into())
+        );
+    }
+    assert_eq!(bank.monitor.pipeline.deps.history.len(), 100);
+    bank.monitor.stop().await;
+    assert!(batch.permission().await.is_err());
+}
