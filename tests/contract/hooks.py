@@ -3,6 +3,7 @@
 Cases that a schema allows and that break it are left out; cases that no schema allows are all sent.
 """
 
+import json
 from datetime import datetime
 
 import schemathesis
@@ -52,3 +53,8 @@ def is_time(text):
 @schemathesis.serializer("application/wasm")
 def module(context, value):
     return value if isinstance(value, bytes) else str(value).encode()
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(context, value):
+    return value if isinstance(value, bytes) else json.dumps(value).encode() + b"\n"

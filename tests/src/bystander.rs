@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::rule_names::RuleNames;
 use crate::service::Service;
+use crate::set_on_drop::SetOnDrop;
 use crate::{proof, sample};
 
 /// Time within which a bystander is served at once: the limit for `/healthz`, and for a share of the payments.
@@ -59,13 +60,14 @@ impl Bystander<'_> {
                 scope.spawn(move || beside(number, is_over));
             }
             let watching = scope.spawn(|| self.watch_health(is_over));
+            let ending = SetOnDrop(is_over);
             let started = Instant::now();
             let clients: Vec<_> =
                 (0..self.n_connections).map(|at| scope.spawn(move || self.inject(started, at))).collect();
             for client in clients {
                 seen.extend(client.join().expect("the client goes on"));
             }
-            is_over.store(true, Ordering::Relaxed);
+            drop(ending);
             seen.health = watching.join().expect("the watch goes on");
         });
         seen

@@ -11,6 +11,8 @@ const OF_ANOTHER_LANGUAGE: [&str; 5] = [
     "/instructions/{id}/module",
     "/git/clone",
 ];
+/// An operation that answers lines: that of a body which is wrong is an error within the response.
+const OF_LINES: &str = "/inject/batch";
 /// Cases per operation, in addition to those derived from the schema.
 const CASES: (usize, usize) = (6, 1_000);
 /// Minimum number of cases in full mode.
@@ -31,10 +33,13 @@ fn every_answer_is_one_that_the_description_names() {
     // The same cases on every run, except in full mode.
     let seed: &[&str] = if proof::is_full() { &[] } else { &["--seed", "20260301"] };
 
-    let plain: Vec<&str> = select("--exclude-path").chain(seed.iter().copied()).collect();
+    let plain = select("--exclude-path").chain(["--exclude-path", OF_LINES]);
+    let plain: Vec<&str> = plain.chain(seed.iter().copied()).collect();
+    let lines = ["--include-path", OF_LINES, "--exclude-checks", "negative_data_rejection"];
+    let lines: Vec<&str> = lines.into_iter().chain(seed.iter().copied()).collect();
     let others = ["--exclude-checks", "positive_data_acceptance"];
     let others: Vec<&str> = select("--include-path").chain(others).chain(seed.iter().copied()).collect();
-    let verdicts = [plain, others].map(|arguments| run(&service, n_cases, &arguments));
+    let verdicts = [plain, others, lines].map(|arguments| run(&service, n_cases, &arguments));
 
     let n_cases: usize = verdicts.iter().map(|verdict| verdict.n_cases).sum();
     let n_tried: usize = verdicts.iter().map(|verdict| verdict.n_operations).sum();

@@ -18,7 +18,7 @@ use tollgate_process::{Process, ProcessLauncher};
 use tollgate_tests::binary::binary;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::process::{children, field};
-use tollgate_tests::{Home, proof};
+use tollgate_tests::{Home, SetOnDrop, proof};
 
 const GOOD: &[u8] = include_bytes!("../../guest-abi/fixtures/abi-1.wasm");
 /// Time limit for any module.
@@ -27,6 +27,11 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 static BOMBING: Mutex<()> = Mutex::new(());
 /// Maximum memory of one compiler, in KiB.
 const MEMORY_KIB_MAX: u64 = 512 * 1024;
+
+/// Returns the time in which the compiler must have ended: in CI, other tests run beside it.
+fn ended_within() -> Duration {
+    TIME_MAX + Duration::from_secs(if proof::is_full() { 1 } else { 10 })
+}
 
 fn compiler() -> Compiler {
     Compiler::new(binary().to_owned())
@@ -150,7 +155,7 @@ fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
                 module.len(),
                 elapsed.as_millis()
             );
-            assert!(elapsed < TIME_MAX + Duration::from_secs(1), "{name}: {elapsed:?}");
+            assert!(elapsed < ended_within(), "{name}: {elapsed:?}");
             assert!(peak_kib <= MEMORY_KIB_MAX, "{name}: {peak_kib} KiB");
             assert!(!bomb.in_every_run || compiled.is_err(), "{name}: {said}");
             assert!(!matches!(compiled, Err(ArtifactError::Unavailable(_))), "{name}: {said}");
@@ -172,8 +177,8 @@ fn with_peak<T>(act: impl FnOnce() -> T) -> (T, u64) {
                 thread::sleep(Duration::from_millis(5));
             }
         });
+        let _ending = SetOnDrop(&is_done);
         let done = act();
-        is_done.store(true, Ordering::Relaxed);
         (done, peak.load(Ordering::Relaxed))
     })
 }

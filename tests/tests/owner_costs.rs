@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_tests::{Answer, Home, Service, audit, modules, sample};
+use tollgate_tests::{Answer, Home, Service, SetOnDrop, audit, modules, sample};
 
 /// Turns of the loop of a costly module. Each takes some 4 units of fuel, of which the owner has 1,000,000.
 const N_TURNS: u32 = 200_000;
@@ -93,9 +93,9 @@ fn rules_that_would_replace_costly_ones_are_quarantined_with_them() {
                 }
             });
         }
+        let _ending = SetOnDrop(&is_over);
         let all_stopped = || costly.iter().all(|id| shown(id)["status"] == "quarantined");
         service.until("all costly rules are in quarantine", all_stopped);
-        is_over.store(true, Ordering::Relaxed);
     });
     assert!(costly.iter().all(|id| shown(id)["quarantine"]["cause"] == "sustained_cost"));
     assert_eq!(shown(&cheap)["status"], "active", "a cheap rule is never blamed");

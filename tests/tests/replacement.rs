@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use tollgate_tests::programs::sqlite;
-use tollgate_tests::{Answer, Home, Service, modules, needs, sample};
+use tollgate_tests::{Answer, Home, Service, SetOnDrop, modules, needs, sample};
 
 const MATCHES: &str = r#"(module (func (export "evaluate") (result i64) (i64.const 1)))"#;
 const MATCHES_NOT: &str = r#"(module (func (export "evaluate") (result i64) (i64.const 0)))"#;
@@ -139,10 +139,10 @@ fn no_transaction_is_judged_by_neither_content() {
                 }
             });
         }
+        let _ending = SetOnDrop(&is_over);
         for n in 1..30 {
             assert_eq!(replace(&service, &id, &script(n)).expect(200)["id"], id);
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     service.stop();
     tollgate_tests::audit::replay(&home).all_follow();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollgate_tests::{Client, Home, Service, process, proof, sample};
+use tollgate_tests::{Client, Home, Service, SetOnDrop, process, proof, sample};
 
 /// Number of clients, each with one connection.
 const N_CLIENTS: usize = 16;
@@ -94,8 +94,8 @@ fn load(clients: &[Client], n_sent: &AtomicUsize, pause: Duration, meanwhile: im
                 }
             });
         }
+        let _ending = SetOnDrop(&is_over);
         meanwhile();
-        is_over.store(true, Ordering::Relaxed);
     });
 }
 

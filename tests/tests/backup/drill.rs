@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Client, Home, Service, needs, proof, sample};
+use tollgate_tests::{Client, Home, Service, SetOnDrop, needs, proof, sample};
 
 use super::{backup, check_done, restore};
 
 const N_THREADS: usize = 4;
+/// Time in which the clients get the answers that are waited for.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
 /// Number of transactions between the backup and the kill.
 const N_AFTER: usize = 200;
 
@@ -123,7 +125,9 @@ fn load(
     let (n_sent, n_answered, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let answered = Mutex::new(Vec::new());
     let keep_up_to = |n: usize| {
+        let end = Instant::now() + ANSWERED_WITHIN;
         while n_answered.load(Ordering::SeqCst) < n {
+            assert!(Instant::now() < end, "the clients do not go on");
             thread::sleep(Duration::from_millis(1));
         }
     };
@@ -140,10 +144,10 @@ fn load(
                 answered.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
             });
         }
+        let _ending = SetOnDrop(&is_over);
         keep_up_to(n_before);
         let times = meanwhile();
         keep_up_to(n_answered.load(Ordering::SeqCst) + N_AFTER);
-        is_over.store(true, Ordering::SeqCst);
         times
     });
     (answered.into_inner().unwrap(), began, ended)

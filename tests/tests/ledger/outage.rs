@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tollgate_tests::postgres::End;
-use tollgate_tests::{Client, Service, needs, sample};
+use tollgate_tests::{Client, Service, SetOnDrop, needs, sample};
 
 use crate::ledger::bank::{Bank, caught_up, ledger_check};
 
@@ -53,6 +53,7 @@ fn a_database_that_stops_and_starts_is_read_again_at_once_and_requests_go_on() {
             scope.spawn(move || inject(&client, number, is_over))
         };
         let threads: Vec<_> = (0..N_CLIENTS).map(send).collect();
+        let ending = SetOnDrop(&is_over);
         for (round, end) in [End::Fast, End::Kill, End::Fast].into_iter().enumerate() {
             bank.end(end);
             service.until("the service noticed", || ledger_check(&service).starts_with("not read: "));
@@ -68,7 +69,7 @@ fn a_database_that_stops_and_starts_is_read_again_at_once_and_requests_go_on() {
             assert!(recovery <= RECOVERY_MAX);
             service.until("it says so", || ledger_check(&service) == "ok");
         }
-        is_over.store(true, Ordering::SeqCst);
+        drop(ending);
         for thread in threads {
             let (n, longest) = thread.join().unwrap();
             println!("{n} injects meanwhile, 0 errors, the longest took {longest:?}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::oracle::{Oracle, Subject as _};
-use tollgate_tests::{Client, Home, Service, proof, sample};
+use tollgate_tests::{Client, Home, Service, SetOnDrop, proof, sample};
 
 /// Delay from a saved file to the first verdict with it, with [`RULES`] rules; asserted in full mode.
 const SAVED_TO_JUDGED_MAX: Duration = Duration::from_millis(300);
@@ -259,8 +259,9 @@ fn judge_while(service: &Service, work: impl FnOnce()) -> Vec<Judged> {
                 })
             })
             .collect();
+        let ending = SetOnDrop(&is_done);
         work();
-        is_done.store(true, Ordering::Relaxed);
+        drop(ending);
         judging.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     })
 }
