@@ -409,9 +409,9 @@ impl TransactionPipeline {
             let rule_set = self.deps.registry.current();
             (Arc::clone(&transaction), (slot, Admitted { sequence, arrival, transaction, rule_set }))
         });
+        waiting.turn = None;
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let as_of = admitted.sequence;
-        waiting.turn = None;
         if let Some(hash) = &mut waiting.hash {
             hash.accepted_at(admitted.arrival);
         }

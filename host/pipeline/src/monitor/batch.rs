@@ -100,8 +100,19 @@ impl Batch {
         fingerprint: Fingerprint,
         permission: BatchPermission,
     ) -> impl Future<Output = MonitorAnswer> + Send + use<> {
-        let turn = self.order.turn(self.n_begun);
         self.n_begun += 1;
+        self.judge_at(self.n_begun - 1, transaction, fingerprint, permission)
+    }
+
+    /// Begins to judge the transaction at this place, counted from 0.
+    pub(super) fn judge_at(
+        &self,
+        place: u64,
+        transaction: Transaction,
+        fingerprint: Fingerprint,
+        permission: BatchPermission,
+    ) -> impl Future<Output = MonitorAnswer> + Send + use<> {
+        let turn = self.order.turn(place);
         let monitor = self.monitor.clone();
         let mut judging = Box::pin(async move {
             let (id, transaction) = (Arc::clone(&transaction.transaction_id), Arc::new(transaction));

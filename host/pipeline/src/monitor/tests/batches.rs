@@ -52,3 +52,26 @@ async fn more_transactions_than_permits_are_judged_in_order_and_each_id_once() {
     bank.monitor.stop().await;
     assert!(batch.permission().await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transactions_get_their_numbers_by_their_places_even_if_the_last_begins_first() {
+    const N_APPROVED: u64 = 30;
+    let bank = Fixture::with_rule(&SECOND_OF_SOURCE.replace(">= 1", &format!(">= {N_APPROVED}"))).await;
+    let batch = bank.monitor.begin_batch().await;
+    let mut answers = Vec::new();
+    // As many as may be in flight.
+    for place in (0..32).rev() {
+        let body = body(&format!("t{place}"));
+        let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), SystemClock.now()).unwrap();
+        let permission = batch.permission().await.unwrap();
+        answers.push(tokio::spawn(batch.judge_at(place, transaction, fingerprint, permission)));
+    }
+    for (place, answer) in (0..32).rev().zip(join_all(answers).await) {
+        let answer: Value = serde_json::from_str(&answer.unwrap().unwrap()).unwrap();
+        let expected = if place < N_APPROVED { "approve" } else { "review" };
+        assert_eq!(
+            (&answer["transaction_id"], &answer["verdict"]),
+            (&format!("t{place}").into(), &expected.into())
+        );
+    }
+}
