@@ -172,13 +172,13 @@ fn parallel_batches_and_injects_never_pass_a_limit() {
 #[test]
 fn a_batch_whose_client_does_not_read_is_paused_and_continues_when_it_is_sent_again() {
     let mut home = Home::with_rules(&[("limited.ws", LIMITED)]);
-    home.set("SERVICE_WRITE_TIMEOUT", "2s");
+    home.set("SERVICE_WRITE_TIMEOUT", "8s");
     let service = Service::start(&home);
     let block = |block: usize| -> String {
         (0..500).map(|n| line(&format!("t-{block}-{n}"), &format!("account-{}", n % 5))).collect()
     };
     let mut batch = OpenBatch::begin(service.address());
-    batch.sender.wait_for(Duration::from_millis(500));
+    batch.sender.wait_for(Duration::from_secs(5));
     let n_blocks = (0..200).take_while(|number| batch.sender.send(&block(*number))).count();
     assert!(n_blocks < 200, "100,000 lines were taken without an answer being read");
     assert!(n_blocks * 500 >= 1_000, "only {n_blocks} blocks were taken");
@@ -203,7 +203,7 @@ fn a_batch_whose_client_does_not_read_is_paused_and_continues_when_it_is_sent_ag
 #[test]
 fn a_client_that_waits_too_long_with_the_next_line_gets_an_error() {
     let mut home = Home::new();
-    home.set("SERVICE_IDLE_TIMEOUT", "1s");
+    home.set("SERVICE_IDLE_TIMEOUT", "4s");
     let service = Service::start(&home);
     let mut batch = OpenBatch::begin(service.address());
     assert!(batch.sender.send(&line("a", "x")));
@@ -249,6 +249,32 @@ fn a_stop_ends_a_batch_with_an_error_and_keeps_what_was_answered() {
     let service = Service::start(&home);
     let lines: String = (0..20).map(|number| line(&format!("t{number}"), "one")).collect();
     assert_eq!(answers(&post(&service, &[], &lines)), found);
+}
+
+#[test]
+fn a_client_that_is_sending_when_the_service_stops_reads_why_its_batch_ends() {
+    let service = Service::start(&Home::new());
+    let OpenBatch { sender, mut answers } = OpenBatch::begin(service.address());
+    let lines: Vec<String> = (0..200_000).map(|number| line(&format!("t{number}"), "one")).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| sender.send_all(&lines));
+        assert_eq!(answers.by_ref().take(100).count(), 100);
+        service.terminate();
+        let last = answers.last().unwrap();
+        assert_eq!(last["code"], "stopping", "{last}");
+    });
+    assert!(service.wait().0.success());
+}
+
+#[test]
+fn a_client_that_expects_to_be_asked_for_the_body_is_asked() {
+    let service = Service::start(&Home::new());
+    let mut batch = OpenBatch::begin_with(service.address(), "Expect: 100-continue\r\n");
+    assert_eq!(batch.answers.status(), Some(100));
+    assert!(batch.sender.send(&line("a", "x")));
+    assert_eq!(batch.answers.next().unwrap()["transaction_id"], "a");
+    batch.sender.end();
+    assert_eq!(batch.answers.next(), None);
 }
 
 #[test]

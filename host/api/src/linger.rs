@@ -16,6 +16,8 @@ pub(super) const LINGER_BYTES_MAX: usize = 64 * 1024;
 /// Maximum bytes to discard of a body that announces more than its cap, such as a module built without optimisation:
 /// most clients write all of a body before they read.
 pub(super) const ANNOUNCED_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Maximum bytes to discard of a body that is read while it is answered: what the buffers of both systems hold.
+const STREAMED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes that must arrive within each `STEP_TIME`. A slower client is holding a connection rather than sending a body.
 const STEP_BYTES: usize = 128 * 1024;
 const STEP_TIME: Duration = Duration::from_secs(2);
@@ -28,6 +30,11 @@ pub(super) fn linger(headers: &HeaderMap, body: Body, bytes_max: usize) {
     if !body.is_end_stream() && !headers.contains_key(header::EXPECT) {
         tokio::spawn(discard(body, bytes_max, STEP_TIME));
     }
+}
+
+/// Discards what a client goes on to send until it has read the last line of a streamed response.
+pub(super) fn linger_while_answered(body: Body) {
+    tokio::spawn(discard(body, STREAMED_BYTES_MAX, STEP_TIME));
 }
 
 /// Discards a small part of a body that timed out.

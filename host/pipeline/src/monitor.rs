@@ -58,6 +58,7 @@ use tollgate_store::Store;
 use crate::alerting::Alerting;
 use crate::monitor::reported::with_update;
 use admitted::Admitted;
+use batch::BatchPlace;
 use committer::Committer;
 use gate::UpdateGate;
 use group::{Caller, CommitWaiter, InFlightPermits, NumberedRecord, TransactionInFlight};
@@ -196,7 +197,7 @@ impl Monitor {
         // Placed on the heap once, so that it is not moved from future to future.
         let transaction = Arc::new(transaction);
         let work = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.judge(transaction, waiting);
-        async move { self.run(&id, Operation::Judge(fingerprint), None, work).await }
+        async move { self.run(&id, Operation::Judge(fingerprint), BatchPlace::default(), work).await }
     }
 
     /// Records what a ledger reports with this event, and returns when that is durable. An unknown transaction is
@@ -210,7 +211,7 @@ impl Monitor {
         let operation = Operation::Report(report.fingerprint());
         let work =
             |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_report(report, event, waiting);
-        self.run(&id, operation, None, work).await.map(drop)
+        self.run(&id, operation, BatchPlace::default(), work).await.map(drop)
     }
 
     /// Advances the status of a stored transaction if this one is more advanced, and returns when that is durable.
@@ -222,16 +223,16 @@ impl Monitor {
         let status: Arc<str> = status.into();
         let work =
             |pipeline: Arc<TransactionPipeline>, waiting| pipeline.apply_status(status, event, waiting);
-        self.run(id, operation, None, work).await.map(drop)
+        self.run(id, operation, BatchPlace::default(), work).await.map(drop)
     }
 
     /// Runs the work of an operation, one at a time for each id, and returns its answer. An equal operation under way
-    /// gives its answer to this one too. Without permits, it is refused if as many as possible are in flight.
+    /// gives its answer to this one too. Without permits of its batch, it is refused if as many as possible are in flight.
     async fn run<W>(
         &self,
         id: &Arc<str>,
         operation: Operation,
-        mut permits: Option<InFlightPermits>,
+        mut place: BatchPlace,
         work: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> W,
     ) -> MonitorAnswer
     where
@@ -242,14 +243,14 @@ impl Monitor {
         let answer = loop {
             match self.pipeline.pending.enter(id, operation) {
                 EntryState::First(pending_entry) => {
-                    let permits = match permits.take().map_or_else(|| self.pipeline.permits(), Ok) {
+                    let permits = match place.permits.take().map_or_else(|| self.pipeline.permits(), Ok) {
                         Ok(permits) => permits,
                         Err(refusal) => break pending_entry.settle(Err(refusal)),
                     };
                     let completion = pending_entry.completion();
                     let in_flight =
                         TransactionInFlight { _permits: permits, _counted: metrics.count_in_flight() };
-                    let waiting = CommitWaiter::of_request(pending_entry, in_flight);
+                    let waiting = CommitWaiter::of_request(pending_entry, in_flight, place.turn);
                     let mut working = Box::pin(work(Arc::clone(&self.pipeline), waiting));
                     // Work that must wait continues in a task, even if this caller leaves.
                     if (&mut working).now_or_never().is_none() {
@@ -267,7 +268,11 @@ impl Monitor {
                 // The outcome depends on the other operation: it may fail, and two reports may differ in the status
                 // only. Retry once it is settled; the store then has the answer.
                 EntryState::Other(answer) => {
-                    answer.wait().await.ok();
+                    if answer.wait().await.is_err() {
+                        // Its retry may have to wait for a later transaction of its batch with this id, which must then not
+                        // wait for it.
+                        place.turn = None;
+                    }
                 }
             }
         };

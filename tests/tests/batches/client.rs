@@ -32,12 +32,17 @@ struct Chunks {
 
 impl OpenBatch {
     pub(super) fn begin(address: &str) -> Self {
+        Self::begin_with(address, "")
+    }
+
+    /// Begins with these header lines besides the usual ones.
+    pub(super) fn begin_with(address: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();
         stream.set_write_timeout(Some(ANSWER_TIMEOUT)).unwrap();
         let head = format!(
             "POST /inject/batch HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/x-ndjson\r\n\
-             Transfer-Encoding: chunked\r\n\r\n"
+             Transfer-Encoding: chunked\r\n{headers}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let chunks = Chunks { stream: BufReader::new(stream.try_clone().unwrap()), n_left: 0 };
@@ -71,6 +76,13 @@ impl LineSender {
     }
 }
 
+impl Answers {
+    /// Returns the status of the next head of a response.
+    pub(super) fn status(&mut self) -> Option<u16> {
+        self.lines.get_mut().read_head()
+    }
+}
+
 impl Iterator for Answers {
     type Item = Value;
 
@@ -78,8 +90,7 @@ impl Iterator for Answers {
     fn next(&mut self) -> Option<Value> {
         if !self.has_head {
             self.has_head = true;
-            let status = self.lines.get_mut().read_head()?;
-            assert_eq!(status, 200);
+            assert_eq!(self.status()?, 200);
         }
         let mut line = String::new();
         match self.lines.read_line(&mut line) {

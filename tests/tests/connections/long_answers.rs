@@ -20,7 +20,7 @@ const OTHER_KIB_MAX: u64 = 24 * 1024;
 fn service() -> Service {
     let mut home = Home::new();
     home.set("LEDGER_KIND", "blnk");
-    for number in 0..300 {
+    for number in 0..100 {
         let condition = format!("meta_data.note == \"{}\"", format!("{number} ").repeat(4_000));
         let path = format!("r{number}.ws");
         home.write_rule(&path, sample::rule(&format!("r{number}"), &condition));

@@ -3,13 +3,13 @@
 //! ```text
 //!  body ─▶ lines ─▶ parse ─▶ permission, judge ─▶ under way, in order ─▶ piece ─▶ pieces ─▶ response
 //!    ▲                                                 │
-//!    └── read on while fewer than UNDER_WAY_MAX lines wait for an answer and few answers wait for the client
+//!    └── read on while few lines wait for an answer, and few answers for the client
 //! ```
 
 mod lines;
 
-use std::convert::Infallible;
 use std::future::{Future, pending, ready};
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use futures_util::stream::{self, FuturesOrdered, StreamExt as _};
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 use tollgate_model::assessment::Assessment;
 use tollgate_model::transaction::{InjectRequest, RequestOptions};
 use tollgate_pipeline::monitor::{Batch, BatchPermission, MonitorError};
@@ -32,7 +32,7 @@ use super::inject::{self, INJECT_BYTES_MAX, IdempotencyKey};
 use crate::body::{self, DeclaredType};
 use crate::error::ApiError;
 use crate::error_code::ErrorCode;
-use crate::linger::{ANNOUNCED_BYTES_MAX, LINGER_BYTES_MAX, linger};
+use crate::linger::{ANNOUNCED_BYTES_MAX, linger, linger_while_answered};
 use crate::request_limits::{ShutdownStage, StreamedRequest};
 use crate::{ApiState, openapi::schema};
 use lines::{BatchLine, Lines};
@@ -41,10 +41,9 @@ use lines::{BatchLine, Lines};
 const BATCHES_MAX: usize = 4;
 /// Lines of a batch that wait for an answer at the same time.
 const UNDER_WAY_MAX: usize = 256;
-/// Size from which answers are sent on even if more are ready, and lines are no longer read while they are not sent, in bytes.
-const PIECE_BYTES: usize = 32 * 1024;
-/// Pieces that wait for the client to read: 1 MiB, enough for the answers of a client that sends 1,000 lines before it reads.
-const PIECES_MAX: usize = 32;
+/// Answers that wait for the client to read, in bytes; with more, no further lines are read. It is enough for a client that sends
+/// 1,000 lines before it reads.
+const UNREAD_BYTES_MAX: usize = 1024 * 1024;
 /// Time in which the next line must arrive on a connection without a limit of its own.
 const LINE_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -54,7 +53,8 @@ static ROOM: Semaphore = Semaphore::const_new(BATCHES_MAX);
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-pub(crate) const ERRORS: &[ErrorCode] = &[ErrorCode::InvalidField, ErrorCode::Overloaded];
+pub(crate) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::InvalidField, ErrorCode::RequestTimeout, ErrorCode::IncompleteBody, ErrorCode::Overloaded];
 
 /// Evaluates many transactions, one behind the other, and answers each as soon as it is durable.
 ///
@@ -93,34 +93,36 @@ pub(crate) async fn inject_batch(
     let Ok(room) = ROOM.try_acquire() else {
         linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
         let message = format!("{BATCHES_MAX} batches are already being judged");
-        return Err(ApiError::new(ErrorCode::Overloaded, message));
+        let mut refusal = ApiError::new(ErrorCode::Overloaded, message).into_response();
+        // The rest of the body blocks further requests on this connection.
+        refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return Ok(refusal);
     };
-    let (sender, pieces) = mpsc::channel(PIECES_MAX);
-    let batch = api.monitor.begin_batch().await;
+    let (sender, pieces) = mpsc::channel(1);
     let (line_timeout, stage) = match streamed {
         Some(Extension(streamed)) => (streamed.line_timeout, Some(streamed.stage)),
         None => (LINE_TIMEOUT, None),
     };
+    let mut lines = Lines::new(body, INJECT_BYTES_MAX);
+    timeout(line_timeout, lines.arrive()).await.unwrap_or_else(|_| Err(late(line_timeout)))?;
+    let batch = api.monitor.begin_batch().await;
     let judged = JudgedBatch {
         api,
         key,
         batch,
-        source: Some(LineSource {
-            headers: head.headers,
-            lines: Lines::new(body, INJECT_BYTES_MAX),
-            line_timeout,
-            waits_since: None,
-            stage,
-        }),
+        source: Some(LineSource { lines, line_timeout, waits_since: None, stage }),
         next: None,
         under_way: FuturesOrdered::new(),
         piece: Vec::new(),
-        _room: room,
     };
     tokio::spawn(RequestIds::propagate(judged.run(sender)));
-    let pieces = stream::unfold(pieces, |mut pieces| async move {
-        let piece = pieces.recv().await?;
-        Some((Ok::<Bytes, Infallible>(piece), pieces))
+    let pieces = stream::unfold((pieces, room), |(mut pieces, room)| async move {
+        match pieces.recv().await {
+            Some(BatchPiece::Answers(piece)) => Some((io::Result::Ok(piece), (pieces, room))),
+            Some(BatchPiece::End) => None,
+            // The task has panicked. The response must not look complete.
+            None => Some((Err(ErrorKind::UnexpectedEof.into()), (pieces, room))),
+        }
     });
     let headers = [(header::CONTENT_TYPE, NDJSON), (X_ACCEL_BUFFERING, HeaderValue::from_static("no"))];
     Ok((headers, Body::from_stream(pieces)).into_response())
@@ -142,12 +144,17 @@ struct JudgedBatch {
     under_way: FuturesOrdered<LineWork>,
     /// Answers that are not sent yet.
     piece: Vec<u8>,
-    _room: SemaphorePermit<'static>,
+}
+
+/// A part of the response.
+#[derive(Debug)]
+enum BatchPiece {
+    Answers(Bytes),
+    End,
 }
 
 /// The lines of a batch, for as long as the client and the service go on.
 struct LineSource {
-    headers: HeaderMap,
     lines: Lines,
     line_timeout: Duration,
     /// The time from which on the client is waited for.
@@ -168,10 +175,11 @@ impl JudgedBatch {
     ///
     /// Everything goes on at the same time: a line that waits for the answer of another, for permission or for the client must
     /// not keep the others waiting, since they may hold what it waits for.
-    async fn run(mut self, pieces: mpsc::Sender<Bytes>) {
+    async fn run(mut self, pieces: mpsc::Sender<BatchPiece>) {
         while !self.is_done() {
-            let reads =
-                self.next.is_none() && self.under_way.len() < UNDER_WAY_MAX && self.piece.len() < PIECE_BYTES;
+            let reads = self.next.is_none()
+                && self.under_way.len() < UNDER_WAY_MAX
+                && self.piece.len() < UNREAD_BYTES_MAX;
             if let Some(source) = self.source.as_mut().filter(|_| !reads) {
                 source.waits_since = None;
             }
@@ -185,7 +193,7 @@ impl JudgedBatch {
                     self.piece.push(b'\n');
                 }
                 room = pieces.reserve(), if !self.piece.is_empty() => match room {
-                    Ok(room) => room.send(Bytes::from(std::mem::take(&mut self.piece))),
+                    Ok(room) => room.send(BatchPiece::Answers(std::mem::take(&mut self.piece).into())),
                     Err(_) => return,
                 },
                 permission = self.batch.permission(), if self.next.is_some() => self.judge_next(permission),
@@ -196,6 +204,7 @@ impl JudgedBatch {
                 () = pieces.closed() => return,
             }
         }
+        pieces.send(BatchPiece::End).await.ok();
     }
 
     fn is_done(&self) -> bool {
@@ -243,17 +252,14 @@ impl JudgedBatch {
     }
 
     fn end(&mut self, end: LinesEnd) {
-        let Some(LineSource { headers, lines, line_timeout, .. }) = self.source.take() else { return };
+        let Some(LineSource { lines, line_timeout, .. }) = self.source.take() else { return };
         let error = match end {
             LinesEnd::Complete => return,
-            LinesEnd::Late => {
-                let message = format!("the line took longer than {} s", line_timeout.as_secs());
-                ApiError::new(ErrorCode::RequestTimeout, message)
-            }
+            LinesEnd::Late => late(line_timeout),
             LinesEnd::Stopping => MonitorError::Stopping.into(),
         };
         self.push(lines.number() + 1, ready(Err(error)));
-        linger(&headers, lines.into_body(), LINGER_BYTES_MAX);
+        linger_while_answered(lines.into_body());
     }
 
     /// Adds the work on a line, whose answer follows those of the lines before it.
@@ -266,6 +272,10 @@ impl JudgedBatch {
             })
         })));
     }
+}
+
+fn late(limit: Duration) -> ApiError {
+    ApiError::new(ErrorCode::RequestTimeout, format!("the line took longer than {} s", limit.as_secs()))
 }
 
 /// Returns the next line, for ever none if no more are read.

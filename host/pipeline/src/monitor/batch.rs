@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A transaction is looked up in the store, and what its history has on the disk is read, while those before it are under
-//! way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch.
+//! way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch. One whose id
+//! was under way with other content, and was then not stored, loses its place: it is judged when it can be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, ready};
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 
-use crate::monitor::group::{CommitWaiter, InFlightPermits};
+use crate::monitor::group::InFlightPermits;
 use crate::monitor::pending::Operation;
 use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
 
@@ -37,6 +38,13 @@ pub struct Batch {
 /// Permission to judge one transaction of a batch.
 #[derive(Debug)]
 pub struct BatchPermission(InFlightPermits);
+
+/// What a transaction of a batch brings along; nothing for any other operation.
+#[derive(Debug, Default)]
+pub(super) struct BatchPlace {
+    pub(super) permits: Option<InFlightPermits>,
+    pub(super) turn: Option<Turn>,
+}
 
 /// The order in which the transactions of a batch get their numbers.
 #[derive(Debug, Default)]
@@ -116,10 +124,9 @@ impl Batch {
         let monitor = self.monitor.clone();
         let mut judging = Box::pin(async move {
             let (id, transaction) = (Arc::clone(&transaction.transaction_id), Arc::new(transaction));
-            let work = |pipeline: Arc<TransactionPipeline>, waiting: CommitWaiter| {
-                pipeline.judge(transaction, CommitWaiter { turn: Some(turn), ..waiting })
-            };
-            monitor.run(&id, Operation::Judge(fingerprint), Some(permission.0), work).await
+            let work = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.judge(transaction, waiting);
+            let place = BatchPlace { permits: Some(permission.0), turn: Some(turn) };
+            monitor.run(&id, Operation::Judge(fingerprint), place, work).await
         });
         // It begins here, before any that comes after it, so that the first of two with one id is the one that is judged.
         match (&mut judging).now_or_never() {

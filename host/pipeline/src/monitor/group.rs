@@ -196,9 +196,13 @@ impl Caller {
 
 impl CommitWaiter {
     /// Creates one for the request that the current task serves.
-    pub(super) fn of_request(pending_entry: PendingEntry, in_flight: TransactionInFlight) -> Self {
+    pub(super) fn of_request(
+        pending_entry: PendingEntry,
+        in_flight: TransactionInFlight,
+        turn: Option<Turn>,
+    ) -> Self {
         let span = RequestIds::current_span();
-        Self { pending_entry, hash: None, _in_flight: Some(in_flight), turn: None, span, commit: None }
+        Self { pending_entry, hash: None, _in_flight: Some(in_flight), turn, span, commit: None }
     }
 
     /// Creates one for a row that a ledger feeds.

@@ -41,6 +41,18 @@ impl Lines {
         }
     }
 
+    /// Waits for the first piece of the body, or its end. A client that sent `Expect` begins to send only then.
+    ///
+    /// # Errors
+    /// When the body ends before it is complete.
+    pub(super) async fn arrive(&mut self) -> Result<(), ApiError> {
+        match next_piece(&mut self.body).await? {
+            Some(piece) => self.piece = piece,
+            None => self.has_ended = true,
+        }
+        Ok(())
+    }
+
     /// Returns the number of the last line that was returned, or is under way.
     pub(super) const fn number(&self) -> u64 {
         self.number
