@@ -1,6 +1,6 @@
 //! Transactions of a batch get their numbers in the order in which they are sent.
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 
 use super::*;
 use crate::monitor::batch::AdmissionOrder;
@@ -76,25 +76,27 @@ async fn transactions_get_their_numbers_by_their_places_even_if_the_last_begins_
     }
 }
 
+/// Begins to judge a transaction of this amount; all have one id.
+async fn begin(batch: &mut Batch, amount: &str) -> BoxFuture<'static, MonitorAnswer> {
+    let body = body("same").replace(": 1,", &format!(": {amount},"));
+    let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), SystemClock.now()).unwrap();
+    let permission = batch.permission().await.unwrap();
+    batch.judge(transaction, fingerprint, permission).boxed()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_with_one_id_end_also_if_the_first_of_them_is_not_stored() {
     let bank = Fixture::open().await;
     let mut batch = bank.monitor.begin_batch().await;
-    let mut judge = async |amount: &str| {
-        let body = body("same").replace(": 1,", &format!(": {amount},"));
-        let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), SystemClock.now()).unwrap();
-        let permission = batch.permission().await.unwrap();
-        Box::pin(batch.judge(transaction, fingerprint, permission))
-    };
     let aside = bank.directory.path().join("aside");
     fs::rename(bank.database(), &aside).unwrap();
     let gate = bank.monitor.pipeline.gate.update().await;
-    let (first, second) = (judge("1").await, judge("2").await);
+    let (first, second) = (begin(&mut batch, "1").await, begin(&mut batch, "2").await);
     drop(gate);
     assert_eq!(first.await, Err(MonitorError::Unavailable));
     fs::rename(&aside, bank.database()).unwrap();
     // It begins before the second one notices that the first has failed, and waits for its turn.
-    let third = judge("3").await;
+    let third = begin(&mut batch, "3").await;
     let both = tokio::time::timeout(std::time::Duration::from_secs(30), join_all([second, third]));
     let answers = both.await.expect("they do not wait for each other");
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
