@@ -123,7 +123,7 @@ pub(super) enum DeclaredType {
     /// `application/wasm`
     Wasm,
     /// `application/x-ndjson`
-    NdJson,
+    JsonLines,
 }
 
 /// Reads a body of at most `bytes_max` bytes whose declared type is in `takes`.
@@ -186,7 +186,7 @@ impl DeclaredType {
             Self::Json => "application/json",
             Self::PlainText => "text/plain",
             Self::Wasm => "application/wasm",
-            Self::NdJson => "application/x-ndjson",
+            Self::JsonLines => "application/x-ndjson",
         }
     }
 

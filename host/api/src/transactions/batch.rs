@@ -89,7 +89,7 @@ pub(crate) async fn inject_batch(
     streamed: Option<Extension<StreamedRequest>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (head, body) = body::announced(request, &[DeclaredType::NdJson])?;
+    let (head, body) = body::announced(request, &[DeclaredType::JsonLines])?;
     let Ok(room) = ROOM.try_acquire() else {
         linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
         let message = format!("{BATCHES_MAX} batches are already being judged");

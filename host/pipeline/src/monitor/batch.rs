@@ -23,8 +23,8 @@ use crate::monitor::group::InFlightPermits;
 use crate::monitor::pending::Operation;
 use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
 
-/// Transactions of batches in flight at most, in all batches together. More would let other transactions wait longer for an
-/// evaluation, and do not make a batch faster.
+/// Transactions of batches in flight at most, in all batches together. With more, other transactions would wait longer for an
+/// evaluation.
 const BATCHED_MAX: usize = 256;
 
 /// The transactions of one caller, judged one behind the other.
