@@ -49,11 +49,12 @@ fn send(
         target.host
     );
     stream.write_all(head.as_bytes())?;
-    let (mut lines, mut n_sent) = (Vec::new(), 0);
+    let (mut lines, mut body, mut n_sent) = (Vec::new(), Vec::new(), 0);
     while Instant::now() < end {
         lines.clear();
         for _ in 0..LINES {
-            requests.write_body(&mut lines);
+            requests.write_body(&mut body);
+            lines.extend_from_slice(&body);
             lines.push(b'\n');
         }
         let frame = format!("{:x}\r\n", lines.len());
