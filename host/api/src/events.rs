@@ -19,6 +19,7 @@ use super::ApiState;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::query::RequestQuery;
+use super::streamed::X_ACCEL_BUFFERING;
 use tollgate_pipeline::activity::{Event, Topic};
 
 pub(super) const ERRORS: &[ErrorCode] =
@@ -93,9 +94,6 @@ pub(super) async fn get_events(
     // A proxy must not collect events before it passes them on.
     Ok(([(header::CACHE_CONTROL, "no-store"), (X_ACCEL_BUFFERING, "no")], stream).into_response())
 }
-
-/// The header by which nginx is told not to buffer a response.
-const X_ACCEL_BUFFERING: header::HeaderName = header::HeaderName::from_static("x-accel-buffering");
 
 fn topics_of(text: &str) -> Option<Vec<Topic>> {
     text.split(',').map(|word| Topic::ALL.into_iter().find(|topic| topic.word() == word)).collect()

@@ -26,7 +26,7 @@ pub(super) enum ArrivalError {
 /// The path of requests whose handler reads the body while it answers. It limits each wait for the body itself.
 pub(super) const STREAMED_PATH: &str = "/inject/batch";
 
-/// What the handler of such a request must know of its connection.
+/// The limit and the state of the connection, for the handler of such a request.
 #[derive(Debug, Clone)]
 pub(super) struct StreamedRequest {
     /// Time in which the next line of the body must arrive.

@@ -20,6 +20,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Longest answer that is written before its first byte is sent, and is not compressed, in bytes.
 pub(super) const SHORT_BYTES: usize = 32 * 1024;
 
+/// The header by which nginx is told not to buffer a response.
+pub(super) const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 /// Writes an element.
 pub(super) type WriteElement<T> = fn(&T, &mut dyn Write) -> serde_json::Result<()>;
 

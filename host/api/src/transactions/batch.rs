@@ -17,7 +17,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use futures_util::stream::{self, FuturesOrdered, StreamExt as _};
@@ -34,6 +34,7 @@ use crate::error::ApiError;
 use crate::error_code::ErrorCode;
 use crate::linger::{ANNOUNCED_BYTES_MAX, linger, linger_while_answered};
 use crate::request_limits::{ShutdownStage, StreamedRequest};
+use crate::streamed::X_ACCEL_BUFFERING;
 use crate::{ApiState, openapi::schema};
 use lines::{BatchLine, Lines};
 
@@ -49,8 +50,6 @@ const LINE_TIMEOUT: Duration = Duration::from_secs(60);
 
 static ROOM: Semaphore = Semaphore::const_new(BATCHES_MAX);
 
-/// Tells nginx not to collect the response.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 pub(crate) const ERRORS: &[ErrorCode] =

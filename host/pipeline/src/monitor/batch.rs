@@ -39,7 +39,7 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct BatchPermission(InFlightPermits);
 
-/// What a transaction of a batch brings along; nothing for any other operation.
+/// The permits and the turn that a transaction of a batch has before it begins; none for any other operation.
 #[derive(Debug, Default)]
 pub(super) struct BatchPlace {
     pub(super) permits: Option<InFlightPermits>,

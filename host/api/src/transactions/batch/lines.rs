@@ -9,7 +9,7 @@ use crate::error::ApiError;
 #[derive(Debug)]
 pub(super) struct Lines {
     body: Body,
-    /// What arrived and is not part of a line yet.
+    /// The bytes that arrived and are not part of a line yet.
     piece: Bytes,
     /// The beginning of the line that `piece` goes on with; of a line that is too long, not all of it.
     begun: Vec<u8>,
@@ -53,7 +53,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Returns the number of the last line that was returned, or is under way.
+    /// Returns the number of the last line that ended, blank or not.
     pub(super) const fn number(&self) -> u64 {
         self.number
     }
