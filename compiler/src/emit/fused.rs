@@ -37,6 +37,7 @@
 //! Compile time is bounded by the limits for untrusted modules: locals, blocks and bytes of the function. A slice over
 //! these limits is refused and can be split.
 
+mod operation;
 mod plan;
 mod sequence;
 mod sets;

@@ -7,6 +7,7 @@
 mod answers;
 mod breakers;
 mod displaced;
+mod exact_operand;
 mod facts;
 mod fault;
 mod fault_stretch;
@@ -15,7 +16,9 @@ mod mismatches;
 mod outcomes;
 mod owner_run;
 mod pool;
+mod search_cache;
 mod searches;
+mod suspect_value;
 mod sustained_costs;
 
 use std::panic::{self, AssertUnwindSafe};

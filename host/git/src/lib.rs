@@ -29,6 +29,7 @@ mod relay;
 mod remote_failure;
 mod renamed;
 mod replaced;
+mod repository;
 mod rule_path;
 mod transfer;
 mod tree;

@@ -8,8 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{Config, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Oid, Repository, RepositoryInitOptions};
 
+use super::repository::open_repository;
 use super::tree::{self, Leaf, TreeFiles};
 use super::work_tree::{self, Changes, WorkTree, make_directory};
 use super::worker::Worker;
@@ -373,16 +374,6 @@ impl LocalClone {
         });
         Ok(leaves)
     }
-}
-
-/// Opens the repository as bare, so that libgit2 never touches the work tree.
-pub(super) fn open_repository(git_directory: &Path) -> Result<Repository, git2::Error> {
-    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE;
-    let nowhere: [&str; 0] = [];
-    let repository = Repository::open_ext(git_directory, flags, nowhere)?;
-    // Only the configuration of the clone applies, not that of the user or the machine.
-    repository.set_config(&Config::open(&git_directory.join("config"))?)?;
-    Ok(repository)
 }
 
 fn remove_all(path: &Path) -> Result<(), GitError> {

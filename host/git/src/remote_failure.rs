@@ -88,3 +88,14 @@ impl RemoteFailure {
         if is_cut { Self::Closed } else { Self::Invalid(error) }
     }
 }
+
+/// Makes text from a remote safe for terminals and logs: short, printable ASCII only.
+pub(super) fn plain(words: &str) -> String {
+    const CHARACTERS_MAX: usize = 200;
+    let is_plain = |character: &char| matches!(character, ' '..='~');
+    words
+        .chars()
+        .map(|character| if is_plain(&character) { character } else { '?' })
+        .take(CHARACTERS_MAX)
+        .collect()
+}

@@ -16,7 +16,7 @@ use super::network::{Network, SystemNetwork};
 use super::network_policy::NetworkPolicy;
 use super::outgoing::OUTGOING;
 use super::relay::{GitService, Relay, RelayCut, RelayRoute, RelayTransport};
-use super::remote_failure::{RemoteFailure, RemoteKind};
+use super::remote_failure::{RemoteFailure, RemoteKind, plain};
 use super::worker::{Login, Task, TaskFailure, TaskOutcome, Worker, WorkerEnd, WorkerRequest};
 use super::{GitError, TRANSFER_BYTES_MAX};
 
@@ -210,17 +210,6 @@ fn explained(
         TaskFailure::Reported => GitError::Failed(RemoteFailure::Reported),
         TaskFailure::Other(words) => GitError::Failed(RemoteFailure::from_git(in_words(&words), remote)),
     })
-}
-
-/// Makes text from a remote safe for terminals and logs: short, printable ASCII only.
-pub(super) fn plain(words: &str) -> String {
-    const CHARACTERS_MAX: usize = 200;
-    let is_plain = |character: &char| matches!(character, ' '..='~');
-    words
-        .chars()
-        .map(|character| if is_plain(&character) { character } else { '?' })
-        .take(CHARACTERS_MAX)
-        .collect()
 }
 
 #[cfg(test)]

@@ -40,9 +40,10 @@ use tollgate_model::value_set::HashedDouble;
 pub(crate) use query::{KeyQuery, OnlyText};
 pub(crate) use stored::{ExportKey, StoredKey};
 
-use stored::INLINE_BYTES;
 use writer::KeyWriter;
 
+/// Maximum number of bytes of a stored key that are kept inline.
+const INLINE_BYTES: usize = 22;
 /// Maximum number of key fields; further equalities are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
 /// Head of a number.

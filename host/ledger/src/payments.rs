@@ -13,6 +13,7 @@
 //! effect. The result does not depend on the order of entries: whether a settlement is whole or partial depends on the
 //! amount of the hold alone.
 
+mod child_entry;
 mod dead_letters;
 mod events;
 mod joining;
@@ -43,10 +44,10 @@ use tollgate_pipeline::monitor::{Judged, Monitor, MonitorError};
 use tollgate_telemetry::logs::ErrorChain;
 use tollgate_telemetry::metrics::Metrics;
 
+use child_entry::{ChildEntry, text_of};
 pub(crate) use dead_letters::KeptLetters;
 pub use events::LedgerEvents;
 pub use joining::envelope;
-use joining::{ChildEntry, text_of};
 pub(crate) use rows::RowEntry;
 
 /// Maximum number of entries that wait for their parent; beyond it, senders must retry.

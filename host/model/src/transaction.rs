@@ -28,6 +28,7 @@ mod status;
 mod value;
 mod wide_objects;
 mod wire;
+mod wire_fields;
 
 use std::sync::Arc;
 

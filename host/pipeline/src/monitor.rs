@@ -39,6 +39,7 @@ mod pending;
 mod reported;
 mod restoring;
 mod sequence_slot;
+mod turns;
 mod updater;
 
 use std::future::Future;
@@ -370,11 +371,14 @@ impl TransactionPipeline {
             turn.wait().await;
         }
         let claimed = match self.readiness() {
-            Ok(()) => hashes::claim(&self.deps, &transaction, &mut waiting).await,
+            Ok(()) => hashes::claim(&self.deps, &transaction, waiting.pending_entry.is_a_report()).await,
             Err(error) => Err(error),
         };
         match claimed {
-            Ok(()) => self.admit(transaction, waiting).await,
+            Ok(hash) => {
+                waiting.hash = hash;
+                self.admit(transaction, waiting).await;
+            }
             Err(error) => {
                 waiting.pending_entry.settle(Err(error)).ok();
             }

@@ -19,6 +19,7 @@ mod holding;
 mod ignored_report;
 mod installing;
 mod list_guard;
+mod list_reading;
 mod list_texts;
 mod list_warnings;
 mod listing;
@@ -82,7 +83,8 @@ pub use draft::{Draft, Identity, KnownNames};
 pub use following::{Following, Recheck};
 pub use installing::InstructionChange;
 pub use list_guard::{HoldBack, ListGuard};
-pub use list_warnings::{EntryWarning, EntryWarnings, ListLine, ListReading};
+pub use list_reading::{ListLine, ListReading};
+pub use list_warnings::{EntryWarning, EntryWarnings};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use new_sources::NewSources;
@@ -90,7 +92,8 @@ pub use precondition::{Precondition, tag_of_instruction, tag_of_list};
 pub use required::RequiredRules;
 pub use rule_files::{RuleFileCounts, Survey, survey};
 pub use sink::ScriptSink;
-pub use start::{RulesDirectory, StartError};
+pub use source::RulesDirectory;
+pub use start::StartError;
 pub use tree::{
     FailedScript, ListFile, RuleFile, RuleTree, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };

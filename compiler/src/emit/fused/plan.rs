@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tollgate_guest_abi::imports::Call;
 
 use crate::emit::body::{BodyStep, HostCall, PreparedCall, each_call};
-use crate::emit::fused::tree::{ConditionTree, SymbolBit, WasmOperation, asks};
+use crate::emit::fused::operation::{SymbolBit, WasmOperation};
+use crate::emit::fused::tree::{ConditionTree, asks};
 
 /// The host calls of a slice of rules.
 #[derive(Debug, Default)]

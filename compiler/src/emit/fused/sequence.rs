@@ -6,8 +6,9 @@ use wasm_encoder::{BlockType, Instruction, ValType};
 
 use crate::emit::body::{HostCall, PreparedCall};
 use crate::emit::condition::Connective;
+use crate::emit::fused::operation::WasmOperation;
 use crate::emit::fused::plan::SlicePlan;
-use crate::emit::fused::tree::{ConditionTree, WasmOperation, asks};
+use crate::emit::fused::tree::{ConditionTree, asks};
 use crate::emit::fused::{EAGER_MAX, sets};
 
 #[derive(Debug)]

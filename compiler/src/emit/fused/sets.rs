@@ -12,7 +12,7 @@ use wasm_encoder::Instruction;
 
 use crate::CheckedRule;
 use crate::emit::body::{BodyStep, HostCall, PreparedCall};
-use crate::emit::fused::tree::{SymbolBit, WasmOperation};
+use crate::emit::fused::operation::{SymbolBit, WasmOperation};
 use crate::emit::membership::INLINE_ITEMS_MAX;
 use crate::emit::slots::SlotTable;
 

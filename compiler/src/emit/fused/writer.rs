@@ -6,8 +6,8 @@ use tollgate_guest_abi::imports::Call;
 use wasm_encoder::{BlockType, Instruction, ValType};
 
 use crate::emit::body::{BodyStep, HostCall, N_SCRATCH, PreparedCall, count, index};
+use crate::emit::fused::operation::{SymbolBit, WasmOperation};
 use crate::emit::fused::plan::SlicePlan;
-use crate::emit::fused::tree::{SymbolBit, WasmOperation};
 
 #[derive(Debug)]
 pub(super) struct WrittenCode {

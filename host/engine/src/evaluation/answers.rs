@@ -3,15 +3,16 @@
 use tollgate_guest_abi::Semantics;
 use tollgate_guest_abi::imports::{Call, operand};
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
-use tollgate_history::{AggregateValue, CostedAnswer, ExactValue};
+use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::pattern::{CompiledPattern, NUMBER_BYTES_MAX};
-use tollgate_model::transaction::{RelationSet, Transaction, Value, relate, relate_in};
+use tollgate_model::transaction::{Transaction, Value, relate_in};
 
+use crate::evaluation::exact_operand::ExactOperand;
 use crate::evaluation::facts::{Facts, at};
-use crate::evaluation::mismatches::SuspectValue;
-use crate::evaluation::searches::answer;
+use crate::evaluation::search_cache::answer;
+use crate::evaluation::suspect_value::SuspectValue;
 use crate::registry::{ComparedValues, ELEMENT_BYTES, ListMembership};
 use crate::sandbox::{HistoryAnswer, HostCalls};
 
@@ -182,61 +183,6 @@ const fn bytes_of_comparison(compared: ComparedValues, n_bytes: usize) -> usize 
     of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes)
 }
 
-/// One side of an exact comparison.
-pub(super) enum ExactOperand<'t> {
-    Value(Value<'t>),
-    Computed(ExactValue),
-}
-
-impl ExactOperand<'_> {
-    const fn is_missing(&self) -> bool {
-        matches!(self, ExactOperand::Value(Value::Missing))
-    }
-
-    const fn is_text(&self) -> bool {
-        matches!(self, ExactOperand::Value(Value::Text(_) | Value::Caseless(_)))
-    }
-
-    pub(super) fn related_to(&self, other: &Self) -> RelationSet {
-        self.related_by(other, |left, right| relate(left, right, Semantics::V2), |value| value.as_decimal())
-    }
-
-    /// As [`Self::related_to`], for values of this transaction, whose long texts are read once.
-    fn related_in(&self, of: &Transaction, other: &Self) -> RelationSet {
-        let relate = |left: Value<'_>, right: Value<'_>| relate_in(of, left, right, Semantics::V2);
-        self.related_by(other, relate, |value| value.as_decimal_in(of))
-    }
-
-    fn related_by(
-        &self,
-        other: &Self,
-        relate: impl Fn(Value<'_>, Value<'_>) -> RelationSet,
-        decimal: impl Fn(Value<'_>) -> Option<Decimal>,
-    ) -> RelationSet {
-        let related_value = |value: Value<'_>| related_value(value, decimal(value));
-        match (self, other) {
-            (ExactOperand::Value(left), ExactOperand::Value(right)) => relate(*left, *right),
-            (ExactOperand::Computed(left), ExactOperand::Computed(right)) => {
-                RelationSet::of_order(left.order(right))
-            }
-            (ExactOperand::Computed(left), ExactOperand::Value(right)) => match related_value(*right) {
-                Ok(right) => RelationSet::of_order(left.order(&right)),
-                Err(relations) => relations,
-            },
-            (ExactOperand::Value(left), ExactOperand::Computed(right)) => match related_value(*left) {
-                Ok(left) => RelationSet::of_order(left.order(right)),
-                Err(relations) => relations,
-            },
-        }
-    }
-}
-
-/// Returns the value as a number, or its relation to every number if it is not one.
-fn related_value(value: Value<'_>, decimal: Option<Decimal>) -> Result<ExactValue, RelationSet> {
-    let otherwise = if value.is_missing() { RelationSet::NONE } else { RelationSet::UNEQUAL };
-    decimal.map(ExactValue::of).ok_or(otherwise)
-}
-
 const fn is_aggregate(reference: u32) -> bool {
     operand::as_time(reference).is_none() && (reference % 4).cast_signed() == operand::AGGREGATE
 }
@@ -247,27 +193,6 @@ const fn price_of_aggregate(reference: u32) -> u64 {
 }
 
 impl Facts {
-    /// Whether a value is in the list with this slot; `None` when either is missing.
-    pub(super) fn find_member(
-        &self,
-        value: &ExactOperand<'_>,
-        list: u32,
-    ) -> Result<Option<bool>, RuleFailure> {
-        let (membership, current) = (self.membership(list)?, self.transaction()?);
-        let lists = &self.rule_set().lists;
-        Ok(match value {
-            ExactOperand::Value(value) => membership.of_value(*value, current, lists),
-            ExactOperand::Computed(ExactValue::Double(double)) => {
-                membership.of_number(*double, current, lists)
-            }
-            // A number with more digits than any value is in no list, but is not missing either.
-            ExactOperand::Computed(exact) => {
-                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
-                membership.of_value(number, current, lists)
-            }
-        })
-    }
-
     /// Records those of two operands without an order that are fields. With `have_equality`, only fields that some test
     /// orders are recorded.
     #[cold]
@@ -380,10 +305,6 @@ impl Facts {
     fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {
         let needs = &self.asker()?.bound.module.manifest.needs;
         needs.texts.get(slot as usize).map(String::as_str).ok_or(RuleFailure::HostCall)
-    }
-
-    fn membership(&self, slot: u32) -> Result<&ListMembership, RuleFailure> {
-        self.asker()?.bound.lists.get(slot as usize).map(|list| &**list).ok_or(RuleFailure::HostCall)
     }
 
     fn pattern(&self, slot: u32) -> Result<&CompiledPattern, RuleFailure> {

@@ -11,8 +11,8 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{LongestReads, Transaction, Value, with_small_letters};
 
 use crate::evaluation::lookup_costs::{LookupCosts, LookupNumber};
-use crate::evaluation::mismatches::SuspectValue;
-use crate::evaluation::searches::SearchCache;
+use crate::evaluation::search_cache::SearchCache;
+use crate::evaluation::suspect_value::SuspectValue;
 use crate::registry::{OwnerInForce, RuleSet, Selector, SlotBindings, Symbols, ValueClass};
 
 /// Values that the rules of one set use for one transaction. The tables have the indices of the set; `None` marks a

@@ -13,8 +13,9 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
-use crate::evaluation::answers::ExactOperand;
+use crate::evaluation::exact_operand::ExactOperand;
 use crate::evaluation::facts::{Facts, ModuleIndex};
+use crate::evaluation::suspect_value::SuspectValue;
 use crate::registry::{BoundRule, ComparedForm, Mismatch, MismatchKind, RuleSet, form_of_item, may_be_in};
 
 /// Upper bound of the cost of one query of a replay, in fuel; a rule that needs more is not replayed to its end.
@@ -25,24 +26,6 @@ const SEARCH_FUEL_MAX: u64 = 10_000;
 const TESTS_MAX: usize = 256;
 /// Tests after which no further rule is replayed for the transaction.
 const TESTS_IN_ALL: usize = 64;
-
-/// The location of a value that some test cannot compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SuspectValue {
-    /// A field of the set.
-    Field(u32),
-    /// The field of a time part of the set.
-    Time(u32),
-}
-
-impl SuspectValue {
-    fn field(self, rule_set: &RuleSet) -> Option<&FieldAccess> {
-        match self {
-            Self::Field(number) => rule_set.fields.get(number as usize),
-            Self::Time(number) => rule_set.times.get(number as usize).map(|question| &question.field),
-        }
-    }
-}
 
 /// Counts the mismatches of the current transaction.
 pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[SuspectValue]) {

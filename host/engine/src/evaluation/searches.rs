@@ -1,68 +1,41 @@
-//! Caches whether a field contains a pattern or is in a list, since many rules repeat the same searches.
+//! Searches for patterns and in lists, by the slots of the running module.
 
-use tollgate_guest_abi::imports::test;
+use tollgate_history::ExactValue;
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::transaction::Value;
 
+use crate::evaluation::exact_operand::ExactOperand;
 use crate::evaluation::facts::{Facts, at};
-use crate::evaluation::mismatches::SuspectValue;
-use crate::registry::{JointSearch, SlotBindings};
-
-#[derive(Debug)]
-pub(super) struct SearchCache {
-    patterns: LastSearch,
-    lists: LastSearch,
-}
-
-/// The last searched field and its result, for each pattern or each list of a set.
-#[derive(Debug)]
-struct LastSearch {
-    found: Vec<SearchResult>,
-    /// Number of transactions started, to tell results of earlier transactions apart.
-    n_begun: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct SearchResult {
-    /// The transaction, as counted by `n_begun`; 0 for none.
-    begun: u64,
-    field: u32,
-    answer: i32,
-}
-
-impl SearchCache {
-    /// Creates an empty cache for this number of patterns and lists.
-    pub(super) fn new(n_patterns: usize, n_lists: usize) -> Self {
-        Self { patterns: LastSearch::new(n_patterns), lists: LastSearch::new(n_lists) }
-    }
-
-    /// Invalidates all results for the next transaction.
-    pub(super) fn begin(&mut self) {
-        self.patterns.n_begun += 1;
-        self.lists.n_begun += 1;
-    }
-}
-
-impl LastSearch {
-    fn new(n: usize) -> Self {
-        Self { found: vec![SearchResult::default(); n], n_begun: 0 }
-    }
-
-    #[inline]
-    fn answer(&self, number: usize, field: u32) -> Option<i32> {
-        let found = self.found.get(number)?;
-        (found.begun == self.n_begun && found.field == field).then_some(found.answer)
-    }
-
-    #[inline]
-    fn note(&mut self, number: usize, field: u32, answer: i32) -> Result<i32, RuleFailure> {
-        let found = self.found.get_mut(number).ok_or(RuleFailure::Internal)?;
-        *found = SearchResult { begun: self.n_begun, field, answer };
-        Ok(answer)
-    }
-}
+use crate::evaluation::search_cache::{LastSearch, answer};
+use crate::evaluation::suspect_value::SuspectValue;
+use crate::registry::{JointSearch, ListMembership, SlotBindings};
 
 impl Facts {
+    pub(super) fn membership(&self, slot: u32) -> Result<&ListMembership, RuleFailure> {
+        self.asker()?.bound.lists.get(slot as usize).map(|list| &**list).ok_or(RuleFailure::HostCall)
+    }
+
+    /// Whether a value is in the list with this slot; `None` when either is missing.
+    pub(super) fn find_member(
+        &self,
+        value: &ExactOperand<'_>,
+        list: u32,
+    ) -> Result<Option<bool>, RuleFailure> {
+        let (membership, current) = (self.membership(list)?, self.transaction()?);
+        let lists = &self.rule_set().lists;
+        Ok(match value {
+            ExactOperand::Value(value) => membership.of_value(*value, current, lists),
+            ExactOperand::Computed(ExactValue::Double(double)) => {
+                membership.of_number(*double, current, lists)
+            }
+            // A number with more digits than any value is in no list, but is not missing either.
+            ExactOperand::Computed(exact) => {
+                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
+                membership.of_value(number, current, lists)
+            }
+        })
+    }
+
     /// Searches a field for a pattern, by the slots of the running module.
     pub(super) fn find(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
         let (rule_set, asker, transaction, searches) = self.searching()?;
@@ -123,13 +96,4 @@ fn note_all(
         patterns.note(at(&asker.patterns, slot)?, field, answer(Some(found >> bit & 1 == 1)))?;
     }
     Ok(())
-}
-
-/// Encodes a result; `None` means that the value or the list is missing.
-pub(super) const fn answer(holds: Option<bool>) -> i32 {
-    match holds {
-        None => test::MISSING,
-        Some(false) => test::NO,
-        Some(true) => test::YES,
-    }
 }

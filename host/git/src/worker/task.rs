@@ -11,7 +11,7 @@ use git2::{
 
 use super::message::{Login, Task, TaskFailure, TaskOutcome, WorkerRequest};
 use super::work::explain;
-use crate::local_clone::open_repository;
+use crate::repository::open_repository;
 use crate::{
     GitError, OBJECT_BYTES_MAX, TRANSFER_BYTES_MAX, TRANSFER_OBJECTS_MAX, UNPACKED_BYTES_MAX, credentials,
     tree,

@@ -5,7 +5,7 @@ use std::{process, thread};
 
 use super::message::{TaskFailure, TaskOutcome, WorkerReply, WorkerRequest};
 use super::{task, walls};
-use crate::transfer::plain;
+use crate::remote_failure::plain;
 use tollgate_process::note;
 
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;

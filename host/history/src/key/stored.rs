@@ -4,10 +4,7 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::SHORT_TEXT_MAX;
 
 use super::writer::KeyWriter;
-use super::{KeyPart, LENGTH_BYTES, is_number};
-
-/// Maximum number of bytes stored inline.
-pub(super) const INLINE_BYTES: usize = 22;
+use super::{INLINE_BYTES, KeyPart, LENGTH_BYTES, is_number};
 
 /// The bytes of a key, inline when they are few, as most are.
 #[derive(Debug, Clone, PartialEq, Eq)]

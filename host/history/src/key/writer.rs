@@ -1,6 +1,6 @@
 //! The buffer in which a key is written.
 
-use super::stored::INLINE_BYTES;
+use super::INLINE_BYTES;
 
 /// Maximum number of bytes written inline.
 const SHORT_BYTES_MAX: usize = 64;

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Row as _};
 use tokio::time::timeout;
+use tollgate_telemetry::config::LedgerKind;
 
 use crate::database::session::SessionScope;
 use crate::database::table::{self, Statements, safe};
-use crate::database::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, horizon, page};
+use crate::database::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, blnk, horizon, page};
 
 /// Time limit for connecting, including TLS and authentication.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -39,7 +40,10 @@ impl Ledger {
         let prepared = async {
             let blind = look_around(&mut connection).await?;
             session.enter(&mut connection).await?;
-            let statements = table::prepare(&mut connection, self).await;
+            let statements = match self.kind {
+                LedgerKind::Blnk => blnk::prepare(&mut connection, self).await,
+                LedgerKind::Generic => table::prepare(&mut connection, self).await,
+            };
             let left = session.leave(&mut connection).await;
             statements.and_then(|statements| left.map(|()| (blind, statements)))
         };

@@ -5,10 +5,9 @@ use std::fmt;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 use tollgate_model::transaction::CHANGED_FIELD;
-use tollgate_telemetry::config::LedgerKind;
 
 use crate::database::session::SessionScope;
-use crate::database::{Ledger, LedgerError, blnk};
+use crate::database::{Ledger, LedgerError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableName {
@@ -94,9 +93,6 @@ pub(super) async fn prepare(
     connection: &mut PgConnection,
     ledger: &Ledger,
 ) -> Result<Statements, LedgerError> {
-    if ledger.kind == LedgerKind::Blnk {
-        return blnk::prepare(connection, ledger).await;
-    }
     let types = types_of(connection, ledger.session, &ledger.table).await?;
     let type_of = |field: &str, allowed: &[&str]| {
         let Some((_, column)) = ledger.columns.iter().find(|(known, _)| *known == field) else {

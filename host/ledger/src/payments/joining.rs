@@ -11,7 +11,7 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 
-use super::waiting::{FurtherReport, RereadEntry};
+use super::child_entry::{ChildEntry, RereadEntry, Result};
 use super::{
     Contradiction, DeadLetter, EVENTS, EntryChange, EntryOutcome, Hold, JOINED_AT_ONCE, Json, LedgerEntry,
     MonitorError, PaymentError, PaymentEvent, PaymentState, PaymentsInner, Progress, ROWS, ReportChannel,
@@ -24,27 +24,6 @@ const VOID: &str = "VOID";
 
 /// Maximum number of entries of one parent that are joined concurrently.
 const SIDE_BY_SIDE: usize = 64;
-/// First line of a stored report: the channel, followed by the event name for `EVENT`. The report follows on the next
-/// line.
-pub(super) const EVENT: &str = "event ";
-pub(super) const HOOK: &str = "hook";
-pub(super) const ROW: &str = "row";
-
-pub(super) type Result<T> = std::result::Result<T, PaymentError>;
-
-/// An entry that settles or reverses another one, and how it was sent.
-pub(super) struct ChildEntry<'a> {
-    pub(super) entry: &'a ReportedEntry,
-    pub(super) channel: ReportChannel<'a>,
-    pub(super) event: &'a Arc<str>,
-    /// The text written by [`text_of`].
-    pub(super) sent: &'a str,
-    /// The stored waiting entry, if it waited.
-    pub(super) waiting: Option<&'a WaitingEntry>,
-    /// The reports of the entry that arrived over other channels while it waited.
-    pub(super) further: &'a [FurtherReport<'a>],
-}
-
 /// The effect of an entry on its parent.
 pub(super) enum ParentAction {
     /// None: the entry is a separate payment that only names the parent.
@@ -58,13 +37,6 @@ pub(super) enum ParentAction {
     Release,
     /// The effect is impossible.
     Refuse(Contradiction),
-}
-
-impl ChildEntry<'_> {
-    /// Returns whether it waited too long and was taken as a separate payment.
-    fn is_taken(&self) -> bool {
-        self.waiting.is_some_and(|waiting| waiting.is_taken)
-    }
 }
 
 impl PaymentsInner {
@@ -431,13 +403,4 @@ impl PaymentsInner {
 /// Rebuilds the message: this member with the event name, and the data.
 pub fn envelope(member: &str, event: &str, data: &str) -> String {
     format!(r#"{{"{member}":{},"data":{data}}}"#, Json::Text(event.into()))
-}
-
-/// Returns the stored form of a report: the channel and the data.
-pub(super) fn text_of(channel: ReportChannel<'_>, data: &Json) -> String {
-    match channel {
-        ReportChannel::Event(word) => format!("{EVENT}{word}\n{data}"),
-        ReportChannel::Hook => format!("{HOOK}\n{data}"),
-        ReportChannel::Row => format!("{ROW}\n{data}"),
-    }
 }

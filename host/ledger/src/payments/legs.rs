@@ -15,7 +15,8 @@ use tokio::sync::MutexGuard;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::Transaction;
 
-use super::joining::{ChildEntry, ParentAction, Result};
+use super::child_entry::{ChildEntry, Result};
+use super::joining::ParentAction;
 use super::{
     Contradiction, EVENTS, EntryChange, EntryOutcome, Hold, Judged, LedgerEntry, LedgerIdentity,
     PaymentEvent, PaymentsInner, Progress, ROWS, ReportChannel, ReportedEntry, TallyKind, known,

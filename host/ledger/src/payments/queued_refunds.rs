@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tollgate_model::transaction::{Json, Transaction};
 
-use super::joining::{ChildEntry, Result};
+use super::child_entry::{ChildEntry, Result};
 use super::{MonitorError, PaymentState, PaymentsInner, QueuedRefund};
 
 /// Statuses of a payment that moved money.

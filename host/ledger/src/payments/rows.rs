@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::joining::{ChildEntry, Result, text_of};
+use super::child_entry::{ChildEntry, Result, text_of};
 use super::{
     Contradiction, DeadLetter, Json, LedgerProgress, PaymentError, PaymentEvent, Payments, PaymentsInner,
     ROWS, ReportChannel, ReportedEntry,

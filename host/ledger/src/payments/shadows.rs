@@ -17,8 +17,7 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::WaitingQuery;
 
-use super::joining::{ChildEntry, Result};
-use super::waiting::RereadEntry;
+use super::child_entry::{ChildEntry, RereadEntry, Result, without_shadow};
 use super::{EntryChange, EntryOutcome, Hold, PaymentEvent, PaymentsInner, ReportedEntry, TallyKind, known};
 
 /// How often the bookkeeping about a payment moves its amount: Blnk credits the receiver's lineage with the provider of a
@@ -171,15 +170,4 @@ fn with_shadow(
     let settled = all.settled.checked_add(can_move(own).checked_sub(can_move(before))?)?;
     let held = (0..SHADOWS_OF_PAYMENT).try_fold(Decimal::ZERO, |sum, _| sum.checked_add(paid))?;
     Some((own, Hold { held, settled }))
-}
-
-/// Returns an entry as what it is if it is no bookkeeping, and whether it claims to be.
-pub(super) fn without_shadow(mut entry: ReportedEntry) -> (ReportedEntry, bool) {
-    match entry.happened {
-        PaymentEvent::Shadow { otherwise, .. } => {
-            entry.happened = *otherwise;
-            (entry, true)
-        }
-        _ => (entry, false),
-    }
 }

@@ -4,7 +4,6 @@
 //! digits.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chrono::DateTime;
@@ -12,55 +11,11 @@ use sha2::{Digest as _, Sha256};
 use tollgate_model::transaction::JsonLimits;
 use tollgate_store::WaitingQuery;
 
-use super::joining::{ChildEntry, EVENT, HOOK, ROW, Result};
+use super::child_entry::{ChildEntry, EVENT, FurtherReport, HOOK, ROW, RereadEntry, Result, without_shadow};
 use super::{
     DeadLetter, EntryChange, EntryReport, JOINED_AT_ONCE, Json, MonitorError, PaymentError, PaymentEvent,
-    PaymentsInner, ROWS, ReportChannel, ReportedEntry, WAITING_MAX, WaitingEntry, shadows,
+    PaymentsInner, ROWS, ReportChannel, WAITING_MAX, WaitingEntry,
 };
-
-/// A waiting entry, parsed again.
-pub(super) struct RereadEntry<'w> {
-    pub(super) entry: ReportedEntry,
-    channel: ReportChannel<'w>,
-    event: Arc<str>,
-    sent: &'w str,
-    further: Vec<FurtherReport<'w>>,
-    waiting: &'w WaitingEntry,
-}
-
-/// A report of an entry that another report made known.
-pub(super) struct FurtherReport<'w> {
-    entry: ReportedEntry,
-    channel: ReportChannel<'w>,
-    event: Arc<str>,
-    sent: &'w str,
-}
-
-impl RereadEntry<'_> {
-    pub(super) fn child(&self) -> ChildEntry<'_> {
-        ChildEntry {
-            entry: &self.entry,
-            channel: self.channel,
-            event: &self.event,
-            sent: self.sent,
-            waiting: Some(self.waiting),
-            further: &self.further,
-        }
-    }
-}
-
-impl FurtherReport<'_> {
-    pub(super) fn child(&self) -> ChildEntry<'_> {
-        ChildEntry {
-            entry: &self.entry,
-            channel: self.channel,
-            event: &self.event,
-            sent: self.sent,
-            waiting: None,
-            further: &[],
-        }
-    }
-}
 
 impl PaymentsInner {
     /// Stores an entry as waiting for its parent. If it waits already, the report is kept beside those of other channels; if it
@@ -160,7 +115,7 @@ impl PaymentsInner {
         let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.pop();
         let Some(waiting) = &waiting else { return Ok(()) };
         let Some(reread) = self.reread(waiting) else { return self.give_up(waiting).await };
-        let (entry, is_shadow) = shadows::without_shadow(reread.entry);
+        let (entry, is_shadow) = without_shadow(reread.entry);
         let reread = RereadEntry { entry, ..reread };
         let entry = &reread.entry;
         let whole = self.lock_wholes(std::iter::once(entry)).await;

@@ -2,6 +2,9 @@
 //!
 //! Such a file is never read as a list, not even as an empty one. It is rejected, and the last good list stays in
 //! force.
+//!
+//! This file and `text` use each other: a line is measured without its quotation marks, and an entry is written with them if
+//! it would be rejected here.
 
 use super::text;
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::left_out::is_left_out;
-use crate::transaction::parse::{WireKind, kind_of};
+use crate::transaction::wire_fields::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json, JsonLimits, Transaction};
 
 /// Number of entries sorted without a heap allocation.

@@ -15,10 +15,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::transaction::Identifiers;
-use crate::transaction::parse::is_control;
-use crate::transaction::{InvalidTransaction, Transaction};
-
 /// A character of an identifier that is invisible, or that changes the display of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnclearCharacter {
@@ -199,37 +195,17 @@ impl fmt::Display for UnclearCharacter {
     }
 }
 
-impl Transaction {
-    /// Returns the reason why a new request must not contain these identifiers.
-    pub(in crate::transaction) fn objection_to_identifiers(
-        &self,
-        allowed: Identifiers,
-    ) -> Option<InvalidTransaction> {
-        self.identifiers().find_map(|(field, text)| {
-            let character = unclear_character(text)?;
-            let is_refused = match allowed {
-                Identifiers::Clear => true,
-                Identifiers::AsSent => text.contains(is_control),
-            };
-            is_refused.then_some(InvalidTransaction::UnclearIdentifier { field, character })
-        })
-    }
+/// Returns whether a character controls a device or the direction of text.
+pub(in crate::transaction) fn is_control(character: char) -> bool {
+    character.is_control() || is_bidi_control(character)
+}
 
-    /// Returns whether an identifier has a character that makes it ambiguous to a reader.
-    #[must_use]
-    pub fn has_unclear_identifier(&self) -> bool {
-        self.identifiers().any(|(_, text)| unclear_character(text).is_some())
-    }
-
-    fn identifiers(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let named = [
-            ("transaction_id", Some(&self.transaction_id)),
-            ("currency", Some(&self.currency)),
-            ("source", self.source.as_ref()),
-            ("destination", self.destination.as_ref()),
-        ];
-        named.into_iter().filter_map(|(field, text)| Some((field, &**text?)))
-    }
+/// Returns whether a character reorders the surrounding text, which can make two ids look the same.
+const fn is_bidi_control(character: char) -> bool {
+    matches!(
+        character,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! instant of year 1, which is the zero time in Go and .NET. None of these is a valid id, status or time of a
 //! transaction. Such a field counts as absent in requests, events and ledger rows, in the fingerprint and in storage.
 
-use crate::transaction::parse::{WireKind, kind_of};
+use crate::transaction::wire_fields::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json};
 
 /// The instant 0001-01-01T00:00:00Z, in microseconds since 1970 UTC.

@@ -8,6 +8,7 @@
 mod decimal_text;
 mod fields;
 mod idempotency;
+mod identifiers;
 mod invalid;
 
 use chrono::{DateTime, Utc};
@@ -15,6 +16,7 @@ use uuid::Uuid;
 
 use crate::transaction::json::JsonLimits;
 use crate::transaction::spelling::meant_by;
+use crate::transaction::wire_fields::kind_of;
 use crate::transaction::{BeyondTolerance, RequestSettings, TimeTolerance, WindowClock};
 use crate::transaction::{
     EventTime, Fingerprint, Json, LeftOutFields, LongTexts, LongestReads, Transaction, WideObjects,
@@ -22,7 +24,7 @@ use crate::transaction::{
 use fields::Fields;
 
 pub use fields::DESCRIPTION_BYTES_MAX;
-pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, why_no_code};
+pub(in crate::transaction) use fields::why_no_code;
 pub use invalid::InvalidTransaction;
 
 impl Transaction {

@@ -3,7 +3,7 @@
 //! `transactionId` instead of `transaction_id` would be stored as an unknown field, and the transaction would get a
 //! generated id. The sender therefore gets an error.
 
-use crate::transaction::parse::FIELDS;
+use crate::transaction::wire_fields::FIELDS;
 
 /// Maximum length of a name that is checked, in bytes. The longest field has 20.
 const NAME_BYTES_MAX: usize = 64;

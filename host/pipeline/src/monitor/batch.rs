@@ -9,18 +9,16 @@
 //! way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch. One whose id
 //! was under way with other content, and was then not stored, loses its place: it is judged when it can be.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, ready};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use parking_lot::Mutex;
-use tokio::sync::oneshot;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 
 use crate::monitor::group::InFlightPermits;
 use crate::monitor::pending::Operation;
+use crate::monitor::turns::{AdmissionOrder, Turn};
 use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
 
 /// Transactions of batches in flight at most, in all batches together. With more, other transactions would wait longer for an
@@ -44,28 +42,6 @@ pub struct BatchPermission(InFlightPermits);
 pub(super) struct BatchPlace {
     pub(super) permits: Option<InFlightPermits>,
     pub(super) turn: Option<Turn>,
-}
-
-/// The order in which the transactions of a batch get their numbers.
-#[derive(Debug, Default)]
-pub(super) struct AdmissionOrder {
-    turns: Mutex<Turns>,
-}
-
-#[derive(Debug, Default)]
-struct Turns {
-    /// The place of the first transaction that has no number yet and may get one.
-    next: u64,
-    /// Places after `next` whose transactions have a number, or need none.
-    ended: BTreeSet<u64>,
-    waiting: BTreeMap<u64, oneshot::Sender<()>>,
-}
-
-/// The place of one transaction in its batch. It ends when this is dropped.
-#[derive(Debug)]
-pub(super) struct Turn {
-    order: Arc<AdmissionOrder>,
-    place: u64,
 }
 
 impl Monitor {
@@ -132,45 +108,6 @@ impl Batch {
         match (&mut judging).now_or_never() {
             Some(answer) => ready(answer).left_future(),
             None => judging.right_future(),
-        }
-    }
-}
-
-impl AdmissionOrder {
-    /// Returns the turn of the transaction at this place, counted from 0; each place has one.
-    pub(super) fn turn(self: &Arc<Self>, place: u64) -> Turn {
-        Turn { order: Arc::clone(self), place }
-    }
-}
-
-impl Turn {
-    /// Waits until every transaction before this one has its number, or needs none.
-    pub(super) async fn wait(&self) {
-        let coming = {
-            let mut turns = self.order.turns.lock();
-            if turns.next == self.place {
-                return;
-            }
-            let (sender, coming) = oneshot::channel();
-            turns.waiting.insert(self.place, sender);
-            coming
-        };
-        // The sender is dropped with the order alone, which this turn keeps.
-        coming.await.ok();
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let mut turns = self.order.turns.lock();
-        turns.ended.insert(self.place);
-        while let Some(first) = turns.ended.first().copied().filter(|first| *first == turns.next) {
-            turns.ended.remove(&first);
-            turns.next += 1;
-        }
-        let next = turns.next;
-        if let Some(waiting) = turns.waiting.remove(&next) {
-            waiting.send(()).ok();
         }
     }
 }

@@ -20,9 +20,9 @@ use tollgate_store::{
     AlertRecord, CommitRecord, DeferredVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 
-use crate::monitor::batch::Turn;
 use crate::monitor::hashes::HashClaim;
 use crate::monitor::pending::PendingEntry;
+use crate::monitor::turns::Turn;
 use crate::monitor::{MonitorAnswer, MonitorError};
 use tollgate_telemetry::metrics::{InFlight, Metrics};
 use tollgate_telemetry::request_ids::RequestIds;

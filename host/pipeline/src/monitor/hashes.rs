@@ -18,7 +18,6 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::{HashRecord, Store, StoreError};
 
-use crate::monitor::group::CommitWaiter;
 use crate::monitor::{MonitorDeps, MonitorError};
 
 /// How far a time of acceptance may be ahead and still count.
@@ -199,22 +198,21 @@ impl Drop for HashClaim {
     }
 }
 
-/// Claims the hash of a transaction, if it has one that counts. What a ledger reports is not refused.
+/// Returns a claim on the hash of a transaction, if it has one that counts. What a ledger reports is not refused.
 ///
 /// # Errors
 /// [`MonitorError::DuplicateHash`].
 pub(super) async fn claim(
     deps: &MonitorDeps,
     transaction: &Transaction,
-    waiting: &mut CommitWaiter,
-) -> Result<(), MonitorError> {
-    let (Some(hashes), Some(hash)) = (&deps.hashes, &transaction.hash) else { return Ok(()) };
+    is_a_report: bool,
+) -> Result<Option<HashClaim>, MonitorError> {
+    let (Some(hashes), Some(hash)) = (&deps.hashes, &transaction.hash) else { return Ok(None) };
     match hashes.claim(hash, &transaction.transaction_id).await {
-        Ok(claim) => waiting.hash = Some(claim),
-        Err(_) if waiting.pending_entry.is_a_report() => waiting.hash = to_record(deps, transaction),
-        Err(first) => return Err(MonitorError::DuplicateHash(first)),
+        Ok(claim) => Ok(Some(claim)),
+        Err(_) if is_a_report => Ok(to_record(deps, transaction)),
+        Err(first) => Err(MonitorError::DuplicateHash(first)),
     }
-    Ok(())
 }
 
 /// Returns a claim that only records the hash of a transaction that a ledger delivers, if it has one that counts.

@@ -1,7 +1,7 @@
 //! The rules directory as a source of rules: whether it was read, and what is in force otherwise.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,9 +11,29 @@ use tollgate_engine::registry::RuleSet;
 use tollgate_model::instruction::{InstructionSource, RuleContent};
 
 use crate::intake::rule_files::{GoodContents, PendingFile, Settling};
-use crate::intake::start::RulesDirectory;
 use crate::intake::tree::TreeKind;
 use tollgate_telemetry::readiness::{ReadinessCheck, ReadinessChecks};
+
+/// Location of the rule files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RulesDirectory {
+    /// Path of the directory.
+    pub path: PathBuf,
+    /// Whether this is the default path, which may be missing without a warning.
+    pub may_be_missing: bool,
+    /// Whether the operator declared the directory optional.
+    pub is_optional: bool,
+    /// Whether to request file system notices; otherwise the directory is polled.
+    pub asks_for_notices: bool,
+}
+
+impl RulesDirectory {
+    /// Creates the default: the directory may be missing, and is followed once it exists.
+    #[must_use]
+    pub const fn by_default(path: PathBuf) -> Self {
+        Self { path, may_be_missing: true, is_optional: false, asks_for_notices: true }
+    }
+}
 
 /// Reports in the check `rules_directory` whether the directory can be read.
 #[derive(Debug)]
@@ -123,7 +143,6 @@ pub(super) fn is_in_force(tree_kind: TreeKind, rule_set: &RuleSet) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
     use std::time::SystemTime;
 
     use tollgate_model::clock::SystemClock;

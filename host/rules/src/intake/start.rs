@@ -3,7 +3,7 @@
 //! Unreadable files never count as removed: a rule lost by mistake would let through what it stopped.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tollgate_engine::registry::{RuleInForce, RuleSet, SERVICE_VERSION};
@@ -16,7 +16,7 @@ use crate::intake::change::{self, RuleChange};
 use crate::intake::new_sources::RefusedFiles;
 use crate::intake::required::n_in_force;
 use crate::intake::rule_files::{GoodContents, survey_settled};
-use crate::intake::source::is_file;
+use crate::intake::source::{RulesDirectory, is_file};
 use crate::intake::tree::{
     CompileThreads, CurrentRules, KnownInstruction, TreeChange, TreeKind, TreeOrigin, assemble,
 };
@@ -24,27 +24,6 @@ use crate::intake::{
     HoldBack, Intake, IntakeDeps, IntakeError, RemovedFiles, RuleFileCounts, RulePipeline, RuleTree, Survey,
     list_texts, off_the_executor,
 };
-
-/// Location of the rule files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RulesDirectory {
-    /// Path of the directory.
-    pub path: PathBuf,
-    /// Whether this is the default path, which may be missing without a warning.
-    pub may_be_missing: bool,
-    /// Whether the operator declared the directory optional.
-    pub is_optional: bool,
-    /// Whether to request file system notices; otherwise the directory is polled.
-    pub asks_for_notices: bool,
-}
-
-impl RulesDirectory {
-    /// Creates the default: the directory may be missing, and is followed once it exists.
-    #[must_use]
-    pub const fn by_default(path: PathBuf) -> Self {
-        Self { path, may_be_missing: true, is_optional: false, asks_for_notices: true }
-    }
-}
 
 /// Reason why the service cannot start with its rules.
 #[derive(Debug, thiserror::Error)]

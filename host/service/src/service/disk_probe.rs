@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 use tollgate_store::{DiskSpace, StoreSize, try_to_write};
 
-use crate::service::runtime_probe::each_second;
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::readiness::ReadinessCheck;
 
+/// Interval between checks.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Time after which a write counts as failed.
 const TRIAL_MAX: Duration = Duration::from_secs(5);
 /// Free space below which the disk is degraded at any rate.
@@ -139,6 +140,13 @@ fn words_of(time: Duration) -> String {
 /// Returns whether the file system takes no data.
 fn takes_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Returns a clock that ticks each second, later if its reader is late.
+pub(super) fn each_second() -> Interval {
+    let mut pauses = interval(PAUSE);
+    pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pauses
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio::time::{Interval, MissedTickBehavior, interval};
 use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::registry::Registry;
 use tollgate_history::History;
@@ -14,14 +12,12 @@ use tollgate_model::instruction::InstructionStatus;
 use tollgate_process::HistoryMemory;
 use tollgate_process::tls;
 
-use crate::service::disk_probe::DiskProbe;
+use crate::service::disk_probe::{DiskProbe, each_second};
 use tollgate_pipeline::monitor::Monitor;
 use tollgate_telemetry::config::{authorities_named, proxies_set, substituted_settings, unknown_settings};
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
 
-/// Interval between checks.
-const PAUSE: Duration = Duration::from_secs(1);
 /// Number of checks after a failed commit until `/readyz` no longer fails because of it.
 const LOOKS_BEFORE_RETRY: u32 = 5;
 /// Number of checks over which records that could not be read are counted: ten seconds.
@@ -194,10 +190,4 @@ impl RuntimeProbe {
             self.commits.degraded("the last commit failed; the next payment tries again");
         }
     }
-}
-
-pub(super) fn each_second() -> Interval {
-    let mut pauses = interval(PAUSE);
-    pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    pauses
 }

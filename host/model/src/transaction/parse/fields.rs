@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::transaction::identifier::is_control;
 use crate::transaction::left_out::is_left_out;
+use crate::transaction::wire_fields::kind_of;
 use crate::transaction::{EventTime, InvalidTransaction, Json, JsonError, JsonNumber};
 
 /// Maximum length of an id or code, in bytes.
@@ -16,55 +18,6 @@ pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 const TIME_BYTES_MAX: usize = 64;
 /// The valid instants, in microseconds: the years 1970 to 9999 in UTC.
 const MICROS: std::ops::Range<i64> = 0..253_402_300_800_000_000;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transaction) enum WireKind {
-    /// A short id of a transaction or an account.
-    Id,
-    /// A short code without control characters.
-    Code,
-    /// A text for people.
-    Prose,
-    Number,
-    Boolean,
-    Time,
-    Object,
-}
-
-pub(in crate::transaction) const FIELDS: [&str; 18] = [
-    "transaction_id",
-    "amount",
-    "currency",
-    "source",
-    "destination",
-    "reference",
-    "description",
-    "status",
-    "hash",
-    "allow_overdraft",
-    "inflight",
-    "skip_queue",
-    "atomic",
-    "created_at",
-    "effective_date",
-    "scheduled_for",
-    "inflight_expiry_date",
-    "meta_data",
-];
-
-/// Returns the kind of a field, or `None` if it is not part of the interface.
-pub(in crate::transaction) fn kind_of(name: &str) -> Option<WireKind> {
-    match name {
-        "transaction_id" | "source" | "destination" => Some(WireKind::Id),
-        "currency" | "status" | "hash" => Some(WireKind::Code),
-        "reference" | "description" => Some(WireKind::Prose),
-        "amount" => Some(WireKind::Number),
-        "allow_overdraft" | "inflight" | "skip_queue" | "atomic" => Some(WireKind::Boolean),
-        "created_at" | "effective_date" | "scheduled_for" | "inflight_expiry_date" => Some(WireKind::Time),
-        "meta_data" => Some(WireKind::Object),
-        _ => None,
-    }
-}
 
 pub(super) struct Fields {
     /// Entries; a value becomes `None` once it is taken.
@@ -206,17 +159,4 @@ fn why_no_reference(text: &str) -> Option<&'static str> {
 pub(in crate::transaction) fn why_no_code(text: &str) -> Option<&'static str> {
     why_no_short_text(text)
         .or_else(|| text.contains(is_control).then_some("a text without control characters"))
-}
-
-/// Returns whether a character controls a device or the direction of text.
-pub(in crate::transaction) fn is_control(character: char) -> bool {
-    character.is_control() || is_bidi_control(character)
-}
-
-/// Returns whether a character reorders the surrounding text, which can make two ids look the same.
-const fn is_bidi_control(character: char) -> bool {
-    matches!(
-        character,
-        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    )
 }

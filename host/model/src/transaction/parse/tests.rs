@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::transaction::Identifiers;
+use crate::transaction::wire_fields::{FIELDS, WireKind};
 
 const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 

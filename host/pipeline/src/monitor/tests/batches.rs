@@ -3,7 +3,7 @@
 use futures_util::future::{BoxFuture, join_all};
 
 use super::*;
-use crate::monitor::batch::AdmissionOrder;
+use crate::monitor::turns::AdmissionOrder;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_come_in_order_however_long_each_takes_before_it() {
