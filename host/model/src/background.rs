@@ -7,6 +7,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -73,6 +74,14 @@ impl Pace {
             self.since = Instant::now();
         }
     }
+}
+
+/// Returns the time of a processor that this thread has taken so far.
+#[must_use]
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -181,8 +181,9 @@ mod tests {
     #[test]
     fn a_file_that_changed_within_the_last_second_is_not_whole() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("a.ws"), "1").unwrap();
-        let (at, now) = (Instant::now(), SystemTime::now());
+        let path = directory.path().join("a.ws");
+        fs::write(&path, "1").unwrap();
+        let (at, now) = (Instant::now(), fs::metadata(path).unwrap().modified().unwrap());
         let mut settling = Settling::default();
         settling.observe(&files(directory.path()), at, now);
         settling.observe(&files(directory.path()), at + SETTLE, now + Duration::from_millis(900));
