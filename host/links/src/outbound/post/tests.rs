@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
 use super::*;
@@ -34,7 +34,8 @@ async fn read_request(stream: &mut TcpStream, seen: &mpsc::UnboundedSender<()>) 
 
 /// Sends two messages over a kept connection. Returns whether the second was delivered, and how many requests arrived.
 fn send_two(headers: &[(&'static str, String)]) -> (bool, usize) {
-    Runtime::new().unwrap().block_on(async {
+    // On one thread the connection is kept before the next message is sent.
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = Secret::new(format!("http://{}/", listener.local_addr().unwrap()));
         let address = PeerAddress::read(&url, None, Protocol::Http).unwrap();

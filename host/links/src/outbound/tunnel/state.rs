@@ -45,9 +45,10 @@ impl TunnelShared {
     }
 
     pub(super) fn came_up(&self, number: u64) {
+        // Whoever sees it up can send.
+        self.connection.store(number, Ordering::Release);
         *self.state.lock() = (TunnelState::Up, Instant::now());
         self.metrics.tunnel_came_up();
-        self.connection.store(number, Ordering::Release);
     }
 
     pub(super) fn went_down(&self, state: TunnelState) {
