@@ -11,9 +11,12 @@ use ureq::Agent;
 use ureq::http::Request;
 
 use crate::answer::Answer;
+use crate::poll;
 
 /// Upper bound for any request of a suite.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Upper bound for the time in which payments are refused because a hold is not stored yet.
+const ADMITTED_WITHIN: Duration = Duration::from_secs(20);
 /// Maximum size of a response body.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -128,6 +131,24 @@ impl Client {
     #[track_caller]
     pub fn inject(&self, transaction: &Value) -> Answer {
         self.post("/inject", transaction)
+    }
+
+    /// Sends a transaction as [`Self::inject`] does, and again while it is refused with 503: on a busy machine, payments are refused
+    /// for a moment when what holds them for review has changed.
+    ///
+    /// # Panics
+    /// Panics if no complete response arrives.
+    #[must_use]
+    #[track_caller]
+    pub fn inject_admitted(&self, transaction: &Value) -> Answer {
+        let mut answer = self.inject(transaction);
+        poll::until("the payment is judged", ADMITTED_WITHIN, || {
+            if answer.status == 503 {
+                answer = self.inject(transaction);
+            }
+            answer.status != 503
+        });
+        answer
     }
 
     /// Fetches a stored transaction.

@@ -35,6 +35,7 @@ pub mod oracle;
 pub mod partition;
 pub mod played;
 pub mod poll;
+pub mod ports;
 pub mod postgres;
 pub mod process;
 pub mod programs;

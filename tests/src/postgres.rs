@@ -9,7 +9,6 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +20,7 @@ use tempfile::TempDir;
 
 use crate::binary::target_directory;
 use crate::poll::Pauses;
+use crate::ports;
 use crate::programs::{Program, require};
 
 /// Upper bound for a start or a stop.
@@ -60,10 +60,7 @@ impl Postgres {
     pub fn start() -> Self {
         let cluster = cluster();
         let directory = own_directory();
-        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-        let port = free.local_addr().expect("a socket has an address").port();
-        drop(free);
-        let mut postgres = Self { directory, port, server: None };
+        let mut postgres = Self { directory, port: ports::unused(), server: None };
         copy(cluster, &postgres.data());
         postgres.begin();
         postgres

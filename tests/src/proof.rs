@@ -3,6 +3,7 @@
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Whether the full extent is requested.
 #[must_use]
@@ -14,6 +15,13 @@ pub fn is_full() -> bool {
 #[must_use]
 pub fn rounds(sample: usize, full: usize) -> usize {
     if is_full() { full } else { sample }
+}
+
+/// Returns how long something may take that is documented to take this long: no longer if the full extent is requested, otherwise
+/// eight times as long, since other tests run beside it on the same cores.
+#[must_use]
+pub fn time_limit(documented: Duration) -> Duration {
+    if is_full() { documented } else { 8 * documented }
 }
 
 /// Returns this process's share of the rounds. `TOLLGATE_PROOF_SHARE=2/4` selects the second quarter, so that a long

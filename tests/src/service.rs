@@ -13,11 +13,13 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::client::Client;
 use crate::home::Home;
 use crate::log::{self, Log};
 use crate::poll::{self, Pauses};
 use crate::process;
+use crate::sample;
 
 /// Upper bound for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -179,6 +181,23 @@ impl Service {
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// Injects payments that are alike until one is approved: what holds payments for review may end a little later than the state
+    /// that it is for. Returns its verdict and how many were sent.
+    ///
+    /// # Panics
+    /// Panics if none is approved in time.
+    #[track_caller]
+    pub fn inject_until_approved(&self, id: &str) -> (Answer, usize) {
+        let mut answers = Vec::new();
+        self.until("a payment is approved", || {
+            let id = format!("{id}-{}", answers.len());
+            answers.push(self.client.inject_admitted(&sample::transaction(&id)));
+            answers.last().is_some_and(|answer| answer.status == 200 && answer.at("/verdict") == "approve")
+        });
+        let n_sent = answers.len();
+        (answers.pop().expect("one was sent"), n_sent)
     }
 
     /// Polls until a condition holds. Returns the time that took.

@@ -162,10 +162,11 @@ fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
     let mut log = Log::new(demo.stderr.take().unwrap());
     let page =
         log.wait_for(PATIENCE, |line| line.split_once("http://localhost:").map(|(_, port)| port.to_owned()));
-    let service = Client::new(&format!("127.0.0.1:{}", page.unwrap().trim_end_matches('/')));
+    let address = format!("127.0.0.1:{}", page.unwrap().trim_end_matches('/'));
     assert!(log.wait_for(PATIENCE, |line| line.contains("now they pay live").then_some(())).is_some());
     let n_judged = || {
-        let metrics = service.get("/metrics").text();
+        // A kept connection could be closed while it is used again.
+        let metrics = Client::new(&address).get("/metrics").text();
         let lines = metrics.lines().filter(|line| line.starts_with("tollgate_transactions_judged_total"));
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum::<u64>()
     };

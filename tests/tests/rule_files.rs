@@ -19,7 +19,7 @@ use tollgate_tests::{Home, Service, log, proof, sample};
 /// Returns how long a change may take to be in force where the system reports it: in the full proof as long as documented, in
 /// CI, where other tests run beside it, longer. Without the report it would be found in up to 10 s.
 fn in_force_within() -> Duration {
-    Duration::from_secs(if proof::is_full() { 1 } else { 3 })
+    proof::time_limit(Duration::from_secs(1))
 }
 
 #[test]

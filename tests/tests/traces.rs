@@ -89,7 +89,8 @@ fn a_collector_that_refuses_or_does_not_answer_delays_no_request_and_is_reported
         let home = home(&collector);
         let service = Service::start(&home);
         assert_eq!(inject(&service, "t-1", &format!("00-{TRACE}-{PARENT}-01")), 200);
-        assert_eq!(collector.wait_for(1).len(), 1);
+        // A refused export does not keep the rest of the trace from the next one.
+        assert!(!collector.wait_for(1).is_empty());
         assert_eq!(inject(&service, "t-2", &format!("00-{TRACE}-{PARENT}-01")), 200);
         let is_refused = reception == Reception::Status(400);
         if is_refused {

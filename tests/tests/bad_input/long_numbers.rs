@@ -20,29 +20,34 @@ fn rule(n: usize) -> (String, String) {
     (format!("rule{n}.ws"), sample::rule(&format!("rule{n}"), &condition))
 }
 
-/// Returns the least time in which a payment of this code is answered, and how many rules match the last one.
-fn pay(service: &Service, kind: &str, code: &str) -> (Duration, usize) {
-    let send = |n: usize| {
-        let fields =
-            json!({"source": kind, "created_at": "2026-03-01T00:00:00Z", "meta_data": {"code": code}});
-        let payment = sample::with(&sample::transaction(&format!("{kind}-{n}")), &fields);
-        let started = Instant::now();
-        let answer = service.inject(&payment);
-        (started.elapsed(), answer.expect(200)["triggered"].as_array().map_or(0, Vec::len))
-    };
-    let answers: Vec<(Duration, usize)> = (0..N_PAYMENTS).map(send).collect();
-    let least = answers.iter().map(|(took, _)| *took).min().unwrap_or_default();
-    (least, answers.last().map_or(0, |(_, n_matched)| *n_matched))
+/// Returns how long a payment of this code takes, and how many rules match it.
+fn pay(service: &Service, kind: &str, n: usize, code: &str) -> (Duration, usize) {
+    let fields = json!({"source": kind, "created_at": "2026-03-01T00:00:00Z", "meta_data": {"code": code}});
+    let payment = sample::with(&sample::transaction(&format!("{kind}-{n}")), &fields);
+    let started = Instant::now();
+    let answer = service.inject(&payment);
+    (started.elapsed(), answer.expect(200)["triggered"].as_array().map_or(0, Vec::len))
 }
 
 #[test]
 fn a_long_text_that_is_a_number_costs_about_as_much_as_one_that_is_none() {
     let home = Home::with_rules(&(0..N_RULES).map(rule).collect::<Vec<_>>());
     let service = Service::start(&home);
-    let (letters, n_by_letters) = pay(&service, "letters", &"a".repeat(N_BYTES));
-    let (zeros, n_by_zeros) = pay(&service, "zeros", &"0".repeat(N_BYTES));
-    let (large, n_by_large) = pay(&service, "large", &format!("{}900.50", "0".repeat(N_BYTES)));
-    assert_eq!([n_by_letters, n_by_zeros, n_by_large], [0, 0, N_RULES]);
+    let kinds = [
+        ("letters", "a".repeat(N_BYTES), 0),
+        ("zeros", "0".repeat(N_BYTES), 0),
+        ("large", format!("{}900.50", "0".repeat(N_BYTES)), N_RULES),
+    ];
+    // The least time of each counts. They take turns, since other tests run beside this one.
+    let mut least = [Duration::MAX; 3];
+    for n in 0..N_PAYMENTS {
+        for ((kind, code, n_expected), least) in kinds.iter().zip(&mut least) {
+            let (took, n_matched) = pay(&service, kind, n, code);
+            assert!(n + 1 < N_PAYMENTS || n_matched == *n_expected, "{kind}: {n_matched}");
+            *least = took.min(*least);
+        }
+    }
+    let [letters, zeros, large] = least;
     let most = 3 * letters + Duration::from_millis(5);
     assert!(zeros <= most && large <= most, "letters {letters:?}, zeros {zeros:?}, large {large:?}");
 }

@@ -223,7 +223,7 @@ fn a_refund_of_an_entry_that_is_never_reported_is_a_payment_of_its_own() {
 #[test]
 fn a_child_whose_parent_does_not_come_is_taken_and_is_joined_when_it_comes_after_all() {
     let mut home = home();
-    home.set("LEDGER_PARENT_WAIT", "1s");
+    home.set("LEDGER_PARENT_WAIT", "3s");
     let service = Service::start(&home);
     for child in [settling(2, "APPLIED", 100, 1), settling(4, "APPLIED", 40, 3), settling(6, "VOID", 100, 5)]
     {

@@ -284,7 +284,7 @@ fn an_indicator_in_the_whole_makes_no_entry_its_leg() {
 #[test]
 fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
     let mut home = by_reference("100");
-    home.set("LEDGER_PARENT_WAIT", "2s");
+    home.set("LEDGER_PARENT_WAIT", "5s");
     let service = Service::start(&home);
     ok(&service.inject(&asked()));
     let claims = json!({"reference": "order-1", "meta_data": {
@@ -295,7 +295,7 @@ fn an_entry_of_the_whole_that_waited_too_long_is_no_payment_beside_its_legs() {
     ok(&tell_entry(&service, &held(1, 1, 25)));
     service.until("it is refused", || dead(&service) == ["already_split"]);
     assert_eq!(status_of(&service, "order-1"), "INFLIGHT");
-    assert_eq!(number(&service, "tollgate_ledger_waiting_entries"), 0);
+    service.until("nothing waits", || number(&service, "tollgate_ledger_waiting_entries") == 0);
 }
 
 #[test]

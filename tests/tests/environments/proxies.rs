@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
 use tollgate_tests::programs::{Program, require};
-use tollgate_tests::{Client, Home, Service, needs, repository, sample};
+use tollgate_tests::{Client, Home, Service, needs, ports, repository, sample};
 
 const NAME: &str = "tollgate.example.com";
 const PAYMENTS: &str = "Basic cGF5bWVudHM6c2VjcmV0";
@@ -48,7 +48,7 @@ fn home() -> Home {
 }
 
 fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", ports::unused())
 }
 
 fn started(mut command: Command, address: &str, service: &Service) -> Proxy {

@@ -183,9 +183,10 @@ fn one_operation_at_a_time() {
     let answers: Vec<_> = thread::scope(|scope| {
         let asking: Vec<_> =
             clients.iter().map(|client| scope.spawn(|| client.post("/git/sync", &json!({})))).collect();
-        wait_until("the first to ask", || stage.server.asked().last().is_some());
         assert!(status(&service).is_object(), "status waits for nobody");
-        thread::sleep(Duration::from_millis(2500));
+        wait_until("all but one to be told", || {
+            asking.iter().filter(|asking| asking.is_finished()).count() == clients.len() - 1
+        });
         stage.server.set_mood(Mood::Fine);
         asking.into_iter().map(|asking| asking.join().unwrap()).collect()
     });

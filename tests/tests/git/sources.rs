@@ -94,7 +94,7 @@ fn a_committed_file_that_was_meant_as_a_rule_is_named() {
 
 #[track_caller]
 fn verdict(service: &Service, id: &str) -> Value {
-    service.inject(&sample::transaction(id)).expect(200)["verdict"].clone()
+    service.inject_admitted(&sample::transaction(id)).expect(200)["verdict"].clone()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_new_repository_all_of_whose_files_are_refused_is_not_ready() {
     assert_eq!((readiness(&service).0, verdict(&service, "t1")), (503, json!("review")));
     stage.upstream.commit(&[("a.ws", sample::rule("a", "amount > 1000")), ("lists/l.txt", "EUR".to_owned())]);
     service.until("it is ready", || readiness(&service).0 == 200);
-    assert_eq!(verdict(&service, "t2"), "approve");
+    let _ = service.inject_until_approved("t2");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_repository_without_rules_is_ready() {
     needs!(Git);
     let stage = Stage::new(Upstream::with(&[("README.md", "no rules yet".to_owned())]));
     let service = Service::start(&stage.home);
-    assert_eq!(verdict(&service, "t"), "approve");
+    let _ = service.inject_until_approved("t");
 }
 
 #[test]
@@ -146,14 +146,12 @@ fn a_rule_that_fails_stands_for_each_refused_file_of_a_partly_good_new_repositor
     let files = [("a.ws", sample::rule("a", "amount > 1000")), ("bad.ws", "rule".to_owned())];
     let stage = Stage::new(Upstream::with(&files));
     let service = Service::start(&stage.home);
-    let judged = service.inject(&sample::transaction("t1")).expect(200);
+    let judged = service.inject_admitted(&sample::transaction("t1")).expect(200);
     assert_eq!(judged["verdict"], "review", "{judged}");
-    let failed = &judged["failures"][0];
-    assert_eq!(
-        (&failed["name"], &failed["failure"]),
-        (&json!("git:bad.ws"), &json!("quarantined")),
-        "{judged}"
-    );
+    // Beside it, payments may still be held because the repository was not read.
+    let failures = judged["failures"].as_array().unwrap();
+    let failed = failures.iter().find(|failed| failed["name"] == "git:bad.ws");
+    assert_eq!(failed.map(|failed| &failed["failure"]), Some(&json!("quarantined")), "{judged}");
     stage.upstream.remove(&["bad.ws"]);
     sync(&service);
     assert_eq!((verdict(&service, "t2"), in_force(&service)), (json!("approve"), vec!["a".to_owned()]));

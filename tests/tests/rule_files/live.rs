@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, log, sample};
+use tollgate_tests::{Home, Service, log, proof, sample};
 
 /// Enough time for all noticed changes to take effect.
 const SETTLED: Duration = Duration::from_secs(5);
@@ -133,8 +133,8 @@ fn one_broken_file_of_a_hundred_keeps_its_last_good_version() {
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("before")).triggered().len(), 100);
     home.write_rule("f42.ws", "rule f42 {\n  when amount > 1\n  then maybe\n}");
-    let line =
-        service.log().wait_for(SETTLED, |line| line.contains(r#""path":"f42.ws""#).then(|| line.to_owned()));
+    let found = |line: &str| line.contains(r#""path":"f42.ws""#).then(|| line.to_owned());
+    let line = service.log().wait_for(proof::time_limit(SETTLED), found);
     let line = line.expect("the broken file is reported");
     assert_eq!(
         log::message(&line),

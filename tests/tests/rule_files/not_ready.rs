@@ -50,7 +50,7 @@ fn check_judged(answer: &Answer, verdict: &str, failures: &Value) {
 fn check_held(home: &Home, check: &str, repair: Option<Repair>) {
     let service = Service::listen(home);
     assert_eq!(service.get("/readyz").status, 503);
-    let first = service.inject(&sample::transaction("inject"));
+    let first = service.inject_admitted(&sample::transaction("inject"));
     check_judged(&first, "review", &held(check));
     assert!(first.at("/reason").as_str().unwrap().contains(&format!("check `{check}`")), "{}", first.text());
     drop(service.post("/ledgerwebhook", &event("event", "transaction.created", "pending")).expect(200));
@@ -58,7 +58,7 @@ fn check_held(home: &Home, check: &str, repair: Option<Repair>) {
     service.kill();
 
     let service = Service::listen(home);
-    check_judged(&service.inject(&sample::transaction("again")), "review", &held(check));
+    check_judged(&service.inject_admitted(&sample::transaction("again")), "review", &held(check));
     assert_eq!(service.inject(&sample::transaction("inject")).text(), first.text(), "a verdict stays");
     drop(service.post("/ledgerwebhook", &event("event", "transaction.applied", "applied")).expect(200));
     assert_eq!(service.transaction("event").at("/status"), "applied");
@@ -66,8 +66,9 @@ fn check_held(home: &Home, check: &str, repair: Option<Repair>) {
     if let Some(repair) = repair {
         repair(home);
         service.until("it is ready", || service.get("/readyz").status == 200);
-        check_judged(&service.inject(&sample::transaction("ready")), "approve", &json!([]));
-        n_verdicts += 1;
+        let (ready, n_sent) = service.inject_until_approved("ready");
+        check_judged(&ready, "approve", &json!([]));
+        n_verdicts += n_sent as u64;
     }
     assert_eq!(audit::replay(home).all_follow(), n_verdicts);
 }

@@ -42,6 +42,8 @@ impl Bench {
     }
 
     pub(crate) fn executing(execution: Execution) -> Self {
+        // Services beside it compile modules at a low priority and in limited time.
+        rustix::process::nice(19).unwrap();
         let sandbox = Sandbox::executing(execution).unwrap();
         let history = History::new();
         let transaction = parsed(&guest::transaction("judged"));
