@@ -35,6 +35,7 @@ mod git;
 mod git_hostile;
 mod git_secrets;
 mod hostile_rules;
+mod imports;
 mod incomparable;
 mod instructions;
 mod interface;

@@ -43,6 +43,14 @@ macro_rules! catalogue {
     };
 }
 
+/// Returns whether a request that got the error with this code may succeed if it is sent again later.
+#[must_use]
+pub fn is_temporary(code: &str) -> bool {
+    let is_temporary =
+        |status| matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT);
+    ErrorCode::ALL.iter().any(|known| known.as_str() == code && is_temporary(known.status()))
+}
+
 catalogue! {
     /// The body is not JSON.
     MalformedJson: BAD_REQUEST, "malformed_json",

@@ -63,6 +63,7 @@ use tollgate_rules::replay::Replays;
 use tollgate_telemetry::metrics::Metrics;
 use tollgate_telemetry::traces::Traces;
 
+pub use error_code::is_temporary;
 pub use health::{Readiness, ReadinessProbe, ReadyStatus};
 pub use hosts::AllowedHosts;
 pub use listener::{Listener, ListenerError, listen};

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod from_watch;
 mod healthcheck;
+mod import;
 mod offline;
 mod pack;
 mod pages;
@@ -68,6 +69,9 @@ enum Command {
     Bench(Box<bench::BenchArguments>),
     /// Runs a service on loopback in which made-up customers pay, on data of its own, until it is stopped
     Demo(demo::DemoArguments),
+    /// Sends the transactions of files to a running service, which judges them in order; exit code 1 if rows were refused, 2 if
+    /// it ended early
+    Import(Box<import::ImportArguments>),
     /// Verifies the integrity of the store
     Audit {
         #[command(subcommand)]
@@ -153,6 +157,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
             CliAction::Exit(bench::bench(*asked, as_given(&arguments)))
         }
         Ok(Cli { command: Some(Command::Demo(asked)), .. }) => CliAction::Exit(demo::demo(asked)),
+        Ok(Cli { command: Some(Command::Import(asked)), .. }) => CliAction::Exit(import::import(&asked)),
         Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }), .. }) => {
             CliAction::Exit(audit::replay(&asked))
         }

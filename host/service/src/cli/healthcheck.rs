@@ -39,7 +39,7 @@ async fn ask(path: &str) -> anyhow::Result<GetResponse> {
 }
 
 /// Returns loopback for a service that listens on all addresses.
-const fn reachable(host: IpAddr) -> IpAddr {
+pub(super) const fn reachable(host: IpAddr) -> IpAddr {
     match host {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -1,0 +1,289 @@
+//! Tables: each row becomes a transaction in JSON.
+//!
+//! A column with the name of a field is that field, and `meta_data.NAME` is a member of `meta_data`. Other columns have to be
+//! named; those that are not are left out. An empty cell is a field that is left out.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead};
+
+use csv::{Position, Reader, ReaderBuilder, StringRecord};
+use serde_json::{Map, Value};
+
+use super::rows::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
+
+const METADATA: &str = "meta_data";
+/// Fields that are texts, also an amount, whose digits are kept.
+const TEXTS: [&str; 13] = [
+    "transaction_id",
+    "amount",
+    "currency",
+    "source",
+    "destination",
+    "reference",
+    "description",
+    "status",
+    "hash",
+    "created_at",
+    "effective_date",
+    "scheduled_for",
+    "inflight_expiry_date",
+];
+const BOOLEANS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue", "atomic"];
+
+/// The columns of a table by field, and the character between them.
+#[derive(Debug, Clone)]
+pub(super) struct TableColumns {
+    /// Fields and the columns that they are in; a column without a name for fields that are left out.
+    pub(super) named: Vec<(String, String)>,
+    pub(super) delimiter: u8,
+}
+
+impl Default for TableColumns {
+    fn default() -> Self {
+        Self { named: Vec::new(), delimiter: b',' }
+    }
+}
+
+/// Where the cell of a column goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum CellField {
+    Text(&'static str),
+    Boolean(&'static str),
+    Metadata(String),
+}
+
+impl CellField {
+    fn of(name: &str) -> Option<Self> {
+        if let Some(member) = name.strip_prefix("meta_data.").filter(|member| !member.is_empty()) {
+            return Some(Self::Metadata(member.to_owned()));
+        }
+        let known = |names: &'static [&'static str]| names.iter().copied().find(|known| *known == name);
+        known(&TEXTS).map(Self::Text).or_else(|| known(&BOOLEANS).map(Self::Boolean))
+    }
+}
+
+/// The rows of a table.
+pub(super) struct TableRows<B> {
+    reader: Reader<B>,
+    /// The field of each column; `None` for one that is left out.
+    fields: Vec<Option<CellField>>,
+    record: StringRecord,
+    number: u64,
+}
+
+impl<B: BufRead> TableRows<B> {
+    /// Reads the row of names.
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not have the columns that are asked for.
+    pub(super) fn new(source: B, columns: &TableColumns) -> Result<Self, ImportFileError> {
+        let mut reader = ReaderBuilder::new()
+            .delimiter(columns.delimiter)
+            .has_headers(true)
+            .flexible(false)
+            .from_reader(source);
+        let names = reader.headers().map_err(failed)?.clone();
+        let names: Vec<&str> = names.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+        let fields = fields_of(&names, &columns.named).map_err(ImportFileError::Columns)?;
+        Ok(Self { reader, fields, record: StringRecord::new(), number: 1 })
+    }
+}
+
+/// Returns the field of each column.
+fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<CellField>>, String> {
+    let mut seen = HashSet::new();
+    if let Some(twice) = names.iter().find(|name| !name.is_empty() && !seen.insert(**name)) {
+        return Err(format!("its first row names the column `{twice}` twice"));
+    }
+    let mut by_column: HashMap<&str, CellField> = HashMap::new();
+    let mut taken = HashSet::new();
+    for (field, column) in named {
+        let cell = CellField::of(field).ok_or_else(|| format!("--columns: there is no field `{field}`"))?;
+        if !taken.insert(field.as_str()) {
+            return Err(format!("--columns names the field `{field}` twice"));
+        }
+        if column.is_empty() {
+            continue;
+        }
+        if !names.contains(&column.as_str()) {
+            let found = names.join(", ");
+            return Err(format!("--columns: its first row has no column `{column}`; it has: {found}"));
+        }
+        if by_column.insert(column, cell).is_some() {
+            return Err(format!("--columns names the column `{column}` for two fields"));
+        }
+    }
+    let fields: Vec<Option<CellField>> = names
+        .iter()
+        .map(|name| match by_column.remove(name) {
+            Some(cell) => Some(cell),
+            None => CellField::of(name).filter(|_| !taken.contains(*name)),
+        })
+        .collect();
+    for required in ["amount", "currency", "reference"] {
+        if !fields.contains(&Some(CellField::Text(required))) {
+            let found = names.join(", ");
+            return Err(format!(
+                "no column has the field `{required}`; name one with --columns {required}=COLUMN, of: {found}"
+            ));
+        }
+    }
+    Ok(fields)
+}
+
+fn failed(error: csv::Error) -> ImportFileError {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => ImportFileError::Io(error),
+        kind => ImportFileError::Columns(format!("its first row cannot be read: {kind:?}")),
+    }
+}
+
+impl<B: BufRead> Iterator for TableRows<B> {
+    type Item = io::Result<ImportRow>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.reader.position().line();
+        let read = self.reader.read_record(&mut self.record);
+        let line = self.record.position().map_or(at, Position::line);
+        let content = match read.map_err(csv::Error::into_kind) {
+            Ok(true) => json_of(&self.fields, &self.record),
+            Ok(false) => return None,
+            Err(csv::ErrorKind::Io(error)) => return Some(Err(error)),
+            Err(csv::ErrorKind::UnequalLengths { expected_len, len, .. }) => {
+                Err(format!("it has {len} cells, and the first row {expected_len}"))
+            }
+            Err(csv::ErrorKind::Utf8 { err, .. }) => Err(format!("cell {} is not UTF-8", err.field() + 1)),
+            Err(kind) => Err(format!("it cannot be read: {kind:?}")),
+        };
+        self.number += 1;
+        Some(Ok(ImportRow { number: self.number, line, content }))
+    }
+}
+
+/// Returns a row as a transaction in JSON.
+fn json_of(fields: &[Option<CellField>], record: &StringRecord) -> Result<Vec<u8>, String> {
+    let (mut members, mut metadata) = (Map::new(), Map::new());
+    for (field, cell) in fields.iter().zip(record) {
+        let Some(field) = field.as_ref().filter(|_| !cell.is_empty()) else { continue };
+        match field {
+            CellField::Text(name) => drop(members.insert((*name).to_owned(), Value::from(cell))),
+            CellField::Boolean(name) => {
+                let value = cell.to_ascii_lowercase().parse::<bool>();
+                let value = value.map_err(|_| format!("`{name}` must be true or false, not `{cell}`"))?;
+                members.insert((*name).to_owned(), Value::from(value));
+            }
+            CellField::Metadata(name) => drop(metadata.insert(name.clone(), Value::from(cell))),
+        }
+    }
+    if !metadata.is_empty() {
+        members.insert(METADATA.to_owned(), Value::Object(metadata));
+    }
+    let json = Value::Object(members).to_string().into_bytes();
+    if json.len() as u64 > ROW_BYTES_MAX { Err(too_long()) } else { Ok(json) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(named: &[(&str, &str)]) -> TableColumns {
+        let named = named.iter().map(|(field, column)| ((*field).to_owned(), (*column).to_owned())).collect();
+        TableColumns { named, ..TableColumns::default() }
+    }
+
+    fn rows_of(table: &str, named: &[(&str, &str)]) -> Result<Vec<ImportRow>, ImportFileError> {
+        Ok(TableRows::new(table.as_bytes(), &columns(named))?.collect::<io::Result<_>>()?)
+    }
+
+    #[track_caller]
+    fn check(table: &str, named: &[(&str, &str)], expected: &[(u64, u64, &str)]) {
+        let rows = rows_of(table, named).unwrap();
+        let texts: Vec<(u64, u64, String)> = rows
+            .into_iter()
+            .map(|row| {
+                let text =
+                    row.content.map(|json| String::from_utf8(json).unwrap()).unwrap_or_else(|error| error);
+                (row.number, row.line, text)
+            })
+            .collect();
+        let texts: Vec<(u64, u64, &str)> =
+            texts.iter().map(|(number, line, text)| (*number, *line, &**text)).collect();
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn columns_with_the_names_of_fields_are_fields_and_others_are_left_out() {
+        check(
+            "\u{feff}transaction_id, amount ,currency,reference,inflight,meta_data.device_id,note\n\
+             t-1,10.50,EUR,\"a, \"\"b\"\"\nc\",TRUE,d-1,x\n\
+             t-2,7,EUR,r,,,\n",
+            &[],
+            &[
+                (
+                    2,
+                    2,
+                    r#"{"amount":"10.50","currency":"EUR","inflight":true,"meta_data":{"device_id":"d-1"},"reference":"a, \"b\"\nc","transaction_id":"t-1"}"#,
+                ),
+                (3, 4, r#"{"amount":"7","currency":"EUR","reference":"r","transaction_id":"t-2"}"#),
+            ],
+        );
+    }
+
+    #[test]
+    fn columns_may_be_named_and_fields_left_out() {
+        check(
+            "id,value,currency,reference,description\n7,1,EUR,r,secret\n",
+            &[
+                ("transaction_id", "id"),
+                ("amount", "value"),
+                ("meta_data.origin", "reference"),
+                ("reference", "currency"),
+                ("currency", "description"),
+                ("description", ""),
+            ],
+            &[(
+                2,
+                2,
+                r#"{"amount":"1","currency":"secret","meta_data":{"origin":"r"},"reference":"EUR","transaction_id":"7"}"#,
+            )],
+        );
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_named_and_the_others_are_read() {
+        let long = "x".repeat(70_000);
+        check(
+            &format!(
+                "amount,currency,reference,atomic\n1,EUR,r\n2,EUR,r,yes\n3,EUR,{long},\n4,EUR,r,false\n"
+            ),
+            &[],
+            &[
+                (2, 2, "it has 3 cells, and the first row 4"),
+                (3, 3, "`atomic` must be true or false, not `yes`"),
+                (4, 4, "it has more than 65536 bytes"),
+                (5, 5, r#"{"amount":"4","atomic":false,"currency":"EUR","reference":"r"}"#),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_table_whose_columns_are_not_those_asked_for_is_refused() {
+        for (table, named, expected) in [
+            ("amount,currency\n", &[][..], "no column has the field `reference`"),
+            ("amount,amount\n", &[], "names the column `amount` twice"),
+            (
+                "a,currency,reference\n",
+                &[("amount", "b")],
+                "has no column `b`; it has: a, currency, reference",
+            ),
+            ("a,currency,reference\n", &[("amont", "a")], "there is no field `amont`"),
+            ("a,currency,reference\n", &[("amount", "a"), ("source", "a")], "for two fields"),
+            ("a,b,currency,reference\n", &[("amount", "a"), ("amount", "b")], "the field `amount` twice"),
+            ("amount,currency,reference\n", &[("amount", "")], "no column has the field `amount`"),
+            ("", &[], "no column has the field `amount`"),
+        ] {
+            let error = rows_of(table, named).unwrap_err().to_string();
+            assert!(error.contains(expected), "{table}: {error}");
+        }
+    }
+}
