@@ -186,6 +186,18 @@ fn an_import_waits_for_a_service_that_is_killed_and_started_again() {
 }
 
 #[test]
+fn rows_of_which_none_can_be_sent_are_named_without_an_answer() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    let rows = "t,1,EUR,r,\n".repeat(proof::rounds(150_000, 1_000_000));
+    let table = write(&home, "payments.csv", format!("transaction_id,amount,currency,reference\n{rows}"));
+    let output = run(&home, &service, &[], &[&table]);
+    let n_rows = rows.lines().count();
+    check(&output, 1, &["payments.csv:2: it has 5 cells, and the first row 4", &format!("{n_rows} refused")]);
+    assert_eq!(said(&output).matches("it has 5 cells").count(), n_rows);
+}
+
+#[test]
 fn a_file_or_a_service_that_is_no_good_ends_the_import_with_the_reason() {
     let home = Home::new();
     let service = Service::start(&home);
@@ -193,14 +205,25 @@ fn a_file_or_a_service_that_is_no_good_ends_the_import_with_the_reason() {
     let table = write(&home, "table.csv", "amount,currency\n1,EUR\n");
     let cut = write(&home, "cut.ndjson.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0]);
     let unnamed = write(&home, "payments.txt", "");
+    let open =
+        write(&home, "open.csv", "transaction_id,amount,currency,reference\nt1,1,EUR,r\nt2,1,EUR,\"r\n");
+    let foreign = write(&home, "foreign.ndjson", "");
+    fs::write(home.at("foreign.ndjson.import"), "my own file").unwrap();
     for (path, words) in [
         (&table, "no column has the field `reference`; name one with --columns reference=COLUMN"),
         (&cut, "cut.ndjson.gz: it cannot be read"),
         (&unnamed, "add --format ndjson or --format csv"),
         (&home.at("missing.csv"), "missing.csv: it cannot be read"),
+        (&home.at("rules"), "it is no regular file"),
+        (&open, "the row on line 3 does not end; is a quotation mark not closed?"),
+        (&foreign, "foreign.ndjson.import: it is not the progress of an import"),
     ] {
         check(&run(&home, &service, &[], &[path]), 2, &[words]);
     }
+    assert!(is_stored(&service, 1), "rows before the one that does not end are imported");
+    assert_eq!(fs::read_to_string(home.at("foreign.ndjson.import")).unwrap(), "my own file");
+    assert!(!home.at("table.csv.import").exists(), "nothing was imported of it");
+    check(&run(&home, &service, &["--key", "k"], &[&file, &table]), 2, &["--key is for one file"]);
     // The service does not judge batches at this address.
     let wrong = format!("http://{}/elsewhere", service.address());
     let output = home.command(&["import", "--url", &wrong]).arg(&file).output().unwrap();

@@ -11,6 +11,7 @@ mod report;
 mod rows;
 mod sending;
 mod table;
+mod table_reader;
 
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
@@ -31,10 +32,10 @@ use crate::cli::say;
 use progress_file::{ImportProgress, ProgressFile};
 use report::Report;
 use rows::{BytesRead, ImportFileError, ImportRow, RowFormat};
-use sending::{BatchEnd, Destination, SettledRow};
+use sending::{BatchEnd, Destination, NO_ID, SettledRow};
 use table::TableColumns;
 
-/// Time after the last answer in which a service that does not answer is asked again.
+/// Time in which a service that no longer answers is asked again.
 const RETRIED_FOR: Duration = Duration::from_secs(60);
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 /// Time after which the progress is written again.
@@ -67,7 +68,7 @@ pub(super) struct ImportArguments {
     /// Character between the columns of a table; \t is a tab
     #[arg(long, default_value = ",", value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: u8,
-    /// Beginning of the ids KEY:ROW of rows without transaction_id; without it such rows are refused
+    /// Beginning of the ids KEY:ROW of rows without transaction_id; without it such rows are refused. A key is for one file
     #[arg(long, value_name = "KEY", value_parser = key)]
     key: Option<String>,
     /// Check every row as the service would, and send none
@@ -79,6 +80,9 @@ pub(super) struct ImportArguments {
 /// ended early.
 pub(super) fn import(asked: &ImportArguments) -> u8 {
     let imported = run_here(async {
+        if asked.key.is_some() && asked.files.len() > 1 {
+            bail!("--key is for one file: rows of two files would get the same ids");
+        }
         let settings = settings()?;
         let importing = Importing {
             asked,
@@ -134,7 +138,7 @@ impl Importing<'_> {
             n_refused += match destination {
                 None => self.check(path),
                 Some(destination) => {
-                    let file = ProgressFile::of(path, self.options());
+                    let file = ProgressFile::of(path, self.options(destination));
                     let file = file.map_err(ImportFileError::Io).with_context(|| name.clone())?;
                     let imported = self.import(path, &file, destination).await;
                     written.push(file);
@@ -149,10 +153,9 @@ impl Importing<'_> {
     }
 
     /// Returns what decides about the rows, besides the file.
-    fn options(&self) -> String {
+    fn options(&self, destination: &Destination) -> String {
         let ImportArguments { format, key, .. } = self.asked;
-        let url = self.asked.url.as_ref().map(Secret::expose);
-        let all = format!("{format:?} {key:?} {:?} {url:?}", self.columns);
+        let all = format!("{format:?} {key:?} {:?} {}", self.columns, destination.address.uri());
         tollgate_model::instruction::ContentDigest::of_bytes(all.as_bytes()).to_string()
     }
 
@@ -162,12 +165,14 @@ impl Importing<'_> {
         file: &ProgressFile,
         destination: &Destination,
     ) -> anyhow::Result<u64> {
-        let mut progress = file.read().unwrap_or_default();
+        let mut progress =
+            file.read().with_context(|| file.path().display().to_string())?.unwrap_or_default();
         let mut report = Report::begin(path)?;
         if progress.row > 0 {
             report.say(&format!("going on after row {}", progress.row));
         }
         let (mut last_answer, mut last_write) = (None, Instant::now());
+        let mut fails_since: Option<Instant> = None;
         while !progress.is_complete {
             let (parts, reading) = self.read_from(path, progress.row + 1, report.read());
             let settle = |row: SettledRow| {
@@ -181,6 +186,11 @@ impl Importing<'_> {
             };
             let end = sending::send(destination, parts, settle).await;
             let read = reading.join().unwrap_or_else(|_| bail!("the reader has panicked"));
+            if file.is_outdated(path) {
+                bail!("it was changed while it was imported; run the command again to import what it is now");
+            }
+            // An answer after the last failure ended it.
+            fails_since = fails_since.filter(|since| last_answer.is_none_or(|last| last < *since));
             match end {
                 BatchEnd::Complete => {
                     progress.is_complete = read.is_ok();
@@ -188,7 +198,8 @@ impl Importing<'_> {
                     read?;
                 }
                 BatchEnd::Interrupted(why)
-                    if last_answer.is_some_and(|last| last.elapsed() < RETRIED_FOR) =>
+                    if last_answer.is_some()
+                        && fails_since.get_or_insert_with(Instant::now).elapsed() < RETRIED_FOR =>
                 {
                     report.say(&format!("{why}; trying again after row {}", progress.row));
                     tokio::time::sleep(BETWEEN_TRIES).await;
@@ -251,9 +262,7 @@ impl Importing<'_> {
         let request = InjectRequest::read(json, &options, Utc::now()).map_err(|error| error.to_string())?;
         match request.objection {
             Some(objection) => Err(objection.to_string()),
-            None if request.has_generated_id => {
-                Err("`transaction_id` is missing; send it, or add --key".to_owned())
-            }
+            None if request.has_generated_id => Err(NO_ID.to_owned()),
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -67,8 +67,15 @@ struct Stored {
 
 impl ProgressFile {
     /// Returns the file for the progress of the file at this path, which is imported with these options.
+    ///
+    /// # Errors
+    /// If it cannot be looked at, or is no file that can be read again.
     pub(super) fn of(path: &Path, options: String) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
+        if !metadata.is_file() {
+            let message = "it is no regular file, so an import that is interrupted could not go on; write it to a file first";
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        }
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified_micros = modified.unwrap_or_default().as_micros();
         let mut name = OsString::from(path);
@@ -84,17 +91,34 @@ impl ProgressFile {
     }
 
     /// Returns the progress; `None` if there is none, or it is that of another file or of other options.
-    pub(super) fn read(&self) -> Option<ImportProgress> {
-        let stored: Stored = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
-        (stored.file == self.identity).then_some(stored.progress)
+    ///
+    /// # Errors
+    /// If the file cannot be read, or something else is in it, which must not be replaced.
+    pub(super) fn read(&self) -> io::Result<Option<ImportProgress>> {
+        let bytes = match fs::read(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read?,
+        };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| {
+            io::Error::new(ErrorKind::InvalidData, "it is not the progress of an import; rename or remove it")
+        })?;
+        Ok((stored.file == self.identity).then_some(stored.progress))
     }
 
-    /// Replaces the progress. After a loss of power an earlier one may be there, or none.
+    /// Returns whether the file whose progress this is has been replaced or written since.
+    pub(super) fn is_outdated(&self, path: &Path) -> bool {
+        Self::of(path, self.identity.options.clone()).is_ok_and(|now| now.identity != self.identity)
+    }
+
+    /// Replaces the progress.
     pub(super) fn write(&self, progress: &ImportProgress) -> io::Result<()> {
         let stored = Stored { file: self.identity.clone(), progress: progress.clone() };
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let mut new = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+        let mut new =
+            tempfile::Builder::new().prefix(".import-").tempfile_in(directory.unwrap_or(Path::new(".")))?;
         new.write_all(&serde_json::to_vec(&stored)?)?;
+        // After a loss of power it is this progress or the one before.
+        new.as_file().sync_data()?;
         new.persist(&self.path)?;
         Ok(())
     }
@@ -115,24 +139,27 @@ mod tests {
         let path = directory.path().join("payments.csv");
         fs::write(&path, "a").unwrap();
         let of = |options: &str| ProgressFile::of(&path, options.to_owned()).unwrap();
-        assert_eq!(of("").read(), None);
+        assert_eq!(of("").read().unwrap(), None);
         let progress = ImportProgress {
             row: 7,
             verdicts: [("approve".to_owned(), 5)].into(),
             ..ImportProgress::default()
         };
         of("").write(&progress).unwrap();
-        assert_eq!(of("").read(), Some(progress));
-        assert_eq!(of("key").read(), None);
+        assert_eq!(of("").read().unwrap(), Some(progress));
+        assert_eq!(of("key").read().unwrap(), None);
+        let before = of("");
+        assert!(!before.is_outdated(&path));
         fs::write(&path, "ab").unwrap();
-        assert_eq!(of("").read(), None);
+        assert!(before.is_outdated(&path));
+        assert_eq!(of("").read().unwrap(), None);
         of("").write(&ImportProgress::default()).unwrap();
         of("").remove();
-        assert_eq!(of("").read(), None);
+        assert_eq!(of("").read().unwrap(), None);
     }
 
     #[test]
-    fn a_damaged_progress_is_none() {
+    fn a_file_that_is_no_progress_is_not_taken_for_one() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("payments.csv");
         fs::write(&path, "a").unwrap();
@@ -141,7 +168,7 @@ mod tests {
         let whole = fs::read(file.path()).unwrap();
         for n_bytes in 0..whole.len() {
             fs::write(file.path(), &whole[..n_bytes]).unwrap();
-            assert_eq!(file.read(), None, "{n_bytes} bytes");
+            assert!(file.read().is_err(), "{n_bytes} bytes");
         }
     }
 }

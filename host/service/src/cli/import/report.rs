@@ -84,8 +84,11 @@ impl Report {
         }
     }
 
-    /// Keeps the progress. Says once that it cannot be kept.
+    /// Keeps the progress, if there is any. Says once that it cannot be kept.
     pub(super) fn keep(&mut self, file: &ProgressFile, progress: &ImportProgress) {
+        if progress.row == 0 {
+            return;
+        }
         if let Err(error) = file.write(progress)
             && !std::mem::replace(&mut self.cannot_keep, true)
         {

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::mpsc::Receiver;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tollgate_api::is_temporary;
 use tollgate_links::outbound::{
     HeaderName, HeaderValue, PeerAddress, StreamedBody, StreamedError, StreamedResponse, TrustStore,
@@ -17,12 +17,19 @@ use tollgate_links::outbound::{
 
 use super::rows::ImportRow;
 
-/// Time in which the next answer must arrive.
+/// Time in which the answer to a row that was sent must arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Pause between two looks at rows that are not sent, which have no answer.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// Rows that wait for an answer, at most.
+const AWAITED_MAX: usize = 100_000;
 /// Bytes that are sent together.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Statuses of a response after which the same request may succeed later.
 const TEMPORARY: [u16; 5] = [408, 429, 502, 503, 504];
+
+/// What is wrong with a row without an id, if there is no key.
+pub(super) const NO_ID: &str = "`transaction_id` is missing; send it, or add --key";
 
 const CONTENT_TYPE: (HeaderName, HeaderValue) =
     (HeaderName::from_static("content-type"), HeaderValue::from_static("application/x-ndjson"));
@@ -70,6 +77,7 @@ struct BatchAnswer {
     verdict: Option<String>,
     error: Option<String>,
     code: Option<String>,
+    field: Option<String>,
     line: Option<u64>,
 }
 
@@ -77,8 +85,8 @@ type AwaitedRows = Mutex<VecDeque<AwaitedRow>>;
 
 /// Sends rows until there are no more, and takes their answers in the same order.
 ///
-/// A row is the line of the batch that has its number: blank lines stand for rows before the first one, and for those that are
-/// not sent. So an id that the service makes of the key and the line is the same whenever a row is sent.
+/// Blank lines stand for rows that are not sent. With a key they also stand for those before the first one: a row is then the line
+/// of the batch that has its number, and an id that the service makes of the key and the line is the same whenever it is sent.
 pub(super) async fn send(
     destination: &Destination,
     mut rows: Receiver<Vec<ImportRow>>,
@@ -95,26 +103,32 @@ pub(super) async fn send(
         Ok(Err(error)) => return BatchEnd::Interrupted(error.to_string()),
         Err(_) => return BatchEnd::Interrupted("the connection takes too long".to_owned()),
     };
-    let awaited = AwaitedRows::default();
-    let (mut sending, mut receiving) =
-        (pin!(send_rows(body, first, rows, &awaited)), pin!(receive(response, &awaited, &mut settle)));
-    let end = tokio::select! {
-        end = &mut receiving => end,
-        () = &mut sending => receiving.await,
+    let n_before = match (&destination.key, first.first()) {
+        (None, Some(first)) => first.number - 1,
+        _ => 0,
     };
-    if end == BatchEnd::Complete && !awaited.lock().is_empty() {
+    let awaited = AwaitedRows::default();
+    let mut sending = pin!(send_rows(body, first, rows, n_before, &awaited));
+    let mut receiving = pin!(receive(response, n_before, &awaited, &mut settle));
+    let (end, is_sent) = tokio::select! {
+        end = &mut receiving => (end, false),
+        is_sent = &mut sending => (receiving.await, is_sent),
+    };
+    if end == BatchEnd::Complete && !(is_sent && awaited.lock().is_empty()) {
         return BatchEnd::Interrupted("the response ended before all answers".to_owned());
     }
     end
 }
 
+/// Sends rows as lines, the first of which follows this number of rows. Returns whether all were sent.
 async fn send_rows(
     mut body: StreamedBody,
     first: Vec<ImportRow>,
     mut rows: Receiver<Vec<ImportRow>>,
+    n_before: u64,
     awaited: &AwaitedRows,
-) {
-    let (mut piece, mut n_lines) = (Vec::new(), 0);
+) -> bool {
+    let (mut piece, mut n_lines) = (Vec::new(), n_before);
     let mut next = Some(first);
     while let Some(some) = next {
         for ImportRow { number, line, content } in some {
@@ -122,7 +136,7 @@ async fn send_rows(
                 piece.push(b'\n');
                 n_lines += 1;
                 if piece.len() >= PIECE_BYTES && !body.send(std::mem::take(&mut piece).into()).await {
-                    return;
+                    return false;
                 }
             }
             let unsent = match content {
@@ -137,23 +151,28 @@ async fn send_rows(
             n_lines += 1;
             awaited.lock().push_back(AwaitedRow { number, line, unsent });
             if piece.len() >= PIECE_BYTES && !body.send(std::mem::take(&mut piece).into()).await {
-                return;
+                return false;
             }
+        }
+        while awaited.lock().len() > AWAITED_MAX {
+            sleep(BETWEEN_LOOKS).await;
         }
         next = match rows.try_recv() {
             Ok(some) => Some(some),
             Err(_) => {
                 if !piece.is_empty() && !body.send(std::mem::take(&mut piece).into()).await {
-                    return;
+                    return false;
                 }
                 rows.recv().await
             }
         };
     }
+    true
 }
 
 async fn receive(
     response: impl Future<Output = Result<StreamedResponse, StreamedError>>,
+    n_before: u64,
     awaited: &AwaitedRows,
     settle: &mut impl FnMut(SettledRow),
 ) -> BatchEnd {
@@ -172,19 +191,31 @@ async fn receive(
             BatchEnd::Impossible(message)
         };
     }
-    let mut rest = Vec::new();
+    let (mut rest, mut waits_since) = (Vec::new(), Instant::now());
     loop {
-        match timeout(PATIENCE, response.next()).await {
-            Ok(Ok(Some(piece))) => rest.extend_from_slice(&piece),
+        match timeout(BETWEEN_LOOKS, response.next()).await {
+            Ok(Ok(Some(piece))) => {
+                rest.extend_from_slice(&piece);
+                waits_since = Instant::now();
+            }
             Ok(Ok(None)) => break,
             Ok(Err(error)) => return BatchEnd::Interrupted(error.to_string()),
-            Err(_) => return late(),
+            Err(_) => {
+                settle_unsent(awaited, settle);
+                if awaited.lock().is_empty() {
+                    waits_since = Instant::now();
+                }
+                if waits_since.elapsed() > PATIENCE {
+                    return late();
+                }
+                continue;
+            }
         }
         let end = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         for line in
             rest.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
         {
-            if let Err(end) = settle_next(line, awaited, settle) {
+            if let Err(end) = settle_next(line, n_before, awaited, settle) {
                 return end;
             }
         }
@@ -201,22 +232,28 @@ fn late() -> BatchEnd {
 /// Settles the row that a line of the response is about.
 fn settle_next(
     line: &[u8],
+    n_before: u64,
     awaited: &AwaitedRows,
     settle: &mut impl FnMut(SettledRow),
 ) -> Result<(), BatchEnd> {
     let foreign = || BatchEnd::Impossible(format!("no answer of a batch: {}", String::from_utf8_lossy(line)));
     let answer: BatchAnswer = serde_json::from_slice(line).map_err(|_| foreign())?;
+    settle_unsent(awaited, settle);
     let outcome = match answer {
         BatchAnswer { verdict: Some(verdict), .. } => Ok(verdict),
         BatchAnswer { error: Some(error), code: Some(code), .. } if is_temporary(&code) => {
             return Err(BatchEnd::Interrupted(error));
         }
+        BatchAnswer { error: Some(_), code: Some(code), field: Some(field), .. }
+            if (&*code, &*field) == ("missing_field", "transaction_id") =>
+        {
+            Err(NO_ID.to_owned())
+        }
         BatchAnswer { error: Some(error), .. } => Err(error),
         BatchAnswer { .. } => return Err(foreign()),
     };
-    settle_unsent(awaited, settle);
     let AwaitedRow { number, line, .. } = awaited.lock().pop_front().ok_or_else(foreign)?;
-    if answer.line.is_some_and(|answered| answered != number) {
+    if answer.line.is_some_and(|answered| answered + n_before != number) {
         return Err(foreign());
     }
     settle(SettledRow { number, line, outcome });

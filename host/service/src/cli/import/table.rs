@@ -6,10 +6,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 
-use csv::{Position, Reader, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 
 use super::rows::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
+use super::table_reader::TableReader;
 
 const METADATA: &str = "meta_data";
 /// Fields that are texts, also an amount, whose digits are kept.
@@ -64,11 +64,11 @@ impl CellField {
 
 /// The rows of a table.
 pub(super) struct TableRows<B> {
-    reader: Reader<B>,
+    records: TableReader<B>,
     /// The field of each column; `None` for one that is left out.
     fields: Vec<Option<CellField>>,
-    record: StringRecord,
     number: u64,
+    has_failed: bool,
 }
 
 impl<B: BufRead> TableRows<B> {
@@ -77,15 +77,12 @@ impl<B: BufRead> TableRows<B> {
     /// # Errors
     /// If it cannot be read, or does not have the columns that are asked for.
     pub(super) fn new(source: B, columns: &TableColumns) -> Result<Self, ImportFileError> {
-        let mut reader = ReaderBuilder::new()
-            .delimiter(columns.delimiter)
-            .has_headers(true)
-            .flexible(false)
-            .from_reader(source);
-        let names = reader.headers().map_err(failed)?.clone();
-        let names: Vec<&str> = names.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+        let mut records = TableReader::new(source, columns.delimiter);
+        let names = records.next()?.map(|names| names.cells).unwrap_or_else(|| Ok(Vec::new()));
+        let names = names.map_err(|why| ImportFileError::Columns(format!("its first row: {why}")))?;
+        let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
         let fields = fields_of(&names, &columns.named).map_err(ImportFileError::Columns)?;
-        Ok(Self { reader, fields, record: StringRecord::new(), number: 1 })
+        Ok(Self { records, fields, number: 1, has_failed: false })
     }
 }
 
@@ -131,48 +128,46 @@ fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<Ce
     Ok(fields)
 }
 
-fn failed(error: csv::Error) -> ImportFileError {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => ImportFileError::Io(error),
-        kind => ImportFileError::Columns(format!("its first row cannot be read: {kind:?}")),
-    }
-}
-
 impl<B: BufRead> Iterator for TableRows<B> {
     type Item = io::Result<ImportRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let at = self.reader.position().line();
-        let read = self.reader.read_record(&mut self.record);
-        let line = self.record.position().map_or(at, Position::line);
-        let content = match read.map_err(csv::Error::into_kind) {
-            Ok(true) => json_of(&self.fields, &self.record),
-            Ok(false) => return None,
-            Err(csv::ErrorKind::Io(error)) => return Some(Err(error)),
-            Err(csv::ErrorKind::UnequalLengths { expected_len, len, .. }) => {
-                Err(format!("it has {len} cells, and the first row {expected_len}"))
+        if self.has_failed {
+            return None;
+        }
+        let record = match self.records.next() {
+            Ok(record) => record?,
+            Err(error) => {
+                self.has_failed = true;
+                return Some(Err(error));
             }
-            Err(csv::ErrorKind::Utf8 { err, .. }) => Err(format!("cell {} is not UTF-8", err.field() + 1)),
-            Err(kind) => Err(format!("it cannot be read: {kind:?}")),
         };
         self.number += 1;
-        Some(Ok(ImportRow { number: self.number, line, content }))
+        let (n_cells, n_names) = (record.cells.as_ref().map_or(0, Vec::len), self.fields.len());
+        let content = match record.cells {
+            Ok(_) if n_cells != n_names => {
+                Err(format!("it has {n_cells} cells, and the first row {n_names}"))
+            }
+            Ok(cells) => json_of(&self.fields, cells.as_slice()),
+            Err(why) => Err(why),
+        };
+        Some(Ok(ImportRow { number: self.number, line: record.line, content }))
     }
 }
 
 /// Returns a row as a transaction in JSON.
-fn json_of(fields: &[Option<CellField>], record: &StringRecord) -> Result<Vec<u8>, String> {
+fn json_of(fields: &[Option<CellField>], cells: &[String]) -> Result<Vec<u8>, String> {
     let (mut members, mut metadata) = (Map::new(), Map::new());
-    for (field, cell) in fields.iter().zip(record) {
+    for (field, cell) in fields.iter().zip(cells) {
         let Some(field) = field.as_ref().filter(|_| !cell.is_empty()) else { continue };
         match field {
-            CellField::Text(name) => drop(members.insert((*name).to_owned(), Value::from(cell))),
+            CellField::Text(name) => drop(members.insert((*name).to_owned(), Value::from(cell.as_str()))),
             CellField::Boolean(name) => {
                 let value = cell.to_ascii_lowercase().parse::<bool>();
                 let value = value.map_err(|_| format!("`{name}` must be true or false, not `{cell}`"))?;
                 members.insert((*name).to_owned(), Value::from(value));
             }
-            CellField::Metadata(name) => drop(metadata.insert(name.clone(), Value::from(cell))),
+            CellField::Metadata(name) => drop(metadata.insert(name.clone(), Value::from(cell.as_str()))),
         }
     }
     if !metadata.is_empty() {
@@ -264,6 +259,31 @@ mod tests {
                 (5, 5, r#"{"amount":"4","atomic":false,"currency":"EUR","reference":"r"}"#),
             ],
         );
+    }
+
+    #[test]
+    fn a_row_is_named_by_the_line_on_which_it_begins() {
+        for end in ["\n", "\r\n"] {
+            let table =
+                ["amount,currency,reference", "", "1,EUR,\"a\nb\"", "", "", "2,EUR", "3,EUR,r"].join(end);
+            let rows = rows_of(&table, &[]).unwrap();
+            let lines: Vec<(u64, u64, bool)> =
+                rows.iter().map(|row| (row.number, row.line, row.content.is_ok())).collect();
+            assert_eq!(lines, [(2, 3, true), (3, 7, false), (4, 8, true)], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_ends_the_table_with_an_error() {
+        let rest = "2,EUR,r\n".repeat(200_000);
+        for (open, rest) in [("\"r", ""), ("\"r", "\n"), ("\"", &*rest), ("\"r\n2,EUR,s", "\n")] {
+            let table = format!("amount,currency,reference\n0,EUR,q\n1,EUR,{open}{rest}");
+            let mut rows = TableRows::new(table.as_bytes(), &TableColumns::default()).unwrap();
+            assert!(rows.next().unwrap().unwrap().content.is_ok());
+            let error = rows.next().unwrap().unwrap_err().to_string();
+            assert!(error.contains("line 3") && error.contains("quotation mark"), "{error}");
+            assert!(rows.next().is_none());
+        }
     }
 
     #[test]
