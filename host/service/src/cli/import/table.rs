@@ -296,7 +296,7 @@ mod tests {
                 &[("amount", "b")],
                 "has no column `b`; it has: a, currency, reference",
             ),
-            ("a,currency,reference\n", &[("amont", "a")], "there is no field `amont`"),
+            ("a,currency,reference\n", &[("total", "a")], "there is no field `total`"),
             ("a,currency,reference\n", &[("amount", "a"), ("source", "a")], "for two fields"),
             ("a,b,currency,reference\n", &[("amount", "a"), ("amount", "b")], "the field `amount` twice"),
             ("amount,currency,reference\n", &[("amount", "")], "no column has the field `amount`"),
