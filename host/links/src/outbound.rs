@@ -1,4 +1,4 @@
-//! Delivery of alerts: a dashboard over a WebSocket, webhooks over HTTP. And requests of commands to a service.
+//! Delivery of alerts, by a WebSocket to a dashboard and over HTTP to webhooks, and requests of commands to a service.
 //!
 //! ```text
 //!  Tunnel::offer ──bounded queue──▶ one connection, while it is up ────▶ dashboard
@@ -6,8 +6,8 @@
 //!                 both use: address (credentials removed) ──▶ connection (TCP, TLS)
 //! ```
 //!
-//! Every wait is limited, except in [`get()`] and [`post_streamed()`], whose caller sets the limit. Redirects are not followed, and no proxy is
-//! read from the environment. Logs and errors show only scheme, host and port of an address, because its path and query
+//! Every wait is limited, except in [`get()`] and [`post_streamed()`], whose caller sets the limit. Redirects are not followed, and
+//! no proxy is read from the environment. Logs and errors show only scheme, host and port of an address, because its path and query
 //! may contain secrets.
 
 mod address;
