@@ -10,7 +10,7 @@ use git2::{
 };
 
 use super::message::{Login, Task, TaskFailure, TaskOutcome, WorkerRequest};
-use super::work::explain;
+use crate::remote_failure::plain;
 use crate::repository::open_repository;
 use crate::{
     GitError, OBJECT_BYTES_MAX, TRANSFER_BYTES_MAX, TRANSFER_OBJECTS_MAX, UNPACKED_BYTES_MAX, credentials,
@@ -175,6 +175,24 @@ impl<'r> GitOperation<'r> {
         } else {
             explain(error)
         }
+    }
+}
+
+/// Converts an error of libgit2 for which no other reason was observed.
+fn explain(error: &git2::Error) -> TaskFailure {
+    use git2::{ErrorClass, ErrorCode};
+    match (error.code(), error.class()) {
+        (ErrorCode::Auth, _) => TaskFailure::Refused,
+        (ErrorCode::NotFastForward, _) => TaskFailure::PushRefused,
+        // Memory is limited, and the unpacked data needs more.
+        (_, ErrorClass::NoMemory) => TaskFailure::TooLarge,
+        // libgit2's own limit, far above ours.
+        (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => TaskFailure::TooLarge,
+        // The local objects are damaged; the remote is not the cause.
+        (_, ErrorClass::Odb | ErrorClass::Zlib) => TaskFailure::Damaged(plain(error.message())),
+        // A message of the remote may contain anything.
+        (_, ErrorClass::Net) if error.message().contains("remote") => TaskFailure::Reported,
+        _ => TaskFailure::Other(plain(error.message())),
     }
 }
 

@@ -3,9 +3,8 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::{process, thread};
 
-use super::message::{TaskFailure, TaskOutcome, WorkerReply, WorkerRequest};
+use super::message::{TaskOutcome, WorkerReply, WorkerRequest};
 use super::{task, walls};
-use crate::remote_failure::plain;
 use tollgate_process::note;
 
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;
@@ -48,22 +47,4 @@ pub fn work(needs_walls: bool) -> u8 {
     let reply = serde_json::to_vec(&WorkerReply { walls, outcome });
     let said = reply.map_err(io::Error::from).and_then(|reply| io::stdout().write_all(&reply));
     if said.and_then(|()| io::stdout().flush()).is_ok() { 0 } else { FAILED }
-}
-
-/// Converts an error of libgit2 for which no other reason was observed.
-pub(super) fn explain(error: &git2::Error) -> TaskFailure {
-    use git2::{ErrorClass, ErrorCode};
-    match (error.code(), error.class()) {
-        (ErrorCode::Auth, _) => TaskFailure::Refused,
-        (ErrorCode::NotFastForward, _) => TaskFailure::PushRefused,
-        // Memory is limited, and the unpacked data needs more.
-        (_, ErrorClass::NoMemory) => TaskFailure::TooLarge,
-        // libgit2's own limit, far above ours.
-        (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => TaskFailure::TooLarge,
-        // The local objects are damaged; the remote is not the cause.
-        (_, ErrorClass::Odb | ErrorClass::Zlib) => TaskFailure::Damaged(plain(error.message())),
-        // A message of the remote may contain anything.
-        (_, ErrorClass::Net) if error.message().contains("remote") => TaskFailure::Reported,
-        _ => TaskFailure::Other(plain(error.message())),
-    }
 }

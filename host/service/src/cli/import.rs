@@ -8,6 +8,7 @@
 
 mod progress_file;
 mod report;
+mod row;
 mod rows;
 mod sending;
 mod table;
@@ -31,7 +32,8 @@ use super::offline::run_here;
 use crate::cli::say;
 use progress_file::{ImportProgress, ProgressFile};
 use report::Report;
-use rows::{BytesRead, ImportFileError, ImportRow, RowFormat};
+use row::{ImportFileError, ImportRow};
+use rows::{BytesRead, RowFormat};
 use sending::{BatchEnd, Destination, NO_ID, SettledRow};
 use table::TableColumns;
 

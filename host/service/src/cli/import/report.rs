@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress_file::{ImportProgress, ProgressFile};
-use super::rows::{BytesRead, ImportFileError};
+use super::row::ImportFileError;
+use super::rows::BytesRead;
 use super::sending::SettledRow;
 use crate::cli::say;
 

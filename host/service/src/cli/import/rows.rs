@@ -10,10 +10,9 @@ use clap::ValueEnum;
 use flate2::read::MultiGzDecoder;
 use zstd::stream::read::Decoder;
 
+use super::row::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
 use super::table::{TableColumns, TableRows};
 
-/// Longest row in bytes, as `POST /inject` allows.
-pub(super) const ROW_BYTES_MAX: u64 = 64 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// How the rows of a file are written.
@@ -23,28 +22,6 @@ pub(super) enum RowFormat {
     Ndjson,
     /// A table with a row of names
     Csv,
-}
-
-/// A row of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct ImportRow {
-    /// Its number, counted from 1. A row of names counts.
-    pub(super) number: u64,
-    /// Line of the file on which it begins, counted from 1.
-    pub(super) line: u64,
-    /// A transaction in JSON on one line; empty for a row that has nothing to import.
-    pub(super) content: Result<Vec<u8>, String>,
-}
-
-/// A reason why a file cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ImportFileError {
-    #[error("it cannot be read: {0}")]
-    Io(#[from] io::Error),
-    #[error("its name does not say how it is written; add --format ndjson or --format csv")]
-    UnknownFormat,
-    #[error("{0}")]
-    Columns(String),
 }
 
 /// Counts the bytes that were read of a file, before they are decompressed.
@@ -159,11 +136,6 @@ impl Iterator for JsonLines {
         self.has_failed = read.is_err();
         read.transpose()
     }
-}
-
-/// Returns what is wrong with a row that is too long.
-pub(super) fn too_long() -> String {
-    format!("it has more than {ROW_BYTES_MAX} bytes")
 }
 
 fn skip_line(bytes: &mut Bytes) -> io::Result<()> {

@@ -15,7 +15,7 @@ use tollgate_links::outbound::{
     post_streamed,
 };
 
-use super::rows::ImportRow;
+use super::row::ImportRow;
 
 /// Time in which the answer to a row that was sent must arrive.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 
 use serde_json::{Map, Value};
 
-use super::rows::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
+use super::row::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
 use super::table_reader::TableReader;
 
 const METADATA: &str = "meta_data";
