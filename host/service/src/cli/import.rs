@@ -154,7 +154,7 @@ impl Importing<'_> {
         Ok(n_refused)
     }
 
-    /// Returns what decides about the rows, besides the file.
+    /// Returns a digest of everything that decides about the rows, besides the file.
     fn options(&self, destination: &Destination) -> String {
         let ImportArguments { format, key, .. } = self.asked;
         let all = format!("{format:?} {key:?} {:?} {}", self.columns, destination.address.uri());

@@ -45,7 +45,7 @@ impl TunnelShared {
     }
 
     pub(super) fn came_up(&self, number: u64) {
-        // Whoever sees it up can send.
+        // The number is set first, so that a notice is taken as soon as the tunnel is up.
         self.connection.store(number, Ordering::Release);
         *self.state.lock() = (TunnelState::Up, Instant::now());
         self.metrics.tunnel_came_up();

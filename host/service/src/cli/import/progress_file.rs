@@ -14,7 +14,7 @@ use super::sending::SettledRow;
 /// Appended to the name of the file.
 const ENDING: &str = ".import";
 
-/// What was imported of a file.
+/// The part of a file that was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ImportProgress {
     /// Number of the last row that has its answer.
@@ -50,12 +50,12 @@ pub(super) struct ProgressFile {
     identity: FileIdentity,
 }
 
-/// What tells a file from another one of the same name.
+/// The features that tell a file from another one of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileIdentity {
     bytes: u64,
     modified_micros: u128,
-    /// What else decides about the rows: the columns, and the key.
+    /// Digest of the columns, the key and the service, which decide about the rows as well.
     options: String,
 }
 

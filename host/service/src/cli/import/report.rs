@@ -1,4 +1,4 @@
-//! What an import says while it runs and at its end.
+//! The figures and messages of an import, while it runs and at its end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

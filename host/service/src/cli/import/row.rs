@@ -27,7 +27,7 @@ pub(super) enum ImportFileError {
     Columns(String),
 }
 
-/// Returns what is wrong with a row that is too long.
+/// Returns the message about a row that is too long.
 pub(super) fn too_long() -> String {
     format!("it has more than {ROW_BYTES_MAX} bytes")
 }

@@ -28,7 +28,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Statuses of a response after which the same request may succeed later.
 const TEMPORARY: [u16; 5] = [408, 429, 502, 503, 504];
 
-/// What is wrong with a row without an id, if there is no key.
+/// The message about a row without an id, if there is no key.
 pub(super) const NO_ID: &str = "`transaction_id` is missing; send it, or add --key";
 
 const CONTENT_TYPE: (HeaderName, HeaderValue) =
@@ -43,7 +43,7 @@ pub(super) struct Destination {
     pub(super) key: Option<HeaderValue>,
 }
 
-/// What became of a row.
+/// A row that has its answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SettledRow {
     pub(super) number: u64,

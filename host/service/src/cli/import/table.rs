@@ -44,7 +44,7 @@ impl Default for TableColumns {
     }
 }
 
-/// Where the cell of a column goes.
+/// The place of a cell in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum CellField {
     Text(&'static str),
