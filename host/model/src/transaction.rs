@@ -55,6 +55,7 @@ pub use status::{EarlierStatuses, StatusWords, StatusWordsError};
 pub use value::{CaselessText, StructureDigest, TextComparison, Value, in_small_letters, with_small_letters};
 pub use wide_objects::WideObjects;
 pub use wire::AmountForm;
+pub use wire_fields::{WireKind, kind_of};
 
 /// One movement of money as received, with defaults filled in.
 #[derive(Debug, Clone, PartialEq)]

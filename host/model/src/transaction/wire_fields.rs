@@ -2,16 +2,20 @@
 
 /// The kind of values that a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WireKind {
+pub enum WireKind {
     /// A short id of a transaction or an account.
     Id,
     /// A short code without control characters.
     Code,
     /// A text for people.
     Prose,
+    /// A number, or a text with its digits.
     Number,
+    /// `true` or `false`.
     Boolean,
+    /// A date-time in RFC 3339.
     Time,
+    /// An object of any members.
     Object,
 }
 
@@ -38,7 +42,8 @@ pub(super) const FIELDS: [&str; 18] = [
 ];
 
 /// Returns the kind of a field, or `None` if it is not part of the interface.
-pub(super) fn kind_of(name: &str) -> Option<WireKind> {
+#[must_use]
+pub fn kind_of(name: &str) -> Option<WireKind> {
     match name {
         "transaction_id" | "source" | "destination" => Some(WireKind::Id),
         "currency" | "status" | "hash" => Some(WireKind::Code),

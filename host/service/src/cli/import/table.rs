@@ -7,29 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 
 use serde_json::{Map, Value};
+use tollgate_model::transaction::{WireKind, kind_of};
 
 use super::row::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
 use super::table_reader::TableReader;
 
 const METADATA: &str = "meta_data";
-/// Fields that are texts, also an amount, whose digits are kept.
-const TEXTS: [&str; 13] = [
-    "transaction_id",
-    "amount",
-    "currency",
-    "source",
-    "destination",
-    "reference",
-    "description",
-    "status",
-    "hash",
-    "created_at",
-    "effective_date",
-    "scheduled_for",
-    "inflight_expiry_date",
-];
-const BOOLEANS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue", "atomic"];
-
 /// The columns of a table by field, and the character between them.
 #[derive(Debug, Clone)]
 pub(super) struct TableColumns {
@@ -47,8 +30,9 @@ impl Default for TableColumns {
 /// The place of a cell in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum CellField {
-    Text(&'static str),
-    Boolean(&'static str),
+    /// A field that is a text; a number keeps its digits as one.
+    Text(String),
+    Boolean(String),
     Metadata(String),
 }
 
@@ -57,8 +41,13 @@ impl CellField {
         if let Some(member) = name.strip_prefix("meta_data.").filter(|member| !member.is_empty()) {
             return Some(Self::Metadata(member.to_owned()));
         }
-        let known = |names: &'static [&'static str]| names.iter().copied().find(|known| *known == name);
-        known(&TEXTS).map(Self::Text).or_else(|| known(&BOOLEANS).map(Self::Boolean))
+        match kind_of(name)? {
+            WireKind::Boolean => Some(Self::Boolean(name.to_owned())),
+            WireKind::Object => None,
+            WireKind::Id | WireKind::Code | WireKind::Prose | WireKind::Number | WireKind::Time => {
+                Some(Self::Text(name.to_owned()))
+            }
+        }
     }
 }
 
@@ -118,7 +107,7 @@ fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<Ce
         })
         .collect();
     for required in ["amount", "currency", "reference"] {
-        if !fields.contains(&Some(CellField::Text(required))) {
+        if !fields.contains(&Some(CellField::Text(required.to_owned()))) {
             let found = names.join(", ");
             return Err(format!(
                 "no column has the field `{required}`; name one with --columns {required}=COLUMN, of: {found}"
@@ -161,11 +150,11 @@ fn json_of(fields: &[Option<CellField>], cells: &[String]) -> Result<Vec<u8>, St
     for (field, cell) in fields.iter().zip(cells) {
         let Some(field) = field.as_ref().filter(|_| !cell.is_empty()) else { continue };
         match field {
-            CellField::Text(name) => drop(members.insert((*name).to_owned(), Value::from(cell.as_str()))),
+            CellField::Text(name) => drop(members.insert(name.clone(), Value::from(cell.as_str()))),
             CellField::Boolean(name) => {
                 let value = cell.to_ascii_lowercase().parse::<bool>();
                 let value = value.map_err(|_| format!("`{name}` must be true or false, not `{cell}`"))?;
-                members.insert((*name).to_owned(), Value::from(value));
+                members.insert(name.clone(), Value::from(value));
             }
             CellField::Metadata(name) => drop(metadata.insert(name.clone(), Value::from(cell.as_str()))),
         }
