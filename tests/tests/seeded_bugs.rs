@@ -2,7 +2,7 @@
 //!
 //! Each bug is a patch below `tests/bugs`. One build contains all of them, and an environment variable selects the
 //! active one. A *gauntlet* is a series of requests and faults: those of the durability checker, or a conversation
-//! about one guarantee. A service without a bug passes every gauntlet. A service with a bug fails the gauntlet that the
+//! about one guarantee. One gauntlet runs the tests of the crates of the history. A service without a bug passes every gauntlet. A service with a bug fails the gauntlet that the
 //! table lists, with the listed word.
 //!
 //! The build takes minutes and runs in full mode only. Whether every patch applies is always tested.
@@ -12,6 +12,7 @@ mod faults;
 mod lives;
 mod races;
 mod table;
+mod units;
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -44,10 +45,24 @@ pub(crate) struct Gauntlet {
 #[derive(Debug)]
 pub(crate) struct Build {
     binary: PathBuf,
+    /// The copy of the repository with all bugs.
+    tree: PathBuf,
+    /// Target directory of the copy, separate from the build without bugs.
+    target: PathBuf,
     bug: Option<&'static str>,
 }
 
 impl Build {
+    /// Copies the repository with all bugs below the target directory, and builds the copy unless a build exists.
+    fn of_copy() -> Self {
+        let target = binary::target_directory().unwrap_or_else(env::temp_dir).join("seeded");
+        let tree = target.join("tree");
+        copy_with_bugs(&tree);
+        let existing = env::var_os(BINARY).map(PathBuf::from);
+        let binary = existing.unwrap_or_else(|| binary::build(&tree, Some(&target)));
+        Self { binary, tree, target, bug: None }
+    }
+
     /// Configures a home to use this build.
     pub(crate) fn at(&self, mut home: Home) -> Home {
         home.serve_by(&self.binary);
@@ -124,8 +139,7 @@ fn every_seeded_bug_is_found() {
     // A single bug by name, for debugging.
     let wanted = env::var(VARIABLE).ok();
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
-    let binary = env::var_os(BINARY).map_or_else(binary_with_bugs, PathBuf::from);
-    let mut build = Build { binary, bug: None };
+    let mut build = Build::of_copy();
     let bugs = bugs();
     let of_name = |name: &str| bugs.iter().find(|bug| bug.name == name).expect("a patch of this name");
     let began = Instant::now();
@@ -154,12 +168,4 @@ fn every_seeded_bug_is_found() {
     println!("{} bugs, {} found, {:.0?}", lines.len(), lines.len() - missed.len(), began.elapsed());
     lines.iter().for_each(|line| println!("{line}"));
     assert!(missed.is_empty(), "{} are not found:\n{}", missed.len(), missed.join("\n"));
-}
-
-/// Builds below the target directory, separate from the build without bugs.
-fn binary_with_bugs() -> PathBuf {
-    let target = binary::target_directory().unwrap_or_else(env::temp_dir).join("seeded");
-    let copy = target.join("tree");
-    copy_with_bugs(&copy);
-    binary::build(&copy, Some(&target))
 }

@@ -1,9 +1,9 @@
 //! The name of each bug, the gauntlet that finds it, and a word of the failure message.
 
 use crate::seeded_bugs::Gauntlet;
-use crate::seeded_bugs::{conversations, faults, lives, races};
+use crate::seeded_bugs::{conversations, faults, lives, races, units};
 
-pub(crate) const GAUNTLETS: [Gauntlet; 14] = [
+pub(crate) const GAUNTLETS: [Gauntlet; 15] = [
     KILLS,
     POWER_CUTS,
     FAILED_COMMITS,
@@ -18,6 +18,7 @@ pub(crate) const GAUNTLETS: [Gauntlet; 14] = [
     ANSWERS,
     ALERTS,
     STOPS,
+    HISTORY,
 ];
 
 const KILLS: Gauntlet = Gauntlet { name: "the witness, kill -9 and a stop", run: faults::kills };
@@ -35,8 +36,9 @@ const FAILING_RULES: Gauntlet = Gauntlet { name: "a rule that fails", run: conve
 const ANSWERS: Gauntlet = Gauntlet { name: "answers", run: conversations::answers };
 const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts };
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
+const HISTORY: Gauntlet = Gauntlet { name: "the tests of the history", run: units::history };
 
-pub(crate) const BUGS: [(&str, Gauntlet, &str); 55] = [
+pub(crate) const BUGS: [(&str, Gauntlet, &str); 72] = [
     ("acknowledged_before_commit", KILLS, "answered"),
     ("sync_dropped", POWER_CUTS, "lost"),
     ("synced_at_checkpoints_only", POWER_CUTS, "lost"),
@@ -92,4 +94,21 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 55] = [
     ("tree_taken_in_part", KILLS, "had to be"),
     ("alert_of_one_dropped", ALERTS, "alert"),
     ("drain_skipped", STOPS, "under way"),
+    ("changed_record_kept", HISTORY, "histories_of_which_keys_are_on_the_disk"),
+    ("change_misses_the_disk", HISTORY, "a_retraction_reaches_what_is_on_the_disk"),
+    ("hidden_record_not_joined", HISTORY, "parallel_payments_of_an_account_on_the_disk"),
+    ("filled_series_left_out", HISTORY, "accounts_that_do_not_fit_into_memory"),
+    ("key_class_too_fine", HISTORY, "histories_of_which_keys_are_on_the_disk"),
+    ("undurable_row_recorded", HISTORY, "restarted_histories_answer"),
+    ("recovery_number_too_high", HISTORY, "a_snapshot_leaves_out_unsettled"),
+    ("swapped_without_check", HISTORY, "histories_of_which_keys_are_on_the_disk"),
+    ("record_of_another_key_read", HISTORY, "a_store_holds_the_last_record_of_each_key"),
+    ("damaged_record_taken_for_none", HISTORY, "a_changed_bit_is_an_error"),
+    ("cleaned_record_lost", HISTORY, "a_store_holds_the_last_record_of_each_key"),
+    ("replaced_record_revived", HISTORY, "a_power_cut_loses_nothing"),
+    ("removal_not_in_foot", HISTORY, "a_power_cut_loses_nothing"),
+    ("cleaned_file_removed_at_once", HISTORY, "a_power_cut_loses_nothing"),
+    ("checkpoint_not_synced", HISTORY, "a_power_cut_loses_nothing"),
+    ("end_of_segment_left_out", HISTORY, "a_power_cut_loses_nothing"),
+    ("index_of_another_checkpoint_read", HISTORY, "a_power_cut_loses_nothing"),
 ];

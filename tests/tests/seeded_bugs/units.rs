@@ -1,0 +1,24 @@
+//! The tests of the crates of the history, with a bug in them.
+
+use std::process::Command;
+
+use tollgate_tests::seeded::VARIABLE;
+
+use crate::seeded_bugs::Build;
+
+/// Runs the tests of the history and of its records. They compare keys that leave memory, and what a start opens, with a
+/// reference in thousands of random histories.
+pub(crate) fn history(build: &Build) {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--quiet", "--locked", "--lib", "--package", "tollgate-records"]);
+    cargo.args(["--package", "tollgate-history", "--target-dir"]).arg(&build.target);
+    cargo.current_dir(&build.tree);
+    if let Some(bug) = build.bug {
+        cargo.env(VARIABLE, bug);
+    }
+    let output = cargo.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The names of the tests that failed stand at the end.
+    let failed = text.rsplit_once("failures:").map_or(&*text, |(_, names)| names);
+    assert!(output.status.success(), "these tests fail: {failed}{}", String::from_utf8_lossy(&output.stderr));
+}
