@@ -38,7 +38,7 @@ const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts }
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
 const HISTORY: Gauntlet = Gauntlet { name: "the tests of the history", run: units::history };
 
-pub(crate) const BUGS: [(&str, Gauntlet, &str); 72] = [
+pub(crate) const BUGS: [(&str, Gauntlet, &str); 74] = [
     ("acknowledged_before_commit", KILLS, "answered"),
     ("sync_dropped", POWER_CUTS, "lost"),
     ("synced_at_checkpoints_only", POWER_CUTS, "lost"),
@@ -98,9 +98,11 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 72] = [
     ("change_misses_the_disk", HISTORY, "a_retraction_reaches_what_is_on_the_disk"),
     ("hidden_record_not_joined", HISTORY, "parallel_payments_of_an_account_on_the_disk"),
     ("filled_series_left_out", HISTORY, "accounts_that_do_not_fit_into_memory"),
+    ("use_forgotten", HISTORY, "queries_of_accounts_that_keep_leaving"),
     ("key_class_too_fine", HISTORY, "histories_of_which_keys_are_on_the_disk"),
     ("undurable_row_recorded", HISTORY, "restarted_histories_answer"),
     ("recovery_number_too_high", HISTORY, "a_snapshot_leaves_out_unsettled"),
+    ("long_key_in_no_file", HISTORY, "a_key_that_is_too_long_for_a_record"),
     ("swapped_without_check", HISTORY, "histories_of_which_keys_are_on_the_disk"),
     ("record_of_another_key_read", HISTORY, "a_store_holds_the_last_record_of_each_key"),
     ("damaged_record_taken_for_none", HISTORY, "a_changed_bit_is_an_error"),

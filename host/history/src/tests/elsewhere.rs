@@ -36,9 +36,9 @@ fn payment(id: u64, from: u64, to: u64) -> Arc<Transaction> {
     Arc::new(sample.build())
 }
 
-fn limited(directory: &Path) -> (History, Vec<Arc<AggregateQuery>>) {
+fn limited(directory: &Path, limit_bytes: usize) -> (History, Vec<Arc<AggregateQuery>>) {
     let history = History::new();
-    let history = history.bounded_with_keys(LIMIT_BYTES, directory, &directory.join("records")).unwrap();
+    let history = history.bounded_with_keys(limit_bytes, directory, &directory.join("records")).unwrap();
     let specs = [
         count_of_same("source", "P1D"),
         count_of_same("destination", "P1D"),
@@ -51,10 +51,15 @@ fn limited(directory: &Path) -> (History, Vec<Arc<AggregateQuery>>) {
 
 /// A history with two payments of each account, of which most are on the disk.
 fn filled() -> (TempDir, History, Vec<Arc<AggregateQuery>>) {
+    filled_within(LIMIT_BYTES)
+}
+
+/// Same as [`filled`], with another limit.
+fn filled_within(limit_bytes: usize) -> (TempDir, History, Vec<Arc<AggregateQuery>>) {
     let directory = tempfile::tempdir().unwrap();
-    let (history, queries) = limited(directory.path());
+    let (history, queries) = limited(directory.path(), limit_bytes);
     for id in 0..2 * N_ACCOUNTS {
-        assert!(history.has_room(), "payment {id}");
+        assert!(history.has_room() || limit_bytes < LIMIT_BYTES, "payment {id}");
         history.admit(payment(id, id % N_ACCOUNTS, id * 7 % N_ACCOUNTS), |_| ());
     }
     (directory, history, queries)
@@ -170,7 +175,7 @@ fn parallel_payments_of_an_account_on_the_disk_count_those_before_them() {
 fn payments_of_many_accounts_in_parallel_are_all_counted() {
     const THREADS: u64 = 4;
     let directory = tempfile::tempdir().unwrap();
-    let (history, queries) = limited(directory.path());
+    let (history, queries) = limited(directory.path(), LIMIT_BYTES);
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let history = &history;
@@ -192,4 +197,25 @@ fn payments_of_many_accounts_in_parallel_are_all_counted() {
         let n_payments = expected.get(&account).copied().unwrap_or_default() as f64;
         assert_eq!(ask(&history, &queries[0], account, 0), Ok(n_payments), "{account}");
     }
+}
+
+#[test]
+fn queries_of_accounts_that_keep_leaving_count_all_their_payments() {
+    const THREADS: u64 = 4;
+    // Room for a few accounts, so that each leaves soon after it came back.
+    let (_directory, history, queries) = filled_within(LIMIT_BYTES / 40);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (history, queries) = (&history, &queries);
+            scope.spawn(move || {
+                for n in 0..N_ACCOUNTS / 8 {
+                    // Payments of others make room for themselves.
+                    let other = N_ACCOUNTS + n * THREADS + thread;
+                    history.admit(payment(2 * N_ACCOUNTS, other, other), |_| ());
+                    let account = (n * 13 + thread * 5) % N_ACCOUNTS;
+                    assert_eq!(ask(history, &queries[0], account, 0), Ok(2.0), "{account}");
+                }
+            });
+        }
+    });
 }

@@ -1,10 +1,11 @@
 //! Entries that no query reaches are discarded; a query that reaches discarded ones fails.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
-use tollgate_guest_abi::Semantics;
 
 use parking_lot::Mutex;
+use tollgate_guest_abi::Semantics;
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -65,14 +66,20 @@ fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregat
     let directory = tempfile::tempdir().unwrap();
     let past: Arc<dyn Past> = Arc::<Kept>::clone(kept);
     let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
+    let count = fill(&history, kept);
+    (history, count, directory)
+}
+
+/// Admits the transactions of ten days. Returns a question about one day.
+fn fill(history: &History, kept: &Kept) -> Arc<AggregateQuery> {
     let count = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
     let busy = (0..N_DAYS * DAY).step_by(600).map(|at| transaction("busy", "1", at));
     for row in std::iter::once(transaction("idle", "1", 60)).chain(busy) {
         let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
         kept.0.lock().push((sequence, row));
+        history.settle(sequence);
     }
-    history.settle(history.last_sequence());
-    (history, count, directory)
+    count
 }
 
 fn count(
@@ -142,16 +149,23 @@ fn a_late_transaction_does_not_bring_back_a_discarded_period() {
     assert_eq!(count(&history, &question, "late", DAY), Err(LookupError::Forgotten));
 }
 
-#[test]
-fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
+/// Writes a snapshot after rows were let go, and restores it for each window.
+fn check_a_snapshot_knows_what_was_let_go(limited: impl Fn(History, &Path) -> History, keeps_records: bool) {
     let kept = Arc::<Kept>::default();
-    let (history, _question, directory) = kept_ten_days(&kept, usize::MAX);
+    let directory = tempfile::tempdir().unwrap();
+    let over_kept = || {
+        let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+        limited(History::over(past), directory.path())
+    };
+    let history = over_kept();
+    let question = fill(&history, &kept);
     history.forget(micros(9 * DAY));
     let file = directory.path().join("snapshot");
     history.write_snapshot(&file, None, &|| true).unwrap().unwrap();
+    assert_eq!(history.keeps_records(), keeps_records);
+    drop((history, question));
     for (window, n_series_from_snapshot) in [("PT1H", 1), ("P1D", 1), ("P7D", 0)] {
-        let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
-        let history = History::over(past);
+        let history = over_kept();
         let question = history.aggregate(&count_of_same("source", window), Semantics::CURRENT).unwrap();
         history.resume_at(kept.last());
         let restored = history.restore_all(&*kept, kept.last(), Some(&file), &Unwatched).unwrap().unwrap();
@@ -166,6 +180,19 @@ fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
             assert_eq!(count(&history, &question, "busy", at), expected, "{window} {at}");
         }
     }
+}
+
+#[test]
+fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
+    check_a_snapshot_knows_what_was_let_go(|history, _| history, false);
+}
+
+#[test]
+fn a_checkpoint_of_records_knows_what_was_let_go_before_it_was_written() {
+    let limited = |history: History, directory: &Path| {
+        history.bounded_with_keys(0, directory, &directory.join("records")).unwrap()
+    };
+    check_a_snapshot_knows_what_was_let_go(limited, true);
 }
 
 /// Restores ten days from the store after telling the history that queries come from day nine. Returns the memory that it takes,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use tempfile::TempDir;
-use tollgate_guest_abi::Semantics;
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Semantics};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -136,4 +136,52 @@ fn a_restart_with_little_memory_leaves_the_room_that_was_there() {
         }
     }
     assert!(n_spilling >= 6, "{n_spilling} loads had to spill");
+}
+
+#[test]
+fn a_key_that_is_too_long_for_a_record_is_there_after_a_restart() {
+    // One shop has half of the payments, each of the others three.
+    let shop_of = |id: u64| {
+        if id.is_multiple_of(2) { "large".to_owned() } else { format!("shop-{}", id % N_KEYS) }
+    };
+    let payment = |id: u64, at: u64| {
+        let note = format!("{id}/").repeat(20);
+        let metadata = vec![("shop", text(&shop_of(id))), ("note", text(&note))];
+        Arc::new(Sample { id, at: at as i64, metadata, ..Sample::default() }.build())
+    };
+    let past = Arc::new(StoredRows((0..N_ROWS).map(|id| payment(id, id)).collect()));
+    let directory = tempfile::tempdir().unwrap();
+    let notes = AggregateSpec {
+        function: AggregateFunction::Distinct,
+        value: FieldPath::parse("metadata.note"),
+        ..count_of_same("metadata.shop", "P1D")
+    };
+    let limited = || {
+        let history = History::over(Arc::<StoredRows>::clone(&past));
+        let records = directory.path().join("records");
+        let history = history.bounded_with_keys(200_000, directory.path(), &records).unwrap();
+        let question = history.aggregate(&notes, Semantics::CURRENT).unwrap();
+        (history, question)
+    };
+    let file = directory.path().join("snapshot");
+    let (before, question) = limited();
+    for row in &past.0 {
+        let sequence = before.admit(Arc::clone(row), |sequence| sequence);
+        before.settle(sequence);
+    }
+    assert!(before.n_records() > 500, "{} shops are on the disk", before.n_records());
+    before.write_snapshot(&file, None, &|| true).unwrap().unwrap();
+    drop((before, question));
+
+    let (after, question) = limited();
+    let last = Sequence(N_ROWS);
+    after.resume_at(last);
+    let restored = after.restore_all(&*past, last, Some(&file), &MostCounted::default()).unwrap().unwrap();
+    assert_eq!(restored.n_from_snapshot, N_ROWS);
+    let lists = HashMap::<String, NamedList>::new();
+    for id in (0..N_ROWS).step_by(611) {
+        let n_notes = question.answer(&payment(id, N_ROWS), last.next(), &lists).unwrap();
+        let expected = if id.is_multiple_of(2) { N_ROWS / 2 } else { N_ROWS / N_KEYS };
+        assert_eq!(n_notes, expected as f64, "{}", shop_of(id));
+    }
 }
