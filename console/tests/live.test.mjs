@@ -91,6 +91,27 @@ test("a broken stream is opened again after the last event", async () => {
   await opened.close();
 });
 
+test("a stream that the service ends at its age limit is renewed while the page stays live", async () => {
+  const tick = in_flight => ({ at: new Date().toISOString(), sequence: 7, counts: {}, p50_us: null, p99_us: null, in_flight });
+  streams = [];
+  const opened = await openPage(running);
+  await until(() => streams.length === 1, "a stream");
+  send(streams[0], 7, "tick", tick(33));
+  await shown(opened.page, hasText, "33 in flight");
+  await opened.page.evaluate(() => {
+    window.wasInterrupted = false;
+    const look = () => (window.wasInterrupted ||= document.querySelector(".state.live") === null);
+    new MutationObserver(look).observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
+  });
+  streams[0].to.end();
+  await until(() => streams.length === 2, "another stream");
+  assert.equal(streams[1].lastId, "7");
+  send(streams[1], 8, "tick", tick(55));
+  await shown(opened.page, hasText, "55 in flight");
+  assert.equal(await opened.page.evaluate(() => window.wasInterrupted), false);
+  await opened.close();
+});
+
 test("resync and changes of the rules load the page again", async () => {
   streams = [];
   const opened = await openPage(running, "#/rules");
