@@ -101,7 +101,6 @@ impl Intake {
             notices: Arc::default(),
             watcher: None,
             taken: None,
-            seen: None,
             looked_at: Instant::now(),
             touched: TouchedFiles::default(),
             behind_links: None,
@@ -124,8 +123,6 @@ struct Follower {
     watcher: Option<Watcher>,
     /// Stamps of the files in force; `None` if unknown.
     taken: Option<Arc<DirectoryLook>>,
-    /// Stamps of all files at the last look.
-    seen: Option<Arc<DirectoryLook>>,
     looked_at: Instant,
     /// Files with notices since they were last taken.
     touched: TouchedFiles,
@@ -253,7 +250,6 @@ impl Follower {
             touched: self.touched.clone(),
             taken: self.taken.clone().unwrap_or_default(),
             refused: self.intake.failed_files().into_iter().map(|failed| failed.path).collect(),
-            seen: self.seen.clone(),
             settling: Arc::clone(&self.intake.pipeline.directory.settling),
             in_force: Some(self.intake.pipeline.deps.registry.current()),
             heads: Arc::clone(&self.heads),
@@ -269,9 +265,8 @@ impl Follower {
     }
 
     async fn take(&mut self, read: SteadyDirectory) {
-        let SteadyDirectory { tree, seen, whole: look, reads_all, pending, .. } = read;
+        let SteadyDirectory { tree, whole: look, reads_all, pending, .. } = read;
         self.looked_at = Instant::now();
-        self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
@@ -334,8 +329,6 @@ struct KnownDirectory {
     taken: Arc<DirectoryLook>,
     /// Files whose present content is not in force.
     refused: HashSet<String>,
-    /// The last look.
-    seen: Option<Arc<DirectoryLook>>,
     settling: Arc<Mutex<Settling>>,
     in_force: Option<Arc<RuleSet>>,
     heads: Arc<Mutex<HeadCache>>,
@@ -360,8 +353,6 @@ impl KnownDirectory {
 struct SteadyDirectory {
     tree: RuleTree,
     behind_links: BehindLinks,
-    /// Stamps of all its files.
-    seen: DirectoryLook,
     /// Stamps of the files whose present content is in force or is being taken.
     whole: DirectoryLook,
     /// Whether no file was skipped because of its stamp.
@@ -379,17 +370,12 @@ fn read_steadily(
     now: SystemTime,
 ) -> io::Result<Option<SteadyDirectory>> {
     let (found, others) = rule_files::find_all(directory)?;
-    let look = DirectoryLook::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
     let at = std::time::Instant::now();
     let mut settling = before.settling.lock();
-    settling.observe(&found.files, at, now);
-    // A file behind a swapped link was complete before the swap.
-    let has_other_links = before.seen.as_ref().is_some_and(|seen| seen.has_other_links(&found));
-    let is_complete = |file: &FoundFile| {
-        before.touched.is_complete(&file.path) || has_other_links && found.is_behind_link(file)
-    };
-    found.files.iter().filter(|file| is_complete(file)).for_each(|file| settling.mark_whole(file));
+    settling.observe(&found, at, now);
+    let complete = found.files.iter().filter(|file| before.touched.is_complete(&file.path));
+    complete.for_each(|file| settling.mark_whole(file));
     let is_open = |file: &FoundFile| !before.taken.is_same(file) && unfinished.contains(&file.path);
     let mut tree = rule_files::read(&found, |file| before.leaves_alone(file, is_open(file)));
     let not_whole: HashSet<&str> = found
@@ -403,6 +389,9 @@ fn read_steadily(
     let held_back: HashSet<&str> = held_back.iter().map(String::as_str).collect();
     // This second walk reads every link again.
     let is_steady = is_the_same(&found, rule_files::find(directory)?, &held_back);
+    if is_steady {
+        settling.note_read(&found);
+    }
     let is_taken = |file: &&FoundFile| !held_back.contains(file.relative.as_str());
     let whole = DirectoryLook::at(found.files.iter().filter(is_taken), &found, now);
     let pending = held_back.iter().map(|path| settling.pending(path, at, now)).collect();
@@ -410,7 +399,7 @@ fn read_steadily(
     let behind_links = BehindLinks::new(&found);
     tree.ignored = Some(others.examine(&mut before.heads.lock(), now));
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
-    Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all, pending }))
+    Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, whole, reads_all, pending }))
 }
 
 /// Returns whether two walks found the same, except for the stamps of files that are being written.

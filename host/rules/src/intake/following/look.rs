@@ -71,11 +71,6 @@ impl DirectoryLook {
         self.is_same(file) && self.seen(file).is_some_and(|seen| seen.is_settled)
     }
 
-    /// Returns whether links led elsewhere when this was recorded.
-    pub(super) fn has_other_links(&self, found: &WalkedDirectory) -> bool {
-        self.links != found.links
-    }
-
     fn seen(&self, file: &FoundFile) -> Option<&SeenFile> {
         self.files.get(&file.relative)
     }

@@ -23,7 +23,6 @@ async fn without_notices_a_change_is_found_by_looking() {
         asks_for_notices: false,
         notices: Arc::default(),
         taken: None,
-        seen: None,
         looked_at: Instant::now(),
         touched: TouchedFiles::default(),
         behind_links: None,
@@ -99,10 +98,10 @@ fn lost_notices_are_a_reason_to_look() {
 
 /// Lets every file count as whole.
 fn mark_whole(directory: &Path, before: &KnownDirectory) {
-    let files = rule_files::find(directory).unwrap().files;
+    let found = rule_files::find(directory).unwrap();
     let mut settling = before.settling.lock();
-    settling.observe(&files, std::time::Instant::now(), SystemTime::now());
-    files.iter().for_each(|file| settling.mark_whole(file));
+    settling.observe(&found, std::time::Instant::now(), SystemTime::now());
+    found.files.iter().for_each(|file| settling.mark_whole(file));
 }
 
 /// Result for each file of a look at the directory one minute from now, given this known state.

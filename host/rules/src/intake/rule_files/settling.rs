@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  renamed or linked into place, closed after writing, as in force ─▶ whole
+//!  behind a link that led elsewhere when the directory was last read ─▶ whole
 //!  same size and times at two looks 1 s apart, last change ≥ 1 s old ─▶ whole
 //!  otherwise: the last good version stays; after 30 s the service says so
 //! ```
@@ -10,11 +11,12 @@
 //! reports that, is not detected. Writing to another name and renaming is safe in every case.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use tollgate_model::instruction::RuleContent;
 
-use super::{FoundFile, Stamp};
+use super::{FoundFile, ReadLinks, Stamp, WalkedDirectory};
 use crate::intake::tree::{RuleTree, UnreadableFile};
 
 /// Time for which a file has to stay the same.
@@ -26,6 +28,8 @@ const REPORT_AFTER: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(in crate::intake) struct Settling {
     files: HashMap<String, SettlingFile>,
+    /// Path of the directory without links, and the links, when it was last read; `None` before the first time.
+    last: Option<(PathBuf, ReadLinks)>,
 }
 
 #[derive(Debug)]
@@ -61,11 +65,11 @@ pub(in crate::intake) trait GoodContents {
 }
 
 impl Settling {
-    /// Records a look at these files.
-    pub(in crate::intake) fn observe(&mut self, files: &[FoundFile], at: Instant, now: SystemTime) {
-        let present: HashSet<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+    /// Records a look at a directory.
+    pub(in crate::intake) fn observe(&mut self, found: &WalkedDirectory, at: Instant, now: SystemTime) {
+        let present: HashSet<&str> = found.files.iter().map(|file| file.relative.as_str()).collect();
         self.files.retain(|path, _| present.contains(path.as_str()));
-        for file in files {
+        for file in &found.files {
             let Some(stamp) = file.stamp else { continue };
             let new = SettlingFile { stamp, found_at: at, is_whole: false, changing_since: (at, now) };
             let known = self.files.entry(file.relative.clone()).or_insert(new);
@@ -76,6 +80,17 @@ impl Settling {
             let is_same = at.saturating_duration_since(known.found_at) >= SETTLE;
             known.is_whole |= stamp.was_moved() || is_same && stamp.is_older_than(SETTLE, now);
         }
+        // What lies behind a swapped link was complete before the swap.
+        if let Some((root, _)) = self.last.as_ref().filter(|(_, links)| *links != found.links) {
+            let is_moved = *root != found.root;
+            let behind = found.files.iter().filter(|file| is_moved || found.is_behind_link(file));
+            behind.for_each(|file| self.mark_whole(file));
+        }
+    }
+
+    /// Records that a directory was read while nothing changed.
+    pub(in crate::intake) fn note_read(&mut self, found: &WalkedDirectory) {
+        self.last = Some((found.root.clone(), found.links.clone()));
     }
 
     /// Records that a file is whole as it was found.
@@ -140,17 +155,14 @@ const fn is_held_back(error: Option<&UnreadableFile>, is_whole: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::symlink;
     use std::path::Path;
 
     use super::*;
     use crate::intake::rule_files::find;
 
-    fn files(directory: &Path) -> Vec<FoundFile> {
-        find(directory).unwrap().files
-    }
-
     fn is_whole(settling: &Settling, directory: &Path) -> bool {
-        files(directory).iter().all(|file| settling.is_whole(file))
+        find(directory).unwrap().files.iter().all(|file| settling.is_whole(file))
     }
 
     #[test]
@@ -160,7 +172,7 @@ mod tests {
         let mut settling = Settling::default();
         let mut look = |seconds: u64| {
             let after = Duration::from_secs(seconds);
-            settling.observe(&files(directory.path()), at + after, now + after);
+            settling.observe(&find(directory.path()).unwrap(), at + after, now + after);
             (is_whole(&settling, directory.path()), settling.pending("a.ws", at + after, now + after))
         };
         fs::write(directory.path().join("a.ws"), "1").unwrap();
@@ -185,11 +197,11 @@ mod tests {
         fs::write(&path, "1").unwrap();
         let (at, now) = (Instant::now(), fs::metadata(path).unwrap().modified().unwrap());
         let mut settling = Settling::default();
-        settling.observe(&files(directory.path()), at, now);
-        settling.observe(&files(directory.path()), at + SETTLE, now + Duration::from_millis(900));
+        settling.observe(&find(directory.path()).unwrap(), at, now);
+        settling.observe(&find(directory.path()).unwrap(), at + SETTLE, now + Duration::from_millis(900));
         assert!(!is_whole(&settling, directory.path()));
         // A clock that is behind the file system says nothing about its age.
-        settling.observe(&files(directory.path()), at + SETTLE, now - Duration::from_secs(100));
+        settling.observe(&find(directory.path()).unwrap(), at + SETTLE, now - Duration::from_secs(100));
         assert!(is_whole(&settling, directory.path()));
     }
 
@@ -201,7 +213,51 @@ mod tests {
         let earlier = SystemTime::now() - Duration::from_secs(5);
         fs::File::options().write(true).open(&path).unwrap().set_modified(earlier).unwrap();
         let mut settling = Settling::default();
-        settling.observe(&files(directory.path()), Instant::now(), SystemTime::now());
+        settling.observe(&find(directory.path()).unwrap(), Instant::now(), SystemTime::now());
         assert!(is_whole(&settling, directory.path()));
+    }
+
+    /// Swaps a link between versions of a folder, and looks at `rules` after each swap.
+    #[track_caller]
+    fn check_a_swap(top: &Path, link: &Path, rules: &Path) {
+        let mut settling = Settling::default();
+        let swap = |version: &str| {
+            let folder = top.join(version);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("a.ws"), version).unwrap();
+            symlink(&folder, top.join("next")).unwrap();
+            fs::rename(top.join("next"), link).unwrap();
+        };
+        let mut look = |is_steady: bool| {
+            let found = find(rules).unwrap();
+            settling.observe(&found, Instant::now(), SystemTime::now());
+            if is_steady {
+                settling.note_read(&found);
+            }
+            is_whole(&settling, rules)
+        };
+        swap("v1");
+        assert!(!look(true));
+        swap("v2");
+        assert!(look(true), "it was complete before the swap");
+        fs::write(top.join("v2/a.ws"), "v2, being written").unwrap();
+        assert!(!look(true), "it changed after the swap");
+        for version in ["v3", "v4"] {
+            swap(version);
+            assert!(look(false), "{version}, in a look that had to be repeated");
+        }
+        assert!(look(true));
+    }
+
+    #[test]
+    fn a_file_behind_a_link_that_was_swapped_since_the_last_look_is_whole() {
+        let top = tempfile::tempdir().unwrap();
+        let rules = top.path().join("rules");
+        fs::create_dir(&rules).unwrap();
+        check_a_swap(top.path(), &rules.join("current"), &rules);
+        // The directory itself is behind the link.
+        let top = tempfile::tempdir().unwrap();
+        let rules = top.path().join("current");
+        check_a_swap(top.path(), &rules, &rules);
     }
 }

@@ -66,7 +66,8 @@ pub(in crate::intake) fn survey_settled(
     loop {
         let (found, mut tree) = take(directory)?;
         let (at, now) = (Instant::now(), SystemTime::now());
-        settling.observe(&found.files, at, now);
+        settling.observe(&found, at, now);
+        settling.note_read(&found);
         let is_whole = |path: &str| {
             let mut files = found.files.iter().filter(|file| file.relative == path);
             files.all(|file| settling.is_whole(file))
