@@ -2,8 +2,8 @@
 //!
 //! Each bug is a patch below `tests/bugs`. One build contains all of them, and an environment variable selects the
 //! active one. A *gauntlet* is a series of requests and faults: those of the durability checker, or a conversation
-//! about one guarantee. One gauntlet runs the tests of the crates of the history. A service without a bug passes every gauntlet. A service with a bug fails the gauntlet that the
-//! table lists, with the listed word.
+//! about one guarantee. One gauntlet runs the tests of the crates of the history instead. A service without a bug passes
+//! every gauntlet. A service with a bug fails the gauntlet that the table lists, with the listed word.
 //!
 //! The build takes minutes and runs in full mode only. Whether every patch applies is always tested.
 

@@ -80,7 +80,7 @@ impl Settling {
             let is_same = at.saturating_duration_since(known.found_at) >= SETTLE;
             known.is_whole |= stamp.was_moved() || is_same && stamp.is_older_than(SETTLE, now);
         }
-        // What lies behind a swapped link was complete before the swap.
+        // Files behind a swapped link were complete before the swap.
         if let Some((root, _)) = self.last.as_ref().filter(|(_, links)| *links != found.links) {
             let is_moved = *root != found.root;
             let behind = found.files.iter().filter(|file| is_moved || found.is_behind_link(file));
