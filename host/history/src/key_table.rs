@@ -88,7 +88,9 @@ struct Bucket {
     next: u32,
     /// One of [`in_use`].
     in_use: AtomicU8,
-    has_number: bool,
+    /// Whether it is in the queue of the keys considered for spilling. One that takes the slot of another may be there without
+    /// knowing it.
+    is_queued: bool,
     /// Upper bound of the day of all entries, in days since 1970 UTC.
     last_day: u16,
 }
@@ -194,7 +196,11 @@ impl KeyTable {
     /// Records that the latest entries of this slot are in memory.
     #[inline]
     fn mark_active(&mut self, slot: u32) {
-        if self.account.spill().is_bounded() {
+        if self.account.spill().is_bounded()
+            && let Some(bucket) = self.buckets.get_mut(slot)
+            && !bucket.is_queued
+        {
+            bucket.is_queued = true;
             self.awake.add(slot, &mut self.account);
         }
     }
@@ -385,14 +391,13 @@ impl KeyTable {
         if let Some(class) = &head {
             next = self.head_of(class).unwrap_or(NOWHERE);
         }
-        let has_number = kind.has_number;
-        self.n_with_numbers += usize::from(has_number);
+        self.n_with_numbers += usize::from(kind.has_number);
         let bucket = Bucket {
             key,
             timeline: Timeline::default(),
             next,
             in_use: AtomicU8::new(in_use::AGAIN),
-            has_number,
+            is_queued: false,
             last_day: 0,
         };
         let slot = self.buckets.add(bucket, &mut self.account);
@@ -415,7 +420,7 @@ impl KeyTable {
         if let Some(bucket) = self.remove_bucket(slot, hash) {
             // A key may come back that was dropped from memory alone.
             if !self.lets_keys_leave {
-                self.n_with_numbers -= usize::from(bucket.has_number);
+                self.n_with_numbers -= usize::from(kind_of(bucket.key.bytes()).has_number);
             }
             bucket.timeline.release(&mut self.account);
         }

@@ -18,7 +18,6 @@ impl ActiveQueue {
     }
 
     /// Appends a slot unless it is in the queue.
-    #[inline]
     pub(super) fn add(&mut self, slot: u32, account: &mut SeriesAccount) {
         match self.is_queued.get_mut(slot as usize) {
             Some(true) => return,

@@ -60,9 +60,10 @@ impl KeyTable {
                 break;
             }
             let Some(slot) = self.awake.next() else { break };
-            let Some(bucket) = self.buckets.get(slot) else { continue };
+            let Some(bucket) = self.buckets.get_mut(slot) else { continue };
+            bucket.is_queued = false;
             if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
-                self.awake.add(slot, &mut self.account);
+                self.mark_active(slot);
             } else {
                 total += bucket.timeline.n_latest_bytes() + n_more_bytes;
                 unused.push(slot);

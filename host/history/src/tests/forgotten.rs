@@ -118,6 +118,18 @@ fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
 }
 
 #[test]
+fn keys_are_searched_again_when_a_thousandth_of_the_window_has_passed() {
+    let (history, _question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(8 * DAY));
+    history.admit(transaction("late", "1", 3 * DAY), |_| ());
+    let before = history.resident_bytes();
+    for (seconds, is_discarded) in [(0, false), (60, false), (90, true)] {
+        history.forget(micros(8 * DAY + seconds));
+        assert_eq!(history.resident_bytes() < before, is_discarded, "{seconds}");
+    }
+}
+
+#[test]
 fn an_old_transaction_that_was_not_discarded_is_still_found() {
     let (history, question, _directory) = ten_days(usize::MAX);
     history.forget(micros(0));
