@@ -180,7 +180,8 @@ impl Follower {
         true
     }
 
-    /// Watches the targets of links; returns whether changes there may have been missed.
+    /// Watches links and their targets; returns whether changes there may have been missed: notices of them count only from
+    /// now on.
     async fn watch_behind_links(&mut self, behind_links: BehindLinks) -> bool {
         if self.behind_links.as_ref() == Some(&behind_links) {
             return false;
@@ -189,18 +190,18 @@ impl Follower {
         let Some(mut watcher) = self.watcher.take() else { return false };
         let of = behind_links.clone();
         let watched = spawn_blocking(move || {
-            let is_any_new = watcher.watch_elsewhere(&of);
-            (watcher, is_any_new)
+            let watched = watcher.watch_elsewhere(&of);
+            (watcher, watched)
         });
-        let Ok((mut watcher, is_any_new)) = watched.await else { return false };
-        self.behind_links = Some(behind_links);
-        let is_any_new = is_any_new.unwrap_or_else(|error| {
+        let Ok((mut watcher, watched)) = watched.await else { return false };
+        if let Err(error) = &watched {
             watcher.stop_notices();
-            self.say_that_it_looks(&error);
-            false
-        });
+            self.say_that_it_looks(error);
+        }
+        let may_have_missed = watcher.has_notices() && !behind_links.is_empty();
+        self.behind_links = Some(behind_links);
         self.watcher = Some(watcher);
-        is_any_new
+        may_have_missed
     }
 
     fn say_that_it_looks(&self, error: &str) {

@@ -1,6 +1,7 @@
 //! Following without notices, and the handling of notices.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use notify::event::{
     AccessKind, AccessMode, CreateKind, DataChange, EventKind, Flag, ModifyKind, RemoveKind, RenameMode,
@@ -10,17 +11,16 @@ use notify::{Error, Event};
 use super::*;
 use crate::intake::tests::{Fixture, rule};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_notices_a_change_is_found_by_looking() {
-    let fixture = Fixture::new().await;
+/// Returns a follower of the fixture's directory, which is empty.
+fn follower(fixture: &Fixture, asks_for_notices: bool) -> Follower {
     let directory = fixture.rules_directory();
     fs::create_dir(&directory).unwrap();
-    let follower = Follower {
+    Follower {
         intake: fixture.intake.clone(),
-        watcher: Some(Watcher::without_notices(RootIdentity::of_directory(&directory).unwrap())),
-        directory: directory.clone(),
+        watcher: None,
+        directory,
         may_be_missing: false,
-        asks_for_notices: false,
+        asks_for_notices,
         notices: Arc::default(),
         taken: None,
         looked_at: Instant::now(),
@@ -29,7 +29,33 @@ async fn without_notices_a_change_is_found_by_looking() {
         read_all_at: Instant::now(),
         complaint: None,
         heads: Arc::default(),
-    };
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_are_read_again_once_their_notices_count() {
+    let fixture = Fixture::new().await;
+    let mut follower = follower(&fixture, true);
+    let directory = follower.directory.clone();
+    fs::write(directory.join("a.ws"), rule("a", "amount > 1")).unwrap();
+    follower.watch().await;
+    let plain = follower.read().await.unwrap().unwrap();
+    assert!(!follower.watch_behind_links(plain.behind_links).await, "there is no link");
+    // A volume of the kubelet has its links in the directory, under a name that begins with a point.
+    fs::create_dir(directory.join("..v1")).unwrap();
+    fs::write(directory.join("..v1/b.ws"), rule("b", "amount > 1")).unwrap();
+    symlink("..v1", directory.join("..data")).unwrap();
+    symlink("..data/b.ws", directory.join("b.ws")).unwrap();
+    let linked = follower.read().await.unwrap().unwrap().behind_links;
+    assert!(follower.watch_behind_links(linked.clone()).await, "it may have been swapped since it was read");
+    assert!(!follower.watch_behind_links(linked).await, "its notices have counted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_notices_a_change_is_found_by_looking() {
+    let fixture = Fixture::new().await;
+    let follower = follower(&fixture, false);
+    let directory = follower.directory.clone();
     let notices = Arc::clone(&follower.notices);
     let _following = Following { task: tokio::spawn(follower.run()).abort_handle(), notices };
     fs::write(directory.join("a.ws"), rule("a", "amount > 1")).unwrap();

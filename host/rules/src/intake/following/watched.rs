@@ -26,6 +26,11 @@ impl BehindLinks {
         }
     }
 
+    /// Returns whether the directory has no links.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns whether this is, or could become, a rule file behind a link.
     pub(super) fn is_rule_file(&self, path: &Path) -> bool {
         self.files.contains(path)

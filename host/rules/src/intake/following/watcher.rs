@@ -49,13 +49,12 @@ impl Watcher {
         self.notices.take().is_some()
     }
 
-    /// Watches exactly these folders outside the directory. Returns whether one of them is new, so that changes may
-    /// have been missed.
+    /// Watches exactly these folders outside the directory.
     ///
     /// # Errors
     /// A text for people, if the system refuses a watch.
-    pub(super) fn watch_elsewhere(&mut self, behind_links: &BehindLinks) -> Result<bool, String> {
-        let Some(watcher) = &mut self.notices else { return Ok(false) };
+    pub(super) fn watch_elsewhere(&mut self, behind_links: &BehindLinks) -> Result<(), String> {
+        let Some(watcher) = &mut self.notices else { return Ok(()) };
         let wanted: BTreeMap<PathBuf, RootIdentity> = behind_links
             .directories_to_watch(&self.root.path)
             .into_iter()
@@ -67,14 +66,12 @@ impl Watcher {
             watcher.unwatch(folder).ok();
         }
         self.elsewhere.retain(|folder, known| wanted.get(folder) == Some(known));
-        let mut is_any_new = false;
         for (folder, root) in wanted {
             if !self.elsewhere.contains_key(&folder) && watch(watcher, &folder)? {
                 self.elsewhere.insert(folder, root);
-                is_any_new = true;
             }
         }
-        Ok(is_any_new)
+        Ok(())
     }
 }
 
