@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use tollgate_tests::{Home, Service, poll, proof, sample};
+use tollgate_tests::{Home, Service, poll, proof, repository, sample};
 
 /// Reviews all but the first `LIMIT` payments of an account.
 const LIMITED: &str = r#"rule limited {
@@ -99,6 +99,30 @@ fn rows_of_every_format_are_judged_as_injects_are() {
     assert_eq!(answer["verdict"], "approve", "{answer}");
     assert!(files.iter().all(|file| !Path::new(&format!("{}.import", file.display())).exists()));
     check(&run(&home, &service, &options, &paths), 0, &words);
+}
+
+/// Files that pyarrow 26, DuckDB 2.0 and Polars 2.1 wrote.
+#[test]
+fn parquet_files_of_other_programs_are_imported() {
+    let home = Home::new();
+    let service = Service::start(&home);
+    for (writer, id, pointer, expected) in [
+        ("pyarrow", "pa-2", "/amount", json!(7.0)),
+        ("pyarrow", "pa-1", "/meta_data/place/country", json!("DE")),
+        ("pyarrow", "pa-1", "/created_at", json!("2026-03-02T10:00:00.123456Z")),
+        ("duckdb", "00000000-0000-4000-8000-000000000002", "/meta_data/born", json!("1970-01-02")),
+        ("polars", "pl-1", "/amount", json!(3.1)),
+    ] {
+        let recorded = repository::root().join(format!("tests/recordings/parquet/{writer}.parquet"));
+        let file = write(&home, &format!("{writer}.parquet"), fs::read(recorded).unwrap());
+        let output = run(&home, &service, &[], &[&file]);
+        check(&output, 0, &[&format!("{writer}.parquet: ")]);
+        assert_eq!(
+            service.get(&format!("/transactions/{id}")).json().pointer(pointer),
+            Some(&expected),
+            "{id}"
+        );
+    }
 }
 
 #[test]
@@ -207,12 +231,17 @@ fn a_file_or_a_service_that_is_no_good_ends_the_import_with_the_reason() {
     let unnamed = write(&home, "payments.txt", "");
     let open =
         write(&home, "open.csv", "transaction_id,amount,currency,reference\nt1,1,EUR,r\nt2,1,EUR,\"r\n");
+    let local_times = repository::root().join("tests/recordings/parquet/local_times.parquet");
+    let parquet = write(&home, "local_times.parquet", fs::read(local_times).unwrap());
+    let packed = write(&home, "payments.parquet.gz", "");
     let foreign = write(&home, "foreign.ndjson", "");
     fs::write(home.at("foreign.ndjson.import"), "my own file").unwrap();
     for (path, words) in [
         (&table, "no column has the field `reference`; name one with --columns reference=COLUMN"),
         (&cut, "cut.ndjson.gz: it cannot be read"),
-        (&unnamed, "add --format ndjson or --format csv"),
+        (&unnamed, "add --format ndjson, --format csv or --format parquet"),
+        (&parquet, "its column `created_at` has times without a time zone"),
+        (&packed, "a Parquet file is compressed inside; decompress it first"),
         (&home.at("missing.csv"), "missing.csv: it cannot be read"),
         (&home.at("rules"), "it is no regular file"),
         (&open, "the row on line 3 does not end; is a quotation mark not closed?"),

@@ -6,6 +6,7 @@
 //!                          └── begins after the last row ◀─ FILE.import
 //! ```
 
+mod parquet_rows;
 mod progress_file;
 mod report;
 mod row;
@@ -60,7 +61,7 @@ pub(super) struct ImportArguments {
     /// Address of the service [default: that of the settings on this machine]
     #[arg(long, value_name = "URL", value_parser = secret)]
     url: Option<Secret>,
-    /// How the files are written [default: by their names, .ndjson, .jsonl, .json or .csv]
+    /// How the files are written [default: by their names, .ndjson, .jsonl, .json, .csv or .parquet]
     #[arg(long)]
     format: Option<RowFormat>,
     /// Fields and the columns of a table that they are in, such as transaction_id=Id,meta_data.device_id=Device; columns with

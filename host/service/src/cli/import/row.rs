@@ -10,7 +10,7 @@ pub(super) const ROW_BYTES_MAX: u64 = 64 * 1024;
 pub(super) struct ImportRow {
     /// Its number, counted from 1. A row of names counts.
     pub(super) number: u64,
-    /// Line of the file on which it begins, counted from 1.
+    /// Line of the file on which it begins, counted from 1; the number where a file has no lines.
     pub(super) line: u64,
     /// A transaction in JSON on one line; empty for a row that has nothing to import.
     pub(super) content: Result<Vec<u8>, String>,
@@ -21,8 +21,10 @@ pub(super) struct ImportRow {
 pub(super) enum ImportFileError {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
-    #[error("its name does not say how it is written; add --format ndjson or --format csv")]
+    #[error("its name does not say how it is written; add --format ndjson, --format csv or --format parquet")]
     UnknownFormat,
+    #[error("a Parquet file is compressed inside; decompress it first")]
+    CompressedParquet,
     #[error("{0}")]
     Columns(String),
 }

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use flate2::read::MultiGzDecoder;
 use zstd::stream::read::Decoder;
 
+use super::parquet_rows::ParquetRows;
 use super::row::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
 use super::table::{TableColumns, TableRows};
 
@@ -22,6 +23,8 @@ pub(super) enum RowFormat {
     Ndjson,
     /// A table with a row of names
     Csv,
+    /// A Parquet file
+    Parquet,
 }
 
 /// Counts the bytes that were read of a file, before they are decompressed.
@@ -32,6 +35,10 @@ impl BytesRead {
     /// Begins to count from the start of the file.
     pub(super) fn restart(&self) {
         self.0.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn set(&self, n_bytes: u64) {
+        self.0.store(n_bytes, Ordering::Relaxed);
     }
 
     pub(super) fn get(&self) -> u64 {
@@ -73,10 +80,18 @@ pub(super) fn open(
     let by_name = match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("ndjson" | "jsonl" | "json") => Some(RowFormat::Ndjson),
         Some("csv") => Some(RowFormat::Csv),
+        Some("parquet") => Some(RowFormat::Parquet),
         _ => None,
     };
     let format = format.or(by_name).ok_or(ImportFileError::UnknownFormat)?;
-    let file = CountedFile { file: File::open(path)?, read: read.clone() };
+    let file = File::open(path)?;
+    if format == RowFormat::Parquet {
+        return match compression {
+            None => Ok(Box::new(ParquetRows::open(file, columns, read)?)),
+            Some(_) => Err(ImportFileError::CompressedParquet),
+        };
+    }
+    let file = CountedFile { file, read: read.clone() };
     let bytes: Bytes = match compression {
         None => Box::new(BufReader::with_capacity(BUFFER_BYTES, file)),
         Some(Compression::Gzip) => {
@@ -84,10 +99,10 @@ pub(super) fn open(
         }
         Some(Compression::Zstandard) => Box::new(BufReader::with_capacity(BUFFER_BYTES, Decoder::new(file)?)),
     };
-    Ok(match format {
-        RowFormat::Ndjson => Box::new(JsonLines { bytes, number: 0, has_failed: false }),
-        RowFormat::Csv => Box::new(TableRows::new(bytes, columns)?),
-    })
+    if format == RowFormat::Csv {
+        return Ok(Box::new(TableRows::new(bytes, columns)?));
+    }
+    Ok(Box::new(JsonLines { bytes, number: 0, has_failed: false }))
 }
 
 enum Compression {

@@ -1,7 +1,7 @@
 //! Tables: each row becomes a transaction in JSON.
 //!
-//! A column with the name of a field is that field, and `meta_data.NAME` is a member of `meta_data`. Other columns have to be
-//! named; those that are not are left out. An empty cell is a field that is left out.
+//! A column with the name of a field is that field, and `meta_data.NAME` is a member of `meta_data`, `meta_data.NAME.NAME` one of
+//! an object in it. Other columns have to be named; those that are not are left out. An empty cell is a field that is left out.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
@@ -29,10 +29,11 @@ impl Default for TableColumns {
 
 /// The place of a cell in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum CellField {
+pub(super) enum CellField {
     /// A field that is a text; a number keeps its digits as one.
     Text(String),
     Boolean(String),
+    /// A path of names between points.
     Metadata(String),
 }
 
@@ -47,6 +48,14 @@ impl CellField {
             WireKind::Id | WireKind::Code | WireKind::Prose | WireKind::Number | WireKind::Time => {
                 Some(Self::Text(name.to_owned()))
             }
+        }
+    }
+
+    /// Returns the path below the metadata.
+    fn metadata(&self) -> Option<&str> {
+        match self {
+            Self::Metadata(path) => Some(path),
+            Self::Text(_) | Self::Boolean(_) => None,
         }
     }
 }
@@ -76,10 +85,13 @@ impl<B: BufRead> TableRows<B> {
 }
 
 /// Returns the field of each column.
-fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<CellField>>, String> {
+pub(super) fn fields_of(
+    names: &[&str],
+    named: &[(String, String)],
+) -> Result<Vec<Option<CellField>>, String> {
     let mut seen = HashSet::new();
     if let Some(twice) = names.iter().find(|name| !name.is_empty() && !seen.insert(**name)) {
-        return Err(format!("its first row names the column `{twice}` twice"));
+        return Err(format!("it names the column `{twice}` twice"));
     }
     let mut by_column: HashMap<&str, CellField> = HashMap::new();
     let mut taken = HashSet::new();
@@ -93,7 +105,7 @@ fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<Ce
         }
         if !names.contains(&column.as_str()) {
             let found = names.join(", ");
-            return Err(format!("--columns: its first row has no column `{column}`; it has: {found}"));
+            return Err(format!("--columns: it has no column `{column}`; it has: {found}"));
         }
         if by_column.insert(column, cell).is_some() {
             return Err(format!("--columns names the column `{column}` for two fields"));
@@ -106,6 +118,15 @@ fn fields_of(names: &[&str], named: &[(String, String)]) -> Result<Vec<Option<Ce
             None => CellField::of(name).filter(|_| !taken.contains(*name)),
         })
         .collect();
+    let metadata: HashSet<&str> = fields.iter().flatten().filter_map(CellField::metadata).collect();
+    for name in &metadata {
+        let outer = name.match_indices('.').filter_map(|(end, _)| name.get(..end));
+        if let Some(outer) = outer.into_iter().find(|outer| metadata.contains(outer)) {
+            return Err(format!(
+                "`meta_data.{name}` is a member of `meta_data.{outer}`, which is a column too"
+            ));
+        }
+    }
     for required in ["amount", "currency", "reference"] {
         if !fields.contains(&Some(CellField::Text(required.to_owned()))) {
             let found = names.join(", ");
@@ -137,26 +158,30 @@ impl<B: BufRead> Iterator for TableRows<B> {
             Ok(_) if n_cells != n_names => {
                 Err(format!("it has {n_cells} cells, and the first row {n_names}"))
             }
-            Ok(cells) => json_of(&self.fields, cells.as_slice()),
+            Ok(cells) => json_of(&self.fields, cells.into_iter().map(Value::from)),
             Err(why) => Err(why),
         };
         Some(Ok(ImportRow { number: self.number, line: record.line, content }))
     }
 }
 
-/// Returns a row as a transaction in JSON.
-fn json_of(fields: &[Option<CellField>], cells: &[String]) -> Result<Vec<u8>, String> {
+/// Returns a row as a transaction in JSON. A cell that is null or an empty text is left out.
+pub(super) fn json_of(
+    fields: &[Option<CellField>],
+    cells: impl IntoIterator<Item = Value>,
+) -> Result<Vec<u8>, String> {
     let (mut members, mut metadata) = (Map::new(), Map::new());
     for (field, cell) in fields.iter().zip(cells) {
-        let Some(field) = field.as_ref().filter(|_| !cell.is_empty()) else { continue };
+        let Some(field) = field.as_ref().filter(|_| !cell.is_null() && cell != "") else { continue };
         match field {
-            CellField::Text(name) => drop(members.insert(name.clone(), Value::from(cell.as_str()))),
+            CellField::Text(name) => drop(members.insert(name.clone(), Value::from(text_of(cell)))),
             CellField::Boolean(name) => {
+                let cell = text_of(cell);
                 let value = cell.to_ascii_lowercase().parse::<bool>();
                 let value = value.map_err(|_| format!("`{name}` must be true or false, not `{cell}`"))?;
                 members.insert(name.clone(), Value::from(value));
             }
-            CellField::Metadata(name) => drop(metadata.insert(name.clone(), Value::from(cell.as_str()))),
+            CellField::Metadata(name) => add_member(&mut metadata, name, cell),
         }
     }
     if !metadata.is_empty() {
@@ -164,6 +189,31 @@ fn json_of(fields: &[Option<CellField>], cells: &[String]) -> Result<Vec<u8>, St
     }
     let json = Value::Object(members).to_string().into_bytes();
     if json.len() as u64 > ROW_BYTES_MAX { Err(too_long()) } else { Ok(json) }
+}
+
+/// Adds a value at a path of names between points.
+fn add_member(members: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => drop(members.insert(path.to_owned(), value)),
+        Some((name, rest)) => {
+            let inner = members.entry(name).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(inner) = inner {
+                add_member(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Returns a cell as a text; a number with all its digits.
+fn text_of(cell: Value) -> String {
+    match cell {
+        Value::String(text) => text,
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(double) => double.to_string(),
+            None => number.to_string(),
+        },
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -198,7 +248,7 @@ mod tests {
     #[test]
     fn columns_with_the_names_of_fields_are_fields_and_others_are_left_out() {
         check(
-            "\u{feff}transaction_id, amount ,currency,reference,inflight,meta_data.device_id,note\n\
+            "\u{feff}transaction_id, amount ,currency,reference,inflight,meta_data.device.id,note\n\
              t-1,10.50,EUR,\"a, \"\"b\"\"\nc\",TRUE,d-1,x\n\
              t-2,7,EUR,r,,,\n",
             &[],
@@ -206,7 +256,7 @@ mod tests {
                 (
                     2,
                     2,
-                    r#"{"amount":"10.50","currency":"EUR","inflight":true,"meta_data":{"device_id":"d-1"},"reference":"a, \"b\"\nc","transaction_id":"t-1"}"#,
+                    r#"{"amount":"10.50","currency":"EUR","inflight":true,"meta_data":{"device":{"id":"d-1"}},"reference":"a, \"b\"\nc","transaction_id":"t-1"}"#,
                 ),
                 (3, 4, r#"{"amount":"7","currency":"EUR","reference":"r","transaction_id":"t-2"}"#),
             ],
@@ -289,6 +339,11 @@ mod tests {
             ("a,currency,reference\n", &[("amount", "a"), ("source", "a")], "for two fields"),
             ("a,b,currency,reference\n", &[("amount", "a"), ("amount", "b")], "the field `amount` twice"),
             ("amount,currency,reference\n", &[("amount", "")], "no column has the field `amount`"),
+            (
+                "amount,currency,reference,meta_data.a,meta_data.a.b\n",
+                &[],
+                "`meta_data.a.b` is a member of `meta_data.a`, which is a column too",
+            ),
             ("", &[], "no column has the field `amount`"),
         ] {
             let error = rows_of(table, named).unwrap_err().to_string();
