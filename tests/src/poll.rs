@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(50);
 
+/// Time within which what a test waits for happens, also on a machine that is busy with other things. Not for what the service
+/// promises.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Pauses between looks, each half as long again as the one before.
 #[derive(Debug)]
 pub struct Pauses {

@@ -14,17 +14,15 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tempfile::TempDir;
 
 use crate::binary::target_directory;
-use crate::poll::Pauses;
+use crate::poll::{PATIENCE, Pauses};
 use crate::ports;
 use crate::programs::{Program, require};
 
-/// Upper bound for a start or a stop.
-const PATIENCE: Duration = Duration::from_secs(60);
 const SUPERUSER: &str = "postgres";
 
 /// A cluster in a temporary folder, with a socket there and a free port of the loopback. Stopped and removed when

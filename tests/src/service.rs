@@ -17,12 +17,10 @@ use crate::answer::Answer;
 use crate::client::Client;
 use crate::home::Home;
 use crate::log::{self, Log};
-use crate::poll::{self, Pauses};
+use crate::poll::{self, PATIENCE, Pauses};
 use crate::process;
 use crate::sample;
 
-/// Upper bound for a start or a stop.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Number of log lines shown when a test fails.
 const LINES_SHOWN: usize = 40;
 

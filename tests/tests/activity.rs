@@ -2,12 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, log, modules, sample};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Pays `n` times; every third payment is blocked by [`blocking`].
 fn pay(service: &Service, name: &str, n: usize) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::log::Log;
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, proof, sample};
 
 /// Minimum goodput under overload as a share of the peak, for a debug build beside other tests.
@@ -18,7 +19,6 @@ const GOODPUT_SHARE_MIN: f64 = 0.3;
 const GOODPUT_SHARE_GOAL: f64 = 0.95;
 /// Maximum ratio of the memory during overload to that before.
 const GROWTH_MAX: f64 = 2.0;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use tollgate_tests::client::Client;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::log::Log;
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, audit, log, process, sample};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Payments of a demo that are waited for.
-const N_LIVE: u64 = 8;
+const N_LIVE: u64 = 4;
 
 #[test]
 fn check_says_of_good_scripts_what_they_cost_at_worst() {
@@ -157,12 +157,13 @@ fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
     let directory = home.data();
     let mut command = bare_command(&home.current(), &["demo", "--port", "0", "--days", "0"]);
     // Between two payments the connection is idle for twice as long as the service allows.
-    command.args(["--customers", "20", "--rate", "5/s", "--set", "SERVICE_IDLE_TIMEOUT=100ms"]);
+    command.args(["--customers", "20", "--rate", "0.5/s", "--set", "SERVICE_IDLE_TIMEOUT=1s"]);
     let mut demo = command.arg("--directory").arg(&directory).spawn().unwrap();
     let mut log = Log::new(demo.stderr.take().unwrap());
     let page =
         log.wait_for(PATIENCE, |line| line.split_once("http://localhost:").map(|(_, port)| port.to_owned()));
-    let address = format!("127.0.0.1:{}", page.unwrap().trim_end_matches('/'));
+    let page = page.unwrap_or_else(|| panic!("no page: {:?}", log.lines()));
+    let address = format!("127.0.0.1:{}", page.trim_end_matches('/'));
     assert!(log.wait_for(PATIENCE, |line| line.contains("now they pay live").then_some(())).is_some());
     let n_judged = || {
         // A kept connection could be closed while it is used again.
@@ -264,9 +265,7 @@ fn without_a_command_the_service_is_served() {
     let home = Home::new();
     let mut child = home.command(&[]).spawn().unwrap();
     let log = log::Log::new(child.stderr.take().unwrap());
-    let listening = log.wait_for(std::time::Duration::from_secs(30), |line| {
-        (log::message(line) == "listening").then_some(())
-    });
+    let listening = log.wait_for(PATIENCE, |line| (log::message(line) == "listening").then_some(()));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(listening.is_some(), "{:?}", log.lines());

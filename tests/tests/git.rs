@@ -20,10 +20,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, log, poll, process, sample};
-
-/// Upper bound for any wait.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A repository, a server for it, and a home whose service follows it.
 struct Stage {

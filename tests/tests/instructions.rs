@@ -1,9 +1,8 @@
 //! Instructions over the API: saved, read, in force at once, conflicting, deleted, kept across restarts.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tollgate_tests::links::metric;
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Answer, Home, Service, modules, sample};
 
 #[test]
@@ -197,7 +196,7 @@ fn the_id_of_a_request_is_in_its_answer_and_in_its_log_lines() {
     assert_eq!((refused.status, refused.header("x-request-id")), (400, Some("req-4712")));
     assert_ne!(send("no id", "rule").header("x-request-id"), Some("no id"));
     let saves = |line: &str| line.contains("instruction saved").then(|| line.to_owned());
-    let line = service.log().wait_for(Duration::from_secs(10), saves).unwrap();
+    let line = service.log().wait_for(PATIENCE, saves).unwrap();
     assert!(
         line.contains(r#""request_id":"req-4711","trace_id":"0af7651916cd43dd8448eb211c80319c""#),
         "{line}"

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::links::metric;
 use tollgate_tests::log::{self, Log};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, process, proof, sample};
 
 const LOST: &str = "tollgate_log_lines_lost_total";
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum duration of a stop; the service waits one second for its log.
 const END_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);

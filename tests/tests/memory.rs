@@ -5,11 +5,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::links::metric;
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Client, Home, Service, audit, log, process, proof, sample};
 
 const COUNTS: &str = r#"rule often { when count(when source == $current.source, "P1D") >= 200 then review score 0.5 reason "often" }"#;
@@ -235,7 +236,7 @@ fn verdicts_about_keys_on_the_disk_follow_from_the_store_after_kills() {
 /// Returns the line about what a start opened and read.
 fn restored(service: &Service) -> Value {
     let find = |line: &str| (log::message(line) == "history restored").then(|| log::fields(line)).flatten();
-    service.log().wait_for(Duration::from_secs(60), find).unwrap()
+    service.log().wait_for(PATIENCE, find).unwrap()
 }
 
 /// Checks how many transactions a start opened, and how many it read from the store.
@@ -267,7 +268,7 @@ fn a_rule_that_needs_discarded_transactions_fails_instead_of_guessing() {
     let late = (0..).find_map(|number| {
         let late = judge(&format!("late-{number}"), "acc-anna", "2026-01-01T00:00:02Z");
         let is_gone = late["failures"].as_array().is_some_and(|failures| !failures.is_empty());
-        assert!(started.elapsed() < Duration::from_secs(60), "nothing was let go");
+        assert!(started.elapsed() < PATIENCE, "nothing was let go");
         is_gone.then_some(late)
     });
     let late = late.unwrap();

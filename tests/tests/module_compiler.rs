@@ -17,6 +17,7 @@ use tollgate_engine::sandbox::Sandbox;
 use tollgate_process::{Process, ProcessLauncher};
 use tollgate_tests::binary::binary;
 use tollgate_tests::home::bare_command;
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::process::{children, field};
 use tollgate_tests::{Home, SetOnDrop, proof};
 
@@ -46,7 +47,7 @@ fn waiting() -> Process {
 
 #[track_caller]
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         thread::sleep(Duration::from_millis(2));

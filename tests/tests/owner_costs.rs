@@ -3,9 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Answer, Home, Service, SetOnDrop, audit, modules, sample};
 
 /// Turns of the loop of a costly module. Each takes some 4 units of fuel, of which the owner has 1,000,000.
@@ -14,7 +15,6 @@ const N_COSTLY: usize = 12;
 const N_CLIENTS: usize = 8;
 /// Accounts of the transactions on which the rules cost too much.
 const N_SOURCES: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn home() -> Home {
     let mut home = Home::new();

@@ -2,10 +2,9 @@
 //! never updated.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_tests::poll::until;
+use tollgate_tests::poll::{PATIENCE, until};
 use tollgate_tests::{Home, Postgres, Service};
 
 use crate::blnk::recordings::Stored;
@@ -122,5 +121,5 @@ fn quoted(value: &str) -> String {
 pub(crate) fn caught_up(service: &Service) {
     let passes = || number(service, r#"tollgate_ledger_passes_total{result="ok"}"#);
     let before = passes();
-    until("the ledger is read", Duration::from_secs(60), || passes() >= before + 2);
+    until("the ledger is read", PATIENCE, || passes() >= before + 2);
 }

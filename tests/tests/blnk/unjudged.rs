@@ -5,17 +5,15 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::programs::sqlite;
 use tollgate_tests::{Client, Home, Service, audit, needs, sample};
 
 use crate::blnk::odd::{dead, entry, id};
 use crate::blnk::tables::{Tables, caught_up};
 use crate::blnk::{home, ok, tell, tell_entry};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, _| json!([inner]))

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::wire::{Wire, exchange};
 use tollgate_tests::{Answer, Home, Service, process, proof, sample};
 
@@ -118,9 +119,9 @@ fn a_system_without_files_stops_nobody_who_is_in_and_is_asked_again_in_peace() {
     let start = Instant::now();
     let mut waiting = Wire::connect(service.address());
     waiting.send(&request);
-    let said = service.log().wait_for(Duration::from_secs(20), |line| {
-        line.contains("cannot accept client connections").then_some(())
-    });
+    let said = service
+        .log()
+        .wait_for(PATIENCE, |line| line.contains("cannot accept client connections").then_some(()));
     said.expect("the log says so");
     for _ in 0..100 {
         assert!(seated.send(&request) && seated.answer().is_some_and(|answer| answer.status == 200));

@@ -2,15 +2,12 @@
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
-use std::time::Duration;
 
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::programs::{Program, require, skip};
 use tollgate_tests::{Home, Service, needs, process, sample};
 
 use super::within::{can, home_within, innermost};
-
-/// Upper bound for a wait.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Reads the service's messages to systemd until this one arrives.
 #[track_caller]

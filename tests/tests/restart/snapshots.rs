@@ -4,13 +4,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, log, sample};
 
-/// Upper bound until a start logs the source of the history.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Number of transactions of the account at the limit; the other account has one less.
 const LIMIT: usize = 10;
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_tests::poll::PATIENCE;
 use tollgate_tests::{Home, Service, log, proof, sample};
 
 /// Enough time for all noticed changes to take effect.
@@ -174,7 +175,7 @@ fn rules_stay_while_their_directory_is_away_and_follow_the_one_that_comes() {
     let aside = home.current().join("aside");
     fs::rename(home.rules(), &aside).unwrap();
     let said = |line: &str| line.contains("its rules stay in force").then_some(());
-    service.log().wait_for(Duration::from_secs(20), said).expect("the missing directory is reported");
+    service.log().wait_for(PATIENCE, said).expect("the missing directory is reported");
     assert_eq!(service.inject(&sample::transaction("t1")).triggered(), ["a"]);
     fs::create_dir(home.rules()).unwrap();
     home.write_rule("b.ws", sample::rule("b", "amount > 1"));
@@ -230,7 +231,7 @@ fn where_the_system_gives_no_notices_changes_are_found_by_looking() {
     service.until("the renamed file is known", || instruction(&service, "a")["source"]["path"] == "c.ws");
     fs::remove_dir_all(home.rules()).unwrap();
     let said = |line: &str| line.contains("its rules stay in force").then_some(());
-    service.log().wait_for(Duration::from_secs(20), said).expect("the missing directory is reported");
+    service.log().wait_for(PATIENCE, said).expect("the missing directory is reported");
     fs::create_dir(home.rules()).unwrap();
     home.write_rule("d.ws", sample::rule("d", "amount > 1"));
     check(&service, "another directory stands in its place", &["d"]);
