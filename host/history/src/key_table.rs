@@ -45,6 +45,9 @@ use slab::Slab;
 /// Number of tables made so far.
 static N_TABLES: AtomicU64 = AtomicU64::new(0);
 
+/// Searches for entries to discard while time advances by the longest window.
+const SEARCHES_IN_WINDOW: i64 = 1_024;
+
 /// Marks the absence of a slot.
 const NOWHERE: u32 = u32::MAX;
 
@@ -74,6 +77,10 @@ pub(super) struct KeyTable {
     /// Discarded range and its end, which is compared with every query.
     forgotten: Option<HistoryForgotten>,
     forgotten_through: i64,
+    /// End of the range for which all keys were last searched, in microseconds since 1970 UTC.
+    searched_through: i64,
+    /// Whether an entry in that range was inserted since.
+    has_late_entries: bool,
     /// Set when the contents are uncertain after a failed change; queries then fail with this error.
     is_unsure: Option<SpillError>,
 }
@@ -88,8 +95,8 @@ struct Bucket {
     next: u32,
     /// One of [`in_use`].
     in_use: AtomicU8,
-    /// Whether it is in the queue of the keys considered for spilling. One that takes the slot of another may be there without
-    /// knowing it.
+    /// Whether it was added to the queue of the keys considered for spilling. A key that takes the slot of a removed one begins
+    /// with `false`, although the queue may still have the slot.
     is_queued: bool,
     /// Upper bound of the day of all entries, in days since 1970 UTC.
     last_day: u16,
@@ -126,6 +133,8 @@ impl KeyTable {
             awake: ActiveQueue::default(),
             forgotten: None,
             forgotten_through: i64::MIN,
+            searched_through: i64::MIN,
+            has_late_entries: false,
             is_unsure: None,
         }
     }
@@ -185,6 +194,7 @@ impl KeyTable {
             .in_use
             .store(if bucket.timeline.is_asleep() { in_use::ONCE } else { in_use::AGAIN }, Ordering::Relaxed);
         bucket.last_day = bucket.last_day.max(day_of(entry.micros));
+        self.has_late_entries |= entry.micros <= self.searched_through;
         let is_new = self.sequence_max < entry.sequence;
         self.sequence_max = self.sequence_max.max(entry.sequence);
         if let Err(error) = bucket.timeline.insert(entry, is_new, slot, &mut self.account) {
@@ -298,6 +308,17 @@ impl KeyTable {
             slot += 1;
         }
         (stays, (slot < self.buckets.n_slots()).then_some(slot))
+    }
+
+    /// Returns whether entries of this range should be searched now, and notes that they are. A search reads every key, so it is
+    /// due only when the range has grown by a small part of the longest window, or has entries that came late.
+    pub(super) fn begin_search(&mut self, what: HistoryForgotten) -> bool {
+        let next = self.searched_through.saturating_add(what.longest_window / SEARCHES_IN_WINDOW);
+        if !self.has_late_entries && (self.searched_through..next).contains(&what.through) {
+            return false;
+        }
+        (self.searched_through, self.has_late_entries) = (what.through, false);
+        true
     }
 
     /// Discards entries in the given range from up to `n_slots` slots. Only entire chunks and keys are removed, so some

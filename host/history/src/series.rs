@@ -5,7 +5,7 @@ mod anchored;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
@@ -47,8 +47,6 @@ pub(super) struct Series {
     windows: Mutex<BTreeMap<i64, usize>>,
     /// Number of times the key table was replaced.
     n_shelves: AtomicU64,
-    /// End of the range, in microseconds since 1970 UTC, for which all keys were last searched for entries to discard.
-    searched_through: AtomicI64,
     /// Held while it is filled.
     filling: Mutex<()>,
     progress: FillProgress,
@@ -71,9 +69,6 @@ const FREED_AT_ONCE_BYTES: usize = 1 << 20;
 /// Slots from which entries are discarded at a time; insertions wait meanwhile.
 const FORGOTTEN_SLOTS: usize = 1_024;
 
-/// Searches for entries to discard while time advances by the longest window. Entries stay longer by one part of so many.
-const SEARCHES_IN_WINDOW: i64 = 1_024;
-
 impl Series {
     /// Creates an empty series without columns. Without key fields, all entries have the same key.
     ///
@@ -95,7 +90,6 @@ impl Series {
             key_table,
             windows,
             n_shelves: AtomicU64::new(0),
-            searched_through: AtomicI64::new(i64::MIN),
             filling: Mutex::default(),
             progress: FillProgress::default(),
             is_attached: AtomicBool::new(false),
@@ -172,7 +166,6 @@ impl Series {
         }
         let mut own = self.key_table.write();
         self.n_shelves.fetch_add(1, Ordering::Release);
-        self.searched_through.store(i64::MIN, Ordering::Relaxed);
         std::mem::replace(&mut own, key_table)
     }
 
@@ -297,15 +290,12 @@ impl Series {
         self.windows.lock().last_key_value().map_or(0, |(window, _)| *window)
     }
 
-    /// Discards entries that no query reaches from this time, in microseconds since 1970 UTC, or later. Does nothing until
-    /// a small part of the longest window has passed since the last search, because a search reads every key.
+    /// Discards entries that no query reaches from this time, in microseconds since 1970 UTC, or later, if a search for them
+    /// is due.
     pub(super) fn forget(&self, before: i64) {
-        let HistoryForgotten { through, longest_window } = self.out_of_reach(before);
-        let searched = self.searched_through.load(Ordering::Relaxed);
-        if (searched..searched.saturating_add(longest_window / SEARCHES_IN_WINDOW)).contains(&through) {
+        if !self.key_table.write().begin_search(self.out_of_reach(before)) {
             return;
         }
-        self.searched_through.store(through, Ordering::Relaxed);
         let mut from = Some(0);
         while let Some(slot) = from {
             let mut key_table = self.key_table.write();

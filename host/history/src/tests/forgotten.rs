@@ -118,13 +118,27 @@ fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
 }
 
 #[test]
+fn entries_that_come_late_are_discarded_at_the_next_search() {
+    let (history, _question, _directory) = ten_days(usize::MAX);
+    for _ in 0..3 {
+        history.forget(micros(8 * DAY));
+        history.admit(transaction("late", "1", 3 * DAY), |_| ());
+        let before = history.resident_bytes();
+        history.forget(micros(8 * DAY));
+        assert!(history.resident_bytes() < before, "{} of {before}", history.resident_bytes());
+    }
+}
+
+#[test]
 fn keys_are_searched_again_when_a_thousandth_of_the_window_has_passed() {
     let (history, _question, _directory) = ten_days(usize::MAX);
-    history.forget(micros(8 * DAY));
-    history.admit(transaction("late", "1", 3 * DAY), |_| ());
+    // The first transaction is ten hours after midnight.
+    let midnight = 6 * DAY + 14 * HOUR;
+    history.admit(transaction("once", "1", midnight - 1), |_| ());
+    history.forget(micros(midnight + DAY - 60));
     let before = history.resident_bytes();
-    for (seconds, is_discarded) in [(0, false), (60, false), (90, true)] {
-        history.forget(micros(8 * DAY + seconds));
+    for (seconds, is_discarded) in [(-60, false), (0, false), (30, true)] {
+        history.forget(micros(midnight + DAY + seconds));
         assert_eq!(history.resident_bytes() < before, is_discarded, "{seconds}");
     }
 }
