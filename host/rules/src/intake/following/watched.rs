@@ -26,7 +26,7 @@ impl BehindLinks {
         }
     }
 
-    /// Returns whether the directory has no links.
+    /// Returns whether no link is in the directory or leads to it.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
