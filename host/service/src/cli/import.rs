@@ -54,8 +54,8 @@ const ENDED_EARLY: u8 = 2;
 /// Arguments of `tollgate import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
-    /// Files with a transaction on each line in JSON, or in each row of a table; names that end with .gz or .zst are
-    /// decompressed
+    /// Files with a transaction on each line in JSON, or in each row of a table or Parquet file; lines and tables whose names
+    /// end with .gz or .zst are decompressed
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Address of the service [default: that of the settings on this machine]

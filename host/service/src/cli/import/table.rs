@@ -12,7 +12,9 @@ use tollgate_model::transaction::{WireKind, kind_of};
 use super::row::{ImportFileError, ImportRow, ROW_BYTES_MAX, too_long};
 use super::table_reader::TableReader;
 
-const METADATA: &str = "meta_data";
+pub(super) const METADATA: &str = "meta_data";
+/// Most points in the name of a column below `meta_data`; the service takes no deeper objects.
+const POINTS_MAX: usize = 30;
 /// The columns of a table by field, and the character between them.
 #[derive(Debug, Clone)]
 pub(super) struct TableColumns {
@@ -38,7 +40,7 @@ pub(super) enum CellField {
 }
 
 impl CellField {
-    fn of(name: &str) -> Option<Self> {
+    pub(super) fn of(name: &str) -> Option<Self> {
         if let Some(member) = name.strip_prefix("meta_data.").filter(|member| !member.is_empty()) {
             return Some(Self::Metadata(member.to_owned()));
         }
@@ -48,6 +50,14 @@ impl CellField {
             WireKind::Id | WireKind::Code | WireKind::Prose | WireKind::Number | WireKind::Time => {
                 Some(Self::Text(name.to_owned()))
             }
+        }
+    }
+
+    /// Returns its name.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Text(name) | Self::Boolean(name) => name.clone(),
+            Self::Metadata(path) => format!("{METADATA}.{path}"),
         }
     }
 
@@ -96,6 +106,10 @@ pub(super) fn fields_of(
     let mut by_column: HashMap<&str, CellField> = HashMap::new();
     let mut taken = HashSet::new();
     for (field, column) in named {
+        if field == METADATA && column.is_empty() {
+            taken.insert(METADATA);
+            continue;
+        }
         let cell = CellField::of(field).ok_or_else(|| format!("--columns: there is no field `{field}`"))?;
         if !taken.insert(field.as_str()) {
             return Err(format!("--columns names the field `{field}` twice"));
@@ -118,8 +132,17 @@ pub(super) fn fields_of(
             None => CellField::of(name).filter(|_| !taken.contains(*name)),
         })
         .collect();
+    if names.contains(&METADATA) && !taken.contains(METADATA) {
+        return Err(format!(
+            "its column `{METADATA}` is no structure; name a column for each member, such as meta_data.device_id, or leave it out with \
+             --columns {METADATA}="
+        ));
+    }
     let metadata: HashSet<&str> = fields.iter().flatten().filter_map(CellField::metadata).collect();
     for name in &metadata {
+        if name.matches('.').count() > POINTS_MAX {
+            return Err(format!("a column of meta_data leads into more than {POINTS_MAX} objects"));
+        }
         let outer = name.match_indices('.').filter_map(|(end, _)| name.get(..end));
         if let Some(outer) = outer.into_iter().find(|outer| metadata.contains(outer)) {
             return Err(format!(
@@ -343,6 +366,12 @@ mod tests {
                 "amount,currency,reference,meta_data.a,meta_data.a.b\n",
                 &[],
                 "`meta_data.a.b` is a member of `meta_data.a`, which is a column too",
+            ),
+            ("amount,currency,reference,meta_data\n", &[], "its column `meta_data` is no structure"),
+            (
+                &format!("amount,currency,reference,meta_data{}\n", ".a".repeat(200_000)),
+                &[],
+                "leads into more than 30 objects",
             ),
             ("", &[], "no column has the field `amount`"),
         ] {
