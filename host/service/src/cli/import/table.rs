@@ -15,6 +15,7 @@ use super::table_reader::TableReader;
 pub(super) const METADATA: &str = "meta_data";
 /// Most points in the name of a column below `meta_data`; the service takes no deeper objects.
 const POINTS_MAX: usize = 30;
+
 /// The columns of a table by field, and the character between them.
 #[derive(Debug, Clone)]
 pub(super) struct TableColumns {
