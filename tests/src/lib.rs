@@ -23,6 +23,7 @@ pub mod binary;
 pub mod bystander;
 pub mod client;
 pub mod crowd;
+pub mod demo;
 pub mod durability;
 pub mod faults;
 pub mod generator;

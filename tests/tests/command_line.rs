@@ -6,17 +6,13 @@ mod dotenv;
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tollgate_tests::client::Client;
+use tollgate_tests::demo::Demo;
 use tollgate_tests::home::bare_command;
-use tollgate_tests::log::Log;
-use tollgate_tests::poll::PATIENCE;
-use tollgate_tests::{Home, Service, audit, log, process, sample};
+use tollgate_tests::poll::{self, PATIENCE};
+use tollgate_tests::{Home, Service, audit, log, sample};
 
-/// Polling interval.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Payments of a demo that are waited for.
 const N_LIVE: u64 = 4;
 
@@ -155,35 +151,23 @@ fn a_demo_leaves_a_directory_with_files_alone() {
 fn a_demo_outlives_idle_connections_and_counts_what_the_service_stored() {
     let home = Home::new();
     let directory = home.data();
-    let mut command = bare_command(&home.current(), &["demo", "--port", "0", "--days", "0"]);
     // Between two payments the connection is idle for twice as long as the service allows.
-    command.args(["--customers", "20", "--rate", "0.5/s", "--set", "SERVICE_IDLE_TIMEOUT=1s"]);
-    let mut demo = command.arg("--directory").arg(&directory).spawn().unwrap();
-    let mut log = Log::new(demo.stderr.take().unwrap());
-    let page =
-        log.wait_for(PATIENCE, |line| line.split_once("http://localhost:").map(|(_, port)| port.to_owned()));
-    let page = page.unwrap_or_else(|| panic!("no page: {:?}", log.lines()));
-    let address = format!("127.0.0.1:{}", page.trim_end_matches('/'));
-    assert!(log.wait_for(PATIENCE, |line| line.contains("now they pay live").then_some(())).is_some());
+    let pace = ["--days", "0", "--customers", "20", "--rate", "0.5/s", "--set", "SERVICE_IDLE_TIMEOUT=1s"];
+    let mut demo = Demo::start(&home, &directory, &pace);
+    let address = demo.address().to_owned();
     let n_judged = || {
         // A kept connection could be closed while it is used again.
         let metrics = Client::new(&address).get("/metrics").text();
         let lines = metrics.lines().filter(|line| line.starts_with("tollgate_transactions_judged_total"));
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum::<u64>()
     };
-    let (before, deadline) = (n_judged(), Instant::now() + PATIENCE);
-    while n_judged() < before + N_LIVE {
-        assert!(Instant::now() < deadline && demo.try_wait().unwrap().is_none(), "{:?}", log.lines());
-        thread::sleep(LOOK_EVERY);
-    }
-    process::signal(demo.id(), "INT");
-    let status = demo.wait().unwrap();
-    log.finish();
-    assert_eq!(status.code(), Some(0), "{:?}", log.lines());
-    let summary = log.lines().pop().unwrap();
-    let counts = summary.strip_prefix("payments judged: ").unwrap().split(", ");
-    let n_reported: u64 = counts.map(|count| count.split(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    assert_eq!(n_reported, audit::replay_in(&home, &directory.join("data")).all_follow(), "{summary}");
+    let wanted = n_judged() + N_LIVE;
+    poll::until("payments", PATIENCE, || {
+        demo.assert_runs();
+        n_judged() >= wanted
+    });
+    let n_reported = demo.interrupt();
+    assert_eq!(n_reported, audit::replay_in(&home, &directory.join("data")).all_follow());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! name.
 
 mod browser;
+mod demos;
 mod pictures;
 
 use std::fs;
