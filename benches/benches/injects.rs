@@ -19,7 +19,7 @@ use tollgate_load::corpus::{Requests, TransactionKind};
 use tollgate_load::{AnsweredLoad, PaymentSender};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{Store, TransactionRecord};
+use tollgate_store::{Store, TransactionOrigin, TransactionRecord};
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
@@ -125,7 +125,7 @@ fn record(requests: &Requests, number: usize) -> anyhow::Result<TransactionRecor
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(String::from_utf8(body)?),
-        is_reported: false,
+        origin: TransactionOrigin::Request,
     })
 }
 

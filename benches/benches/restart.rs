@@ -34,7 +34,7 @@ use tollgate_history::{AggregateQuery, History, Past, PreviousQuery, Restoration
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, Transaction};
-use tollgate_store::{Store, StoredPast, TransactionRecord};
+use tollgate_store::{Store, StoredPast, TransactionOrigin, TransactionRecord};
 use tollgate_tests::repository;
 
 const N_ROWS: usize = 1_000_000;
@@ -139,7 +139,7 @@ fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
              \"failures\":[],\"rule_set_version\":1,\"evaluated_at\":\"{}\"}}",
             transaction.timestamp.as_str()
         )),
-        is_reported: false,
+        origin: TransactionOrigin::Request,
     }
 }
 

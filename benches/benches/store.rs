@@ -16,7 +16,7 @@ use tollgate_benches::report::{machine, numbers};
 use tollgate_benches::traffic;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Fingerprint;
-use tollgate_store::{Store, TransactionRecord};
+use tollgate_store::{Store, TransactionOrigin, TransactionRecord};
 
 const SECONDS: u64 = 10;
 /// Rows per commit while the store is filled.
@@ -97,7 +97,7 @@ fn record(number: usize, ids: Ids, random: &mut Random) -> anyhow::Result<Transa
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(ANSWER.to_owned()),
-        is_reported: false,
+        origin: TransactionOrigin::Request,
     })
 }
 

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{Store, TransactionRecord};
+use tollgate_store::{Store, TransactionOrigin, TransactionRecord};
 
 /// Maximum group size, as in the service's committer.
 const GROUP_MAX: usize = 512;
@@ -80,7 +80,7 @@ fn record(body: &[u8]) -> anyhow::Result<TransactionRecord> {
         rule_set_version: 0,
         body: transaction.to_stored(),
         assessment: Some(ANSWER.to_owned()),
-        is_reported: false,
+        origin: TransactionOrigin::Request,
     })
 }
 

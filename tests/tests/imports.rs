@@ -1,5 +1,8 @@
 //! `tollgate import`: every row of a file gets the verdict of an inject, whatever ends the import or the service.
 
+mod history_only;
+mod speed;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -42,6 +42,8 @@ export interface components {
             /** @description Most severe verdict of the matched rules; at least `review` if a rule failed. */
             verdict: components["schemas"]["FinalVerdict"];
         };
+        /** @description The answer to a line of a batch. */
+        BatchLineAnswer: components["schemas"]["Assessment"] | components["schemas"]["UnjudgedAnswer"];
         /** @description A rule that was compiled and is not saved. */
         CompiledScript: {
             /** @description Worst case of one evaluation. */
@@ -1109,8 +1111,8 @@ export interface components {
             status_updates: components["schemas"]["StatusUpdate"][];
         };
         /**
-         * @description The verdict of a stored transaction. All members are present, or none if a ledger reported the transaction and no
-         *     verdict was requested.
+         * @description The verdict of a stored transaction. All members are present, or none if it was stored without a verdict and none was
+         *     requested.
          */
         StoredEvaluation: {
             /**
@@ -1332,6 +1334,15 @@ export interface components {
             score: number;
             /** @description Verdict of the rule. */
             verdict: components["schemas"]["Verdict"];
+        };
+        /** @description The answer about a transaction that is stored without a verdict. */
+        UnjudgedAnswer: {
+            /**
+             * @description Id of the transaction.
+             * @example txn_1
+             */
+            transaction_id: string;
+            verdict: components["schemas"]["FinalVerdict"] | null;
         };
         /**
          * @description The verdict of a rule, written after `then`: `allow` means `approve`, and `deny` means `block`.

@@ -149,13 +149,13 @@ catalogue! {
     /// The request was not complete in time; nothing is stored.
     RequestTimeout: REQUEST_TIMEOUT, "request_timeout",
         "Send it again, head and body without long pauses; `SERVICE_HEAD_TIMEOUT` and `SERVICE_BODY_TIMEOUT` set the limits.";
-    /// A different transaction with this id was judged before; its verdict stands.
+    /// A different transaction with this id was accepted before, and stands.
     TransactionConflict: CONFLICT, "transaction_conflict",
         "Send a new transaction under a new id; to repeat a request, send it unchanged: `field` names a field that differs.";
     /// A different transaction with this hash was judged before; nothing is stored.
     DuplicateHash: CONFLICT, "duplicate_hash",
         "If it is the same payment, use the verdict of `transaction_id`; otherwise send another hash, or none.";
-    /// A ledger delivered this transaction, and nobody has asked for a verdict on it.
+    /// This transaction was stored without a verdict, and nobody has asked for one.
     NotJudged: CONFLICT, "not_judged",
         "Ask for a verdict with `POST /inject` first.";
     /// An instruction in force has this name; nothing is saved.

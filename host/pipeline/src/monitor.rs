@@ -15,8 +15,8 @@
 //! the transaction's entries in place, and hands the numbered change to the committer. A verdict therefore sees exactly
 //! the updates with lower numbers than its own.
 //!
-//! Transactions that a ledger feeds (`feed`) are admitted and committed in the same way, without a verdict. A verdict
-//! requested later is as of the transaction's number (`deferred`).
+//! Transactions that a ledger feeds (`feed`), or a caller adds to the history alone (`past`), are admitted and committed in
+//! the same way, without a verdict. A verdict requested later is as of the transaction's number (`deferred`).
 //!
 //! An answer is durable before it is returned. An admitted transaction is completed even if its caller leaves, because
 //! later transactions have counted it.
@@ -35,11 +35,13 @@ mod group;
 mod hashes;
 mod holding;
 mod known;
+mod past;
 mod pending;
 mod reported;
 mod restoring;
 mod sequence_slot;
 mod turns;
+mod unjudged;
 mod updater;
 
 use std::future::Future;
@@ -54,7 +56,7 @@ use tollgate_history::History;
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, TransactionReport};
-use tollgate_store::Store;
+use tollgate_store::{Store, TransactionOrigin};
 
 use crate::alerting::Alerting;
 use crate::monitor::reported::with_update;
@@ -77,6 +79,7 @@ pub use committer::Committing;
 pub use error::MonitorError;
 pub use feed::{FeedMode, FeedReport, LedgerFeedRow};
 pub use hashes::KnownHashes;
+pub use past::PastTransaction;
 pub use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
@@ -139,12 +142,12 @@ struct TransactionPipeline {
 pub struct Judged {
     /// The transaction as sent, with its current status.
     pub transaction: Transaction,
-    /// The answer as canonical JSON; `None` if a ledger fed the transaction and no verdict was requested.
+    /// The answer as canonical JSON; `None` if the transaction was stored without a verdict and none was requested since.
     pub assessment: Option<Arc<str>>,
     /// Its sequence number.
     pub sequence: Sequence,
-    /// Whether a ledger reported it before a caller requested a verdict.
-    pub is_reported: bool,
+    /// How it came to be stored.
+    pub origin: TransactionOrigin,
 }
 
 /// The event recorded for a status sent by a caller that requests a verdict.
@@ -307,9 +310,9 @@ impl Monitor {
             let is_fed = transaction.amount.value() == fed.value();
             transaction = if is_fed { transaction } else { transaction.with_amount(&fed) };
         }
-        let (sequence, is_reported) = (known.record.sequence, known.record.is_reported);
+        let (sequence, origin) = (known.record.sequence, known.record.origin);
         let assessment = known.assessment().map(Into::into);
-        Ok(Some(Judged { transaction, assessment, sequence, is_reported }))
+        Ok(Some(Judged { transaction, assessment, sequence, origin }))
     }
 
     /// Checks whether a new transaction would be accepted at the moment.
@@ -318,6 +321,12 @@ impl Monitor {
     /// The reason why not.
     pub fn readiness(&self) -> Result<(), MonitorError> {
         self.pipeline.readiness()
+    }
+
+    /// Returns whether a second transaction with the same hash is refused.
+    #[must_use]
+    pub fn refuses_duplicates(&self) -> bool {
+        self.pipeline.deps.hashes.is_some()
     }
 
     /// Returns the latest event time of this run and the end of the run before, in microseconds since 1970 UTC. An event counts as no later than its
@@ -430,7 +439,7 @@ impl TransactionPipeline {
             waiting.evaluated(evaluated.duration);
             let assessment = pipeline.assess(&admitted, &evaluated);
             let pending = &waiting.pending_entry;
-            match admitted.record(&assessment, pending.fingerprint(), pending.is_of_ledger()) {
+            match admitted.record(&assessment, pending.fingerprint(), pending.origin()) {
                 Ok(record) => {
                     let answer = record.assessment.as_deref().unwrap_or_default().into();
                     let conclusion = pipeline.conclude(&admitted, &assessment, evaluated.duration);

@@ -74,7 +74,8 @@ pub use past::StoredPast;
 pub use records::{
     AmountUpdate, CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord,
     HashRecord, LastTimes, LedgerMark, LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity,
-    RuleSetParts, RuleSetRecord, StatusUpdateRecord, StatusWordsRecord, TransactionRecord, ZoneDataRecord,
+    RuleSetParts, RuleSetRecord, StatusUpdateRecord, StatusWordsRecord, TransactionOrigin, TransactionRecord,
+    ZoneDataRecord,
 };
 pub use restoration::CheckedBackup;
 pub use space::{DiskSpace, StoreSize, spill_directory, try_to_write};

@@ -53,10 +53,41 @@ pub struct TransactionRecord {
     pub rule_set_version: u64,
     /// The transaction as JSON, see [`Transaction::to_stored`](tollgate_model::transaction::Transaction::to_stored).
     pub body: String,
-    /// The canonical answer as JSON; `None` if a ledger fed the transaction without a verdict.
+    /// The canonical answer as JSON; `None` if the transaction was stored without a verdict.
     pub assessment: Option<String>,
-    /// Whether a ledger reported it before anybody requested a verdict.
-    pub is_reported: bool,
+    /// How it came to be stored.
+    pub origin: TransactionOrigin,
+}
+
+/// How a transaction came to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionOrigin {
+    /// A caller requested a verdict. Rows of a ledger that were stored before origins were have it as well.
+    Request,
+    /// A ledger reported it before anybody requested a verdict.
+    Ledger,
+    /// A caller added it to the history without a verdict.
+    Past,
+}
+
+impl TransactionOrigin {
+    /// Returns the value of the column `is_reported`.
+    pub(super) const fn stored(self) -> Option<bool> {
+        match self {
+            Self::Request => None,
+            Self::Ledger => Some(true),
+            Self::Past => Some(false),
+        }
+    }
+
+    /// Returns the origin with this value in the column `is_reported`.
+    pub(super) const fn read(is_reported: Option<bool>) -> Self {
+        match is_reported {
+            None => Self::Request,
+            Some(true) => Self::Ledger,
+            Some(false) => Self::Past,
+        }
+    }
 }
 
 /// A verdict given after its transaction was stored.
@@ -146,7 +177,7 @@ pub struct CommitRecord<'a> {
     pub transactions: Vec<&'a TransactionRecord>,
     /// Status updates of these transactions, or of older ones.
     pub updates: Vec<&'a StatusUpdateRecord>,
-    /// Verdicts on transactions that a ledger fed earlier.
+    /// Verdicts on transactions that were stored without one.
     pub deferred_verdicts: Vec<&'a DeferredVerdictRecord>,
     /// The progress of ledger feeds.
     pub ledger: Vec<&'a LedgerProgress>,

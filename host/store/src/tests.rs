@@ -35,7 +35,7 @@ fn record(sequence: u64, transaction_id: &str) -> TransactionRecord {
         rule_set_version: 7,
         body: format!("{{\"transaction_id\":\"{transaction_id}\"}}"),
         assessment: Some("{\"verdict\":\"approve\"}".to_owned()),
-        is_reported: false,
+        origin: TransactionOrigin::Request,
     }
 }
 

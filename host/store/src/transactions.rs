@@ -6,8 +6,8 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Fingerprint;
 
 use super::{
-    CommitRecord, LastTimes, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
-    ledger_entries, list_versions, status_updates, without_effect,
+    CommitRecord, LastTimes, StoreError, TransactionOrigin, TransactionRecord, alerts as outgoing,
+    deferred_verdicts, ledger, ledger_entries, list_versions, status_updates, without_effect,
 };
 
 /// Maximum number of rows in one statement. A prepared statement is cached for every number of rows, so that a group
@@ -102,7 +102,7 @@ async fn insert(connection: &mut SqliteConnection, rows: &[&TransactionRecord]) 
             .push_bind(rule_set_version)
             .push_bind(&*row.body)
             .push_bind(row.assessment.as_deref().unwrap_or_default())
-            .push_bind(row.is_reported.then_some(true));
+            .push_bind(row.origin.stored());
     });
     statement.build().execute(connection).await?;
     Ok(())
@@ -214,7 +214,7 @@ pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError
         rule_set_version: read(row.try_get(5)?)?,
         body: row.try_get(6)?,
         assessment: Some(assessment).filter(|assessment| !assessment.is_empty()),
-        is_reported: row.try_get::<Option<bool>, _>("is_reported")?.unwrap_or_default(),
+        origin: TransactionOrigin::read(row.try_get("is_reported")?),
     })
 }
 

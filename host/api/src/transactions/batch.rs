@@ -5,8 +5,11 @@
 //!    ▲                                                 │
 //!    └── read on while few lines wait for an answer, and few answers for the client
 //! ```
+//!
+//! With `history_only` the lines are stored without verdicts, many at a time.
 
 mod lines;
+mod past;
 
 use std::future::{Future, pending, ready};
 use std::io::{self, ErrorKind};
@@ -16,14 +19,13 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use futures_util::stream::{self, FuturesOrdered, StreamExt as _};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
-use tollgate_model::assessment::Assessment;
 use tollgate_model::transaction::{InjectRequest, RequestOptions};
 use tollgate_pipeline::monitor::{Batch, BatchPermission, MonitorError};
 use tollgate_telemetry::request_ids::RequestIds;
@@ -33,15 +35,19 @@ use crate::body::{self, DeclaredType};
 use crate::error::ApiError;
 use crate::error_code::ErrorCode;
 use crate::linger::{ANNOUNCED_BYTES_MAX, linger, linger_while_answered};
+use crate::query::RequestQuery;
 use crate::request_limits::{ShutdownStage, StreamedRequest};
 use crate::streamed::X_ACCEL_BUFFERING;
 use crate::{ApiState, openapi::schema};
 use lines::{BatchLine, Lines};
+use past::{BatchLineAnswer, PastLines};
 
 /// Batches at the same time; further ones are answered with 503.
 const BATCHES_MAX: usize = 4;
 /// Lines of a batch that wait for an answer at the same time.
 const UNDER_WAY_MAX: usize = 256;
+/// Groups of lines of a batch that wait for their answers at the same time.
+const GROUPS_UNDER_WAY_MAX: usize = 4;
 /// Answers that wait for the client to read, in bytes; with more, no further lines are read. It is enough for a client that sends
 /// 1,000 lines before it reads.
 const UNREAD_BYTES_MAX: usize = 1024 * 1024;
@@ -69,33 +75,49 @@ pub(crate) const ERRORS: &[ErrorCode] =
 /// The service reads on only while the client reads the answers. A client that sends everything before it reads must send at
 /// most 1,000 lines. The next line must arrive within `SERVICE_IDLE_TIMEOUT`; otherwise the last line of the response is
 /// the error `request_timeout`. When the service stops, it is `stopping`.
+///
+/// With `history_only=true` the transactions are added to the history without a verdict, at their `created_at`, which each
+/// must have. The answer to a line is `{"transaction_id": "txn_1", "verdict": null}`. A verdict that `POST /inject` requests
+/// later, with the same transaction, counts what was accepted before the line. Settings that restrict the times of
+/// transactions, or refuse duplicates, must be off.
 #[utoipa::path(
     post, path = "/inject/batch", tag = "Transactions",
     request_body(content = schema::Transaction, content_type = "application/x-ndjson"),
     params((
+        "history_only" = Option<bool>, Query,
+        description = "`true` stores the transactions without a verdict. The default is `false`."
+    ), (
         "Idempotency-Key" = Option<String>, Header, max_length = 253, pattern = r#"^[^"\\\x00-\x1f\x7f-\uffff]*$"#,
         example = "file-4711",
         description = "The beginning of the ids of lines without `transaction_id`, the same for each repetition of the body."
     )),
     responses((
         status = 200, description = "An answer for each line, until the body ends.",
-        body = Assessment, content_type = "application/x-ndjson"
+        body = BatchLineAnswer, content_type = "application/x-ndjson"
     ))
 )]
 pub(crate) async fn inject_batch(
     State(api): State<ApiState>,
     IdempotencyKey(key): IdempotencyKey,
     streamed: Option<Extension<StreamedRequest>>,
+    RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, ApiError> {
     let (head, body) = body::announced(request, &[DeclaredType::JsonLines])?;
-    let Ok(room) = ROOM.try_acquire() else {
-        linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
-        let message = format!("{BATCHES_MAX} batches are already being judged");
-        let mut refusal = ApiError::new(ErrorCode::Overloaded, message).into_response();
-        // The rest of the body blocks further requests on this connection.
-        refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        return Ok(refusal);
+    let begun = history_only(&api, query.as_deref()).and_then(|is_history_only| {
+        let message = || format!("{BATCHES_MAX} batches are already being judged");
+        let room = ROOM.try_acquire().map_err(|_| ApiError::new(ErrorCode::Overloaded, message()))?;
+        Ok((is_history_only, room))
+    });
+    let (is_history_only, room) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            linger(&head.headers, body, ANNOUNCED_BYTES_MAX);
+            let mut refusal = error.into_response();
+            // The rest of the body blocks further requests on this connection.
+            refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            return Ok(refusal);
+        }
     };
     let (sender, pieces) = mpsc::channel(1);
     let (line_timeout, stage) = match streamed {
@@ -111,6 +133,7 @@ pub(crate) async fn inject_batch(
         batch,
         source: Some(LineSource { lines, line_timeout, waits_since: None, stage }),
         next: None,
+        past: is_history_only.then(PastLines::default),
         under_way: FuturesOrdered::new(),
         piece: Vec::new(),
     };
@@ -127,9 +150,34 @@ pub(crate) async fn inject_batch(
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-/// The verdict on a line, or the error instead of it as JSON.
-type AnswerLine = Result<Arc<str>, Vec<u8>>;
-type LineWork = Pin<Box<dyn Future<Output = AnswerLine> + Send>>;
+/// Reads whether the transactions are to be stored without verdicts.
+fn history_only(api: &ApiState, query: Option<&str>) -> Result<bool, ApiError> {
+    const NAME: &str = "history_only";
+    let query = RequestQuery::read(query, &[NAME])?;
+    let is_asked = query.get(NAME, "`true` or `false`", |text| text.parse().ok())?.unwrap_or_default();
+    let restriction = match api.requests.restriction_of_times() {
+        Some(setting) => format!("{setting} restricts the times of transactions"),
+        None if api.monitor.refuses_duplicates() => {
+            "SERVICE_DEDUPLICATE_BY_HASH refuses duplicates".to_owned()
+        }
+        None => return Ok(is_asked),
+    };
+    if !is_asked {
+        return Ok(false);
+    }
+    let message =
+        format!("past transactions are stored as they are, and {restriction}; unset it to add them");
+    Err(ApiError::new(ErrorCode::InvalidField, message).at(NAME))
+}
+
+/// Answers that are ready.
+enum Answers {
+    Verdict(Arc<str>),
+    /// One or more as JSON, a line each, the last without its end.
+    Lines(Vec<u8>),
+}
+
+type LineWork = Pin<Box<dyn Future<Output = Answers> + Send>>;
 
 /// A batch that is being judged.
 struct JudgedBatch {
@@ -140,6 +188,8 @@ struct JudgedBatch {
     source: Option<LineSource>,
     /// The transaction that waits for permission, and the number of its line.
     next: Option<(InjectRequest, u64)>,
+    /// The lines that wait to be stored without a verdict; `None` if verdicts are given.
+    past: Option<PastLines>,
     under_way: FuturesOrdered<LineWork>,
     /// Answers that are not sent yet.
     piece: Vec<u8>,
@@ -176,18 +226,16 @@ impl JudgedBatch {
     /// not keep the others waiting, since they may hold what it waits for.
     async fn run(mut self, pieces: mpsc::Sender<BatchPiece>) {
         while !self.is_done() {
-            let reads = self.next.is_none()
-                && self.under_way.len() < UNDER_WAY_MAX
-                && self.piece.len() < UNREAD_BYTES_MAX;
+            let reads = self.has_room() && self.piece.len() < UNREAD_BYTES_MAX;
             if let Some(source) = self.source.as_mut().filter(|_| !reads) {
                 source.waits_since = None;
             }
             tokio::select! {
                 biased;
-                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
-                    match answer {
-                        Ok(verdict) => self.piece.extend_from_slice(verdict.as_bytes()),
-                        Err(error) => self.piece.extend_from_slice(&error),
+                Some(answers) = self.under_way.next(), if !self.under_way.is_empty() => {
+                    match answers {
+                        Answers::Verdict(verdict) => self.piece.extend_from_slice(verdict.as_bytes()),
+                        Answers::Lines(lines) => self.piece.extend_from_slice(&lines),
                     }
                     self.piece.push(b'\n');
                 }
@@ -195,11 +243,14 @@ impl JudgedBatch {
                     Ok(room) => room.send(BatchPiece::Answers(std::mem::take(&mut self.piece).into())),
                     Err(_) => return,
                 },
-                permission = self.batch.permission(), if self.next.is_some() => self.judge_next(permission),
+                // Before the permission, so that lines that are there become one group.
                 line = next_line(&mut self.source), if reads => match line {
                     Ok(line) => self.begin(line),
                     Err(end) => self.end(end),
                 },
+                permission = self.batch.permission(), if self.next.is_some() => self.judge_next(permission),
+                permission = self.batch.permission_of_group(),
+                    if self.has_past() && self.under_way.len() < GROUPS_UNDER_WAY_MAX => self.store_next(permission),
                 () = pieces.closed() => return,
             }
         }
@@ -207,12 +258,36 @@ impl JudgedBatch {
     }
 
     fn is_done(&self) -> bool {
-        self.source.is_none() && self.next.is_none() && self.under_way.is_empty() && self.piece.is_empty()
+        self.source.is_none()
+            && self.next.is_none()
+            && !self.has_past()
+            && self.under_way.is_empty()
+            && self.piece.is_empty()
+    }
+
+    /// Returns whether one more line may be read.
+    fn has_room(&self) -> bool {
+        match &self.past {
+            Some(past) => past.has_room() && self.under_way.len() < GROUPS_UNDER_WAY_MAX,
+            None => self.next.is_none() && self.under_way.len() < UNDER_WAY_MAX,
+        }
+    }
+
+    fn has_past(&self) -> bool {
+        self.past.as_ref().is_some_and(|past| !past.is_empty())
     }
 
     /// Parses a line, which then waits for permission or has its answer.
     fn begin(&mut self, line: BatchLine) {
         let BatchLine { number, text } = line;
+        if self.past.is_some() {
+            let n_bytes = text.as_ref().map_or(0, Bytes::len);
+            let request = text.and_then(|text| self.request_of(&text, number)).and_then(past::request_of);
+            if let Some(past) = &mut self.past {
+                past.push(number, request, n_bytes);
+            }
+            return;
+        }
         match text.and_then(|text| self.request_of(&text, number)) {
             Ok(request) if request.objection.is_none() => self.next = Some((request, number)),
             Ok(request) => {
@@ -250,6 +325,17 @@ impl JudgedBatch {
         }
     }
 
+    /// Stores the next group of lines without verdicts.
+    fn store_next(&mut self, permission: Result<BatchPermission, MonitorError>) {
+        let Some(past) = self.past.as_mut().map(std::mem::take) else { return };
+        self.under_way.push_back(match permission {
+            Ok(permission) => {
+                Box::pin(past.store(&self.api, &mut self.batch, permission).map(Answers::Lines))
+            }
+            Err(error) => Box::pin(ready(Answers::Lines(past.refuse(&self.api, &error)))),
+        });
+    }
+
     fn end(&mut self, end: LinesEnd) {
         let Some(LineSource { lines, line_timeout, .. }) = self.source.take() else { return };
         let error = match end {
@@ -257,18 +343,23 @@ impl JudgedBatch {
             LinesEnd::Late => late(line_timeout),
             LinesEnd::Stopping => MonitorError::Stopping.into(),
         };
-        self.push(lines.number() + 1, ready(Err(error)));
+        let number = lines.number() + 1;
+        match &mut self.past {
+            Some(past) => past.push(number, Err(error), 0),
+            None => self.push(number, ready(Err(error))),
+        }
         linger_while_answered(lines.into_body());
     }
 
     /// Adds the work on a line, whose answer follows those of the lines before it.
     fn push(&mut self, line: u64, work: impl Future<Output = Result<Arc<str>, ApiError>> + Send + 'static) {
         let metrics = Arc::clone(&self.api.metrics);
-        self.under_way.push_back(Box::pin(work.map(move |answer| {
-            answer.map_err(|error| {
+        self.under_way.push_back(Box::pin(work.map(move |answer| match answer {
+            Ok(verdict) => Answers::Verdict(verdict),
+            Err(error) => {
                 metrics.refused(error.code().as_str());
-                error.of_line(line)
-            })
+                Answers::Lines(error.of_line(line))
+            }
         })));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorC
 
 /// Returns a transaction and its verdict.
 ///
-/// A transaction that a ledger reported has no verdict unless one was requested. With
+/// A transaction that was stored without a verdict has none unless one was requested. With
 /// `Accept: application/json; decimals=string`, amounts are texts.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}", tag = "Transactions",
@@ -53,8 +53,8 @@ pub(crate) async fn get_transaction(
     Ok(([(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept")], body).into_response())
 }
 
-/// The verdict of a stored transaction. All members are present, or none if a ledger reported the transaction and no
-/// verdict was requested.
+/// The verdict of a stored transaction. All members are present, or none if it was stored without a verdict and none was
+/// requested.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = StoredEvaluation)]
 pub(crate) struct StoredEvaluation<'a> {
@@ -171,6 +171,7 @@ fn with_amount(written: &str, amounts: AmountForm) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use tollgate_model::sequence::Sequence;
+    use tollgate_store::TransactionOrigin;
 
     use super::*;
 
@@ -185,7 +186,8 @@ mod tests {
         );
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
         let assessment = Some(assessment.into());
-        let judged = Judged { transaction, assessment, sequence: Sequence(1), is_reported: false };
+        let judged =
+            Judged { transaction, assessment, sequence: Sequence(1), origin: TransactionOrigin::Request };
         assert_eq!(
             stored_transaction(&judged, AmountForm::Number, None, Vec::new()).unwrap(),
             concat!(

@@ -14,6 +14,7 @@ use crate::kind::can_be_leg;
 use tokio::sync::MutexGuard;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::Transaction;
+use tollgate_store::TransactionOrigin;
 
 use super::child_entry::{ChildEntry, Result};
 use super::joining::ParentAction;
@@ -87,7 +88,7 @@ impl PaymentsInner {
         Ok(Some(EntryOutcome::Payment(Arc::clone(whole_id))))
     }
 
-    /// Returns whether an entry was not taken as a payment of its own, and the payment can have legs: a caller had it judged
+    /// Returns whether an entry was not taken as a payment of its own, and the payment can have legs: a caller sent it
     /// before the ledger reported any entry of it, a queued one included, and it has not failed.
     async fn may_be_leg(&self, entry: &ReportedEntry, whole: &Judged) -> Result<bool> {
         let (store, whole_id) = (&self.deps.store, &*whole.transaction.transaction_id);
@@ -103,8 +104,12 @@ impl PaymentsInner {
         }
         let status = whole.transaction.status.as_deref().unwrap_or_default();
         let has_failed = self.deps.monitor.status_words().is_failed_or_later(status);
-        let is_judged = whole.assessment.is_some() && !whole.is_reported;
-        Ok(is_judged && !has_failed && !store.knows_entry_of_payment(whole_id).await?)
+        let is_of_caller = match whole.origin {
+            TransactionOrigin::Past => true,
+            TransactionOrigin::Request => whole.assessment.is_some(),
+            TransactionOrigin::Ledger => false,
+        };
+        Ok(is_of_caller && !has_failed && !store.knows_entry_of_payment(whole_id).await?)
     }
 
     /// Returns the amounts of a leg that was counted before.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use tollgate_model::transaction::{Json, Transaction};
+use tollgate_store::TransactionOrigin;
 
 use super::child_entry::{ChildEntry, Result};
 use super::{MonitorError, PaymentState, PaymentsInner, QueuedRefund};
@@ -31,7 +32,7 @@ impl PaymentsInner {
             .ledger_entry(&child.entry.id)
             .await?
             .is_some_and(|entry| matches!(entry.standing, PaymentState::Held(_)));
-        if !has_moved || is_held || !known.record.is_reported {
+        if !has_moved || is_held || known.record.origin != TransactionOrigin::Ledger {
             return Ok(());
         }
         let original = match refund {

@@ -13,6 +13,18 @@ pub struct RequestSettings {
     pub window_clock: WindowClock,
 }
 
+impl RequestSettings {
+    /// Returns the setting that restricts the times of transactions, if there is one.
+    #[must_use]
+    pub const fn restriction_of_times(&self) -> Option<&'static str> {
+        match (&self.time_tolerance, self.window_clock) {
+            (Some(_), _) => Some("SERVICE_TIME_TOLERANCE"),
+            (None, WindowClock::Arrival) => Some("SERVICE_WINDOW_CLOCK=arrival"),
+            (None, WindowClock::CreatedAt) => None,
+        }
+    }
+}
+
 /// How far the time of a transaction may be from the clock of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeTolerance {

@@ -9,7 +9,7 @@ use tollgate_engine::registry::RuleSet;
 use tollgate_model::assessment::{Assessment, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, Transaction};
-use tollgate_store::TransactionRecord;
+use tollgate_store::{TransactionOrigin, TransactionRecord};
 
 use crate::monitor::group::{
     Announcement, Caller, Commit, CommitCompletion, EvaluationFigures, NumberedRecord,
@@ -29,7 +29,7 @@ impl Admitted {
         &self,
         assessment: &Assessment,
         fingerprint: Fingerprint,
-        is_reported: bool,
+        origin: TransactionOrigin,
     ) -> Result<TransactionRecord, serde_json::Error> {
         Ok(TransactionRecord {
             sequence: self.sequence,
@@ -40,7 +40,7 @@ impl Admitted {
             rule_set_version: self.rule_set.version,
             body: self.transaction.to_stored(),
             assessment: Some(serde_json::to_string(assessment)?),
-            is_reported,
+            origin,
         })
     }
 }

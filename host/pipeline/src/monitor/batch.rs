@@ -16,7 +16,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 
-use crate::monitor::group::InFlightPermits;
+use crate::monitor::group::{InFlightPermits, TransactionInFlight};
+use crate::monitor::past::{PastGroup, PastTransaction};
 use crate::monitor::pending::Operation;
 use crate::monitor::turns::{AdmissionOrder, Turn};
 use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
@@ -24,6 +25,8 @@ use crate::monitor::{Monitor, MonitorAnswer, MonitorError, TransactionPipeline};
 /// Transactions of batches in flight at most, in all batches together. With more, other transactions would wait longer for an
 /// evaluation.
 const BATCHED_MAX: usize = 256;
+/// Groups of past transactions in flight at most, in all batches together, if nothing else is.
+const GROUPS_MAX: usize = 4;
 
 /// The transactions of one caller, judged one behind the other.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub struct Batch {
     n_begun: u64,
 }
 
-/// Permission to judge one transaction of a batch.
+/// Permission to judge one transaction of a batch, or to store some without a verdict.
 #[derive(Debug)]
 pub struct BatchPermission(InFlightPermits);
 
@@ -64,10 +67,29 @@ impl Batch {
     /// # Errors
     /// [`MonitorError::Stopping`].
     pub fn permission(&self) -> impl Future<Output = Result<BatchPermission, MonitorError>> + Send + use<> {
+        self.permission_of(1)
+    }
+
+    /// Returns the permission to store a group of past transactions, once fewer than [`GROUPS_MAX`] are in flight.
+    ///
+    /// # Errors
+    /// [`MonitorError::Stopping`].
+    pub fn permission_of_group(
+        &self,
+    ) -> impl Future<Output = Result<BatchPermission, MonitorError>> + Send + use<> {
+        let n_permits = batched_max(self.monitor.pipeline.deps.in_flight_max).div_ceil(GROUPS_MAX);
+        self.permission_of(u32::try_from(n_permits).unwrap_or(1))
+    }
+
+    fn permission_of(
+        &self,
+        n_permits: u32,
+    ) -> impl Future<Output = Result<BatchPermission, MonitorError>> + Send + use<> {
         let TransactionPipeline { permits, batch_permits, .. } = &*self.monitor.pipeline;
         let (permits, batch_permits) = (Arc::clone(permits), Arc::clone(batch_permits));
         async move {
-            let of_batches = batch_permits.acquire_owned().await.map_err(|_| MonitorError::Stopping)?;
+            let of_batches =
+                batch_permits.acquire_many_owned(n_permits).await.map_err(|_| MonitorError::Stopping)?;
             let in_flight = permits.acquire_owned().await.map_err(|_| MonitorError::Stopping)?;
             Ok(BatchPermission(InFlightPermits { _in_flight: in_flight, _of_batches: Some(of_batches) }))
         }
@@ -84,8 +106,30 @@ impl Batch {
         fingerprint: Fingerprint,
         permission: BatchPermission,
     ) -> impl Future<Output = MonitorAnswer> + Send + use<> {
+        let place = self.begin();
+        self.judge_at(place, transaction, fingerprint, permission)
+    }
+
+    /// Takes the next place, counted from 0.
+    const fn begin(&mut self) -> u64 {
         self.n_begun += 1;
-        self.judge_at(self.n_begun - 1, transaction, fingerprint, permission)
+        self.n_begun - 1
+    }
+
+    /// Begins to store the next transactions without a verdict, in this order. The future waits until they are durable, and
+    /// all of a batch must be polled at the same time. It returns an answer for each.
+    pub fn record(
+        &mut self,
+        past: Vec<PastTransaction>,
+        permission: BatchPermission,
+    ) -> impl Future<Output = Vec<Result<(), MonitorError>>> + Send + use<> {
+        let (place, pipeline) = (self.begin(), Arc::clone(&self.monitor.pipeline));
+        let turn = self.order.turn(place);
+        let counted = pipeline.deps.metrics.count_in_flight();
+        let permits = Arc::new(TransactionInFlight { _permits: permission.0, _counted: counted });
+        // They are under way from here on, before any that comes after them.
+        let group = PastGroup::begin(&pipeline, past);
+        group.store(pipeline, turn, permits)
     }
 
     /// Begins to judge the transaction at this place, counted from 0.

@@ -1,6 +1,6 @@
-//! Deferred verdicts: on transactions that a ledger fed before a verdict was requested.
+//! Deferred verdicts: on transactions that were stored before a verdict was requested.
 //!
-//! The transaction keeps its sequence number from the feed: the verdict counts only what was accepted before it. Each
+//! The transaction keeps its sequence number: the verdict counts only what was accepted before it. Each
 //! of many such transactions thus sees those before it, whether the ledger or the caller came first. The verdict has
 //! its own sequence number and is committed in that order, so it sees exactly the status updates with lower numbers.
 
@@ -79,7 +79,7 @@ impl TransactionPipeline {
     }
 
     /// Compares a request or report with a transaction without a verdict. Returns a new amount.
-    fn compare_unjudged(
+    pub(super) fn compare_unjudged(
         &self,
         known: &CurrentRecord,
         transaction: &Transaction,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MonitorError {
     /// Another transaction has this id; it differs in this field, given as a path of the wire format.
-    #[error("another transaction with this id was judged before, with another `{0}`; its verdict stands")]
+    #[error("another transaction with this id was accepted before, with another `{0}`, and stands")]
     Conflict(Arc<str>),
     /// The transaction with this id has the same hash.
     #[error("a transaction with this hash was judged before, under the id `{0}`; its verdict stands")]

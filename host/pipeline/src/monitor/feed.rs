@@ -7,13 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollgate_model::transaction::{Fingerprint, Transaction, compare_report};
-use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
+use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress};
 
-use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
+use crate::monitor::group::CommitWaiter;
 use crate::monitor::hashes;
 use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
 use crate::monitor::reported::{ReportOutcome, ReportedChange, accepted_of};
-use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable};
 
 /// The event recorded for a status from a row of the ledger.
@@ -216,37 +215,11 @@ impl TransactionPipeline {
     fn admit_fed(&self, new: OwnedRows, mut progress: Option<LedgerProgress>) {
         let n_behind = new.len().saturating_sub(1);
         for (index, (row, pending_entry)) in new.into_iter().enumerate() {
-            let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
-            transaction.read_long_texts();
-            self.deps.history.prepare(&transaction);
-            let (slot, transaction, arrival) = self.deps.history.admit_as(|sequence| {
-                let slot = SequenceSlot::new(sequence, self.committer.clone());
-                let arrival = self.arrivals.stamp(&mut transaction);
-                let transaction = Arc::new(transaction);
-                (Arc::clone(&transaction), (slot, transaction, arrival))
-            });
-            let record = TransactionRecord {
-                sequence: slot.sequence(),
-                transaction_id: Arc::clone(&transaction.transaction_id),
-                fingerprint,
-                event_micros: transaction.timestamp.micros(),
-                accepted_micros: arrival.timestamp_micros(),
-                rule_set_version: 0,
-                body: transaction.to_stored(),
-                assessment: None,
-                is_reported: true,
-            };
             // INVARIANT: the last row carries the progress, and the store holds a prefix, so it is stored with or after
             // every row.
             let progress = if index == n_behind { progress.take() } else { None };
-            let mut hash = hashes::to_record(&self.deps, &transaction);
-            if let Some(hash) = &mut hash {
-                hash.accepted_at(arrival);
-            }
-            let caller = Caller::Waiting(CommitWaiter::of_feed(pending_entry, hash));
-            let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
-            let record = NumberedRecord::Transaction(record, progress);
-            slot.fill(Commit { record, announcement: None, completion });
+            let hash = hashes::to_record(&self.deps, &row.transaction);
+            self.admit_unjudged(row.transaction, CommitWaiter::of_feed(pending_entry, hash), progress);
         }
     }
 

@@ -40,11 +40,11 @@ pub(super) struct Commit {
 /// The record that the store writes for one sequence number.
 #[derive(Debug)]
 pub(super) enum NumberedRecord {
-    /// A transaction, judged or fed by a ledger, and how far that ledger has been read with it.
+    /// A transaction, judged or not, and how far a ledger has been read with it.
     Transaction(TransactionRecord, Option<LedgerProgress>),
     /// A status update that is in effect, and all statuses reported for its transaction, if they must be stored.
     Update(StatusUpdateRecord, Option<ReportedStatus>),
-    /// The verdict on a transaction that a ledger fed earlier.
+    /// The verdict on a transaction that was stored without one.
     Deferred(DeferredVerdictRecord),
 }
 
@@ -60,6 +60,7 @@ pub(super) struct CommitCompletion {
 
 /// The recipient of the answer.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are of the large variant")]
 pub(super) enum Caller {
     /// Every caller that waits for this transaction id.
     Waiting(CommitWaiter),
@@ -81,8 +82,10 @@ pub(super) struct CommitWaiter {
     pub(super) pending_entry: PendingEntry,
     /// The claim of its hash, if it has one that counts.
     pub(super) hash: Option<HashClaim>,
-    /// `None` for rows that a ledger feeds: the feed bounds itself.
+    /// `None` for rows that a ledger feeds, which bounds itself, and for those of a group.
     pub(super) _in_flight: Option<TransactionInFlight>,
+    /// The permits of a group of past transactions, held until all have their answers; `None` for others.
+    pub(super) _group: Option<Arc<TransactionInFlight>>,
     /// Its turn to get a number; `None` if it is not part of a batch, and once it has its number.
     pub(super) turn: Option<Turn>,
     /// The span of the request, if it has one.
@@ -202,12 +205,25 @@ impl CommitWaiter {
         turn: Option<Turn>,
     ) -> Self {
         let span = RequestIds::current_span();
-        Self { pending_entry, hash: None, _in_flight: Some(in_flight), turn, span, commit: None }
+        Self {
+            pending_entry,
+            hash: None,
+            _in_flight: Some(in_flight),
+            _group: None,
+            turn,
+            span,
+            commit: None,
+        }
     }
 
     /// Creates one for a row that a ledger feeds.
     pub(super) const fn of_feed(pending_entry: PendingEntry, hash: Option<HashClaim>) -> Self {
-        Self { pending_entry, hash, _in_flight: None, turn: None, span: None, commit: None }
+        Self { pending_entry, hash, _in_flight: None, _group: None, turn: None, span: None, commit: None }
+    }
+
+    /// Creates one for a past transaction, which is part of a group.
+    pub(super) fn of_past(pending_entry: PendingEntry, group: Arc<TransactionInFlight>) -> Self {
+        Self { _group: Some(group), ..Self::of_feed(pending_entry, None) }
     }
 
     /// Records in the trace that the evaluation, which took this long, has ended and the commit begins.

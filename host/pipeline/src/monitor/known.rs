@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tollgate_model::transaction::{AmountAgreement, Fingerprint, StatusWords, Transaction};
-use tollgate_store::CurrentRecord;
+use tollgate_store::{CurrentRecord, TransactionOrigin};
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::reported::{AmountPrecision, ReportOutcome};
-use crate::monitor::{INJECTED, MonitorAnswer, MonitorError, TransactionPipeline, unreadable};
+use crate::monitor::{INJECTED, MonitorError, TransactionPipeline, unreadable};
 
 impl TransactionPipeline {
     /// Answers one transaction that is stored; no other operation on its id is under way.
@@ -17,11 +17,14 @@ impl TransactionPipeline {
         transaction: Arc<Transaction>,
         waiting: CommitWaiter,
     ) {
+        let fingerprint = waiting.pending_entry.fingerprint();
         let Some(assessment) = known.assessment() else {
+            if let Err(error) = self.check_past(&known, &transaction, fingerprint) {
+                return drop(waiting.pending_entry.settle(Err(error)));
+            }
             let how = (INJECTED.into(), AmountPrecision::Sent);
             return self.judge_unjudged(known, transaction, how, waiting).await;
         };
-        let fingerprint = waiting.pending_entry.fingerprint();
         let answer = if known.fingerprint() == fingerprint {
             match self.left_behind(&known, &transaction).await {
                 Ok(ReportOutcome { change: Some(change), reported_statuses, .. }) => {
@@ -40,32 +43,61 @@ impl TransactionPipeline {
                 Err(error) => Err(error),
             }
         } else {
-            answer(&known, assessment, &transaction, fingerprint, self.deps.history.status_words())
+            self.compare_known(&known, &transaction, fingerprint).map(|()| assessment.into())
         };
         waiting.pending_entry.settle(answer).ok();
     }
+
+    /// Checks a request for the first verdict on a transaction, if a caller stored that without one: it has to be the same, as
+    /// any repetition, and a new transaction would have to be judged now.
+    fn check_past(
+        &self,
+        known: &CurrentRecord,
+        transaction: &Transaction,
+        fingerprint: Fingerprint,
+    ) -> Result<(), MonitorError> {
+        if known.record.origin != TransactionOrigin::Past {
+            return Ok(());
+        }
+        if known.record.fingerprint != fingerprint {
+            self.compare_known(known, transaction, fingerprint)?;
+        }
+        self.check_ready_to_judge()
+    }
+
+    /// Compares a request with the stored transaction, whose fingerprint is another one.
+    ///
+    /// # Errors
+    /// A conflict.
+    pub(super) fn compare_known(
+        &self,
+        known: &CurrentRecord,
+        transaction: &Transaction,
+        fingerprint: Fingerprint,
+    ) -> Result<(), MonitorError> {
+        compare(known, transaction, fingerprint, self.deps.history.status_words())
+    }
 }
 
-/// Returns the stored answer if a ledger reported the transaction first and nothing but the status differs: the ledger
+/// Agrees if a ledger reported the transaction first and nothing but the status differs: the ledger
 /// knows the status, and the caller sends what it had before. Rules leave out a payment that failed, so a verdict on one
 /// is none on an attempt that did not. Otherwise a conflict, which names the first field that differs. If no other field
 /// does, it is the time, which one of the two lacks.
-fn answer(
+fn compare(
     known: &CurrentRecord,
-    assessment: &str,
     transaction: &Transaction,
     fingerprint: Fingerprint,
     words: &StatusWords,
-) -> MonitorAnswer {
+) -> Result<(), MonitorError> {
     let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
     let mut reported = transaction.clone();
     let status = first.status.as_deref();
     let has_failed =
         || status.into_iter().chain(known.status.as_deref()).any(|it| words.is_failed_or_later(it));
     // A deferred verdict is on what its request sent.
-    if known.record.is_reported && known.late.is_none() && !has_failed() {
+    if known.record.origin == TransactionOrigin::Ledger && known.late.is_none() && !has_failed() {
         if transaction.fingerprint_with(fingerprint, status) == Some(known.fingerprint()) {
-            return Ok(assessment.into());
+            return Ok(());
         }
         reported = reported.with_status(status);
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::SetOnce;
 use tollgate_model::transaction::Fingerprint;
+use tollgate_store::TransactionOrigin;
 
 use crate::monitor::{MonitorAnswer, MonitorError};
 
@@ -18,6 +19,8 @@ pub(super) enum Operation {
     Report(Fingerprint),
     /// A row that a ledger feeds into the history.
     Feed(Fingerprint),
+    /// A past transaction that a caller adds to the history.
+    Record(Fingerprint),
 }
 
 /// All ids between arrival and answer.
@@ -78,9 +81,10 @@ impl PendingIds {
 impl PendingEntry {
     pub(super) const fn fingerprint(&self) -> Fingerprint {
         match self.operation {
-            Operation::Judge(fingerprint) | Operation::Report(fingerprint) | Operation::Feed(fingerprint) => {
-                fingerprint
-            }
+            Operation::Judge(fingerprint)
+            | Operation::Report(fingerprint)
+            | Operation::Feed(fingerprint)
+            | Operation::Record(fingerprint) => fingerprint,
         }
     }
 
@@ -89,9 +93,13 @@ impl PendingEntry {
         matches!(self.operation, Operation::Report(_))
     }
 
-    /// Returns whether a ledger reports the transaction or feeds it, so that nobody waits for a verdict.
-    pub(super) const fn is_of_ledger(&self) -> bool {
-        !matches!(self.operation, Operation::Judge(_))
+    /// Returns how the transaction comes to be stored, if it is new.
+    pub(super) const fn origin(&self) -> TransactionOrigin {
+        match self.operation {
+            Operation::Judge(_) => TransactionOrigin::Request,
+            Operation::Report(_) | Operation::Feed(_) => TransactionOrigin::Ledger,
+            Operation::Record(_) => TransactionOrigin::Past,
+        }
     }
 
     pub(super) fn id(&self) -> &str {

@@ -8,7 +8,9 @@ use tollgate_model::transaction::{
     AmountTerms, EarlierStatuses, JsonNumber, ReportedStatus, StatusWords, Transaction, TransactionReport,
     compare_report,
 };
-use tollgate_store::{AmountUpdate, CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWithoutEffect};
+use tollgate_store::{
+    AmountUpdate, CommitRecord, CurrentRecord, StatusUpdateRecord, StatusWithoutEffect, TransactionOrigin,
+};
 
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::updater::Update;
@@ -90,7 +92,8 @@ impl TransactionPipeline {
         event: Arc<str>,
         waiting: CommitWaiter,
     ) {
-        if known.assessment().is_none() {
+        // A caller that stored a past transaction wants no verdict and no alert from the reports that follow.
+        if known.assessment().is_none() && known.record.origin != TransactionOrigin::Past {
             let precision = AmountPrecision::of_report(&report);
             let reported = Arc::new(report.into_transaction());
             self.judge_unjudged(known, reported, (event, precision), waiting).await;

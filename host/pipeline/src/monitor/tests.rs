@@ -2,6 +2,7 @@
 
 mod batches;
 mod feed;
+mod past;
 mod reports;
 
 use std::collections::BTreeSet;

@@ -42,7 +42,7 @@ pub enum SingleError {
     #[error("there is no transaction with this id")]
     NotFound,
     /// The transaction has no verdict.
-    #[error("a ledger delivered this transaction, and no verdict on it was requested")]
+    #[error("this transaction was stored without a verdict, and none was requested")]
     NotJudged,
     /// Another request is under way.
     #[error("another verdict is being derived again; try again shortly")]

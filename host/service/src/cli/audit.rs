@@ -137,7 +137,7 @@ impl FindingPrinter {
                 summary.n_on_assumed_terms,
                 "are by rule sets that predate the recording of grants: the default grants were assumed for modules",
             ),
-            (n_unjudged, "ledger transactions are in the log without a verdict"),
+            (n_unjudged, "transactions are in the log without a verdict"),
         ] {
             if n > 0 {
                 self.write(&format!("{n} {what}"));

@@ -1,4 +1,5 @@
-//! `tollgate import`: sends the transactions of files to a running service, which judges them in order.
+//! `tollgate import`: sends the transactions of files to a running service, which judges them in order, or adds them to the
+//! history alone.
 //!
 //! ```text
 //!  file ─▶ decompress ─▶ rows ─▶ POST /inject/batch ─▶ verdict or error of each row
@@ -74,12 +75,15 @@ pub(super) struct ImportArguments {
     /// Beginning of the ids KEY:ROW of rows without transaction_id; without it such rows are refused. A key is for one file
     #[arg(long, value_name = "KEY", value_parser = key)]
     key: Option<String>,
+    /// Add the transactions to the history without verdicts and alerts; each needs created_at
+    #[arg(long)]
+    history_only: bool,
     /// Check every row as the service would, and send none
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Imports files one after the other. Returns the exit code: 0 if every row was judged, 1 if some were refused, 2 if the import
+/// Imports files one after the other. Returns the exit code: 0 if every row was taken, 1 if some were refused, 2 if the import
 /// ended early.
 pub(super) fn import(asked: &ImportArguments) -> u8 {
     let imported = run_here(async {
@@ -92,6 +96,11 @@ pub(super) fn import(asked: &ImportArguments) -> u8 {
             columns: TableColumns { named: asked.columns.clone(), delimiter: asked.delimiter },
             requests: settings.requests,
         };
+        let restriction =
+            settings.requests.restriction_of_times().filter(|_| asked.history_only && asked.dry_run);
+        if let Some(setting) = restriction {
+            bail!("--history-only stores transactions at their times, which {setting} restricts");
+        }
         let destination = if asked.dry_run { None } else { Some(destination(asked, &settings)?) };
         importing.all(destination.as_ref()).await
     });
@@ -116,11 +125,14 @@ fn destination(asked: &ImportArguments, settings: &Settings) -> anyhow::Result<D
         Some(url) => url.expose().trim_end_matches('/').to_owned(),
         None => format!("http://{}", std::net::SocketAddr::new(reachable(settings.host), settings.port)),
     };
-    let address = PeerAddress::read(&Secret::new(format!("{service}/inject/batch")), None, Protocol::Http);
+    let query = if asked.history_only { "?history_only=true" } else { "" };
+    let url = Secret::new(format!("{service}/inject/batch{query}"));
+    let address = PeerAddress::read(&url, None, Protocol::Http);
     let key = asked.key.as_deref().map(|key| HeaderValue::from_str(&format!("\"{key}\""))).transpose();
     Ok(Destination {
         trust: TrustStore::of_the_system()?,
         address: address.context("--url")?,
+        is_history_only: asked.history_only,
         key: key.context("--key")?,
     })
 }
@@ -266,6 +278,9 @@ impl Importing<'_> {
         match request.objection {
             Some(objection) => Err(objection.to_string()),
             None if request.has_generated_id => Err(NO_ID.to_owned()),
+            None if self.asked.history_only && request.transaction.timestamp.is_set_on_arrival() => {
+                Err("`created_at` is missing; a past transaction counts at that time".to_owned())
+            }
             None => Ok(()),
         }
     }

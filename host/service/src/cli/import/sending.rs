@@ -28,6 +28,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Statuses of a response after which the same request may succeed later.
 const TEMPORARY: [u16; 5] = [408, 429, 502, 503, 504];
 
+/// The outcome of a row that was stored without a verdict.
+const STORED: &str = "stored";
+
 /// The message about a row without an id, if there is no key.
 pub(super) const NO_ID: &str = "`transaction_id` is missing; send it, or add --key";
 
@@ -39,6 +42,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) struct Destination {
     pub(super) trust: TrustStore,
     pub(super) address: PeerAddress,
+    /// Whether it stores the rows without verdicts.
+    pub(super) is_history_only: bool,
     /// The beginning of the ids of rows without one.
     pub(super) key: Option<HeaderValue>,
 }
@@ -48,7 +53,7 @@ pub(super) struct Destination {
 pub(super) struct SettledRow {
     pub(super) number: u64,
     pub(super) line: u64,
-    /// The verdict, or why it was refused.
+    /// The verdict or [`STORED`], or why it was refused.
     pub(super) outcome: Result<String, String>,
 }
 
@@ -74,6 +79,7 @@ struct AwaitedRow {
 /// A line of the response.
 #[derive(Debug, Deserialize)]
 struct BatchAnswer {
+    transaction_id: Option<String>,
     verdict: Option<String>,
     error: Option<String>,
     code: Option<String>,
@@ -109,7 +115,7 @@ pub(super) async fn send(
     };
     let awaited = AwaitedRows::default();
     let mut sending = pin!(send_rows(body, first, rows, n_before, &awaited));
-    let mut receiving = pin!(receive(response, n_before, &awaited, &mut settle));
+    let mut receiving = pin!(receive(destination, response, n_before, &awaited, &mut settle));
     let (end, is_sent) = tokio::select! {
         end = &mut receiving => (end, false),
         is_sent = &mut sending => (receiving.await, is_sent),
@@ -171,6 +177,7 @@ async fn send_rows(
 }
 
 async fn receive(
+    destination: &Destination,
     response: impl Future<Output = Result<StreamedResponse, StreamedError>>,
     n_before: u64,
     awaited: &AwaitedRows,
@@ -215,7 +222,7 @@ async fn receive(
         for line in
             rest.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
         {
-            if let Err(end) = settle_next(line, n_before, awaited, settle) {
+            if let Err(end) = settle_next(line, destination, n_before, awaited, settle) {
                 return end;
             }
         }
@@ -232,6 +239,7 @@ fn late() -> BatchEnd {
 /// Settles the row that a line of the response is about.
 fn settle_next(
     line: &[u8],
+    destination: &Destination,
     n_before: u64,
     awaited: &AwaitedRows,
     settle: &mut impl FnMut(SettledRow),
@@ -240,6 +248,11 @@ fn settle_next(
     let answer: BatchAnswer = serde_json::from_slice(line).map_err(|_| foreign())?;
     settle_unsent(awaited, settle);
     let outcome = match answer {
+        BatchAnswer { verdict: Some(_), .. } if destination.is_history_only => {
+            let message =
+                "the service judges rows that are to be stored without a verdict; it is an older version";
+            return Err(BatchEnd::Impossible(message.to_owned()));
+        }
         BatchAnswer { verdict: Some(verdict), .. } => Ok(verdict),
         BatchAnswer { error: Some(error), code: Some(code), .. } if is_temporary(&code) => {
             return Err(BatchEnd::Interrupted(error));
@@ -250,6 +263,7 @@ fn settle_next(
             Err(NO_ID.to_owned())
         }
         BatchAnswer { error: Some(error), .. } => Err(error),
+        BatchAnswer { transaction_id: Some(_), .. } if destination.is_history_only => Ok(STORED.to_owned()),
         BatchAnswer { .. } => return Err(foreign()),
     };
     let AwaitedRow { number, line, .. } = awaited.lock().pop_front().ok_or_else(foreign)?;
