@@ -15,7 +15,7 @@ const N_ACCOUNTS: usize = 100_000;
 const N_ROUNDS: usize = 3;
 
 #[test]
-fn a_past_is_imported_nearly_as_fast_as_sqlite_inserts_its_rows() {
+fn an_import_of_a_past_is_measured_beside_sqlite() {
     needs!(Sqlite);
     if !proof::is_full() {
         return println!("SKIPPED: an import is measured with TOLLGATE_PROOF=full");
