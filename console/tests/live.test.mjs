@@ -9,14 +9,22 @@ import { post } from "./service.mjs";
 let running;
 /** Streams of the stand-in for the service; `null` lets the service itself answer. */
 let streams = null;
+/** Requests for the hits of rules that are not answered yet; `null` lets the service itself answer. */
+let hits = null;
 
 before(async () => {
-  running = await startConsole({ answer: (from, to) => from.url.startsWith("/events") && stand(from, to) });
+  running = await startConsole({
+    answer: (from, to) => {
+      if (from.url.startsWith("/events")) return stand(from, to);
+      return hits !== null && /^\/instructions\/\d+\/hits/.test(from.url) && hits.push(to) > 0;
+    },
+  });
   await seed(running.service.url, 5);
 });
 
 beforeEach(() => {
   streams = null;
+  hits = null;
 });
 
 after(() => running.end());
@@ -183,14 +191,20 @@ test("rows that come faster than they can be read are drawn once a second, and a
 });
 
 test("the feed shows the severest verdicts first when there are more than it keeps", async () => {
-  streams = [];
+  [streams, hits] = [[], []];
   const opened = await openPage(running);
-  await until(() => streams.length === 1, "a stream");
+  await until(() => streams.length === 1 && hits.length > 0, "a stream, and requests for earlier payments");
   const many = Array.from({ length: 80 }, (_, index) => row(index + 1, index === 3 ? "block" : "approve"));
   send(streams[0], 1, "verdicts", { verdicts: many, n_more: 0 });
-  await shown(opened.page, () =>
-    document.querySelector('table[aria-label="Live verdicts"] tr[data-index="0"]')?.innerText.includes("live-4"),
-  );
+  const isFirst = () => document.querySelector('table[aria-label="Live verdicts"] tr[data-index="0"]')?.innerText.includes("live-4");
+  await shown(opened.page, isFirst);
+  // Earlier payments that come afterwards do not change the order.
+  const answered = hits.map(to => new Promise(resolve => to.on("close", resolve)));
+  for (const to of hits) to.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ hits: [row(0)] }));
+  await Promise.all(answered);
+  send(streams[0], 2, "tick", { at: new Date().toISOString(), sequence: 80, counts: {}, p50_us: null, p99_us: null, in_flight: 77 });
+  await shown(opened.page, hasText, "77 in flight");
+  assert.ok(await opened.page.evaluate(isFirst));
   await opened.close();
 });
 

@@ -23,3 +23,9 @@ export function latestFirst(rows: VerdictRow[]): VerdictRow[] {
   const unique = new Map(rows.map(row => [row.sequence.text, row]));
   return [...unique.values()].sort((a, b) => compareDecimals(b.sequence, a.sequence));
 }
+
+/** Returns the rows in their order, and behind them the earlier ones that are not among them. */
+export function withEarlier(rows: VerdictRow[], earlier: VerdictRow[]): VerdictRow[] {
+  const sequences = new Set(rows.map(({ sequence }) => sequence.text));
+  return [...rows, ...earlier.filter(({ sequence }) => !sequences.has(sequence.text))];
+}

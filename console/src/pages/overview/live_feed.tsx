@@ -9,7 +9,7 @@ import { listen, streamState } from "../../live/events";
 import type { Resource } from "../../states/resource";
 import { count, plural } from "../../words/number";
 import { severity } from "../../words/verdict";
-import { latestFirst, stoppedEarlier } from "./earlier";
+import { latestFirst, stoppedEarlier, withEarlier } from "./earlier";
 import { COLUMNS } from "./feed_columns";
 
 /** Rows kept; older ones are dropped, so that the memory of a page that stays open is bounded. */
@@ -77,7 +77,7 @@ function useEarlier({ data }: Resource<InstructionSummary[]>): void {
     stoppedEarlier(rules, abort.signal).then(
       earlier => {
         isOfBefore.value = rows.value.length === 0;
-        rows.value = latestFirst([...rows.value, ...earlier]).slice(0, ROWS_MAX);
+        rows.value = withEarlier(rows.value, earlier).slice(0, ROWS_MAX);
       },
       () => {},
     );
