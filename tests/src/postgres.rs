@@ -24,6 +24,12 @@ use crate::ports;
 use crate::programs::{Program, require};
 
 const SUPERUSER: &str = "postgres";
+const IN_MEMORY: &str = "/dev/shm";
+/// Free space for many clusters at once, in bytes.
+const MEMORY_MIN: u64 = 2 << 30;
+const DROP_TEMPLATE0: &str = "UPDATE pg_database SET datistemplate = false WHERE datname = 'template0';
+DROP DATABASE template0;
+";
 
 /// A cluster in a temporary folder, with a socket there and a free port of the loopback. Stopped and removed when
 /// dropped.
@@ -233,16 +239,25 @@ fn cluster() -> &'static Path {
     CLUSTER.get_or_init(|| {
         let folder = program("initdb");
         let version = folder.parent().map_or(0, version_of);
-        let cluster = target_directory().unwrap_or_else(env::temp_dir).join(format!("postgresql-{version}"));
+        let cluster =
+            target_directory().unwrap_or_else(env::temp_dir).join(format!("postgresql-{version}-small"));
         if !cluster.exists() {
             let directory = own_directory();
             let data = directory.path().join("data");
-            let arguments =
-                ["--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"];
             let mut initdb = command("initdb", directory.path());
-            initdb.args(arguments).args(["-U", SUPERUSER, "-D"]).arg(&data);
-            let made = initdb.stdout(Stdio::null()).output().expect("initdb can be run");
-            assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+            initdb.args([
+                "--auth-local=trust",
+                "--auth-host=scram-sha-256",
+                "--no-sync",
+                "-E",
+                "UTF8",
+                "--locale=C",
+            ]);
+            expect_success(initdb.args(["--wal-segsize=1", "-U", SUPERUSER, "-D"]).arg(&data), "");
+            // A third of the files, and needed only for databases in other encodings.
+            let mut single = command("postgres", directory.path());
+            single.args(["--single", "-c", "fsync=off", "-D"]).arg(&data).arg("postgres");
+            expect_success(&mut single, DROP_TEMPLATE0);
             // Another process may do the same: the folder appears complete, once.
             let copied = cluster.with_extension(process::id().to_string());
             copy(&data, &copied);
@@ -254,15 +269,27 @@ fn cluster() -> &'static Path {
     })
 }
 
+/// Runs a program with this input.
+fn expect_success(command: &mut Command, input: &str) {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("a program of PostgreSQL can be run");
+    child.stdin.take().expect("the input is piped").write_all(input.as_bytes()).expect("input is read");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Copies a folder with its owners and modes.
 fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("cp can be run");
     assert!(copied.success(), "{} cannot be copied", from.display());
 }
 
-/// Makes a folder of the user who runs the programs.
+/// Makes a folder of the user who runs the programs, in memory where it has room: most files of a cluster are never read.
 fn own_directory() -> TempDir {
-    let directory = TempDir::new().expect("a temporary folder can be made");
+    let has_room =
+        rustix::fs::statvfs(IN_MEMORY).is_ok_and(|disk| disk.f_bavail * disk.f_frsize >= MEMORY_MIN);
+    let in_memory = has_room.then(|| TempDir::new_in(IN_MEMORY).ok()).flatten();
+    let directory = in_memory.unwrap_or_else(|| TempDir::new().expect("a temporary folder can be made"));
     if let Some((user, group)) = unprivileged() {
         chown(directory.path(), Some(user), Some(group)).expect("root may give a folder away");
     }

@@ -10,7 +10,8 @@ use tollgate_tests::{Home, Postgres, Service};
 use crate::blnk::recordings::Stored;
 use crate::blnk::truth::number;
 
-const DATABASE: &str = "ledger";
+/// The database that a cluster has from its beginning.
+const DATABASE: &str = "postgres";
 const PASSWORD: &str = "reader-31ac09-canary";
 const TABLES: &str = "
 CREATE SCHEMA blnk;
@@ -43,7 +44,6 @@ impl Tables {
     /// Creates the tables without rows.
     pub(crate) fn open() -> Self {
         let tables = Self { postgres: Postgres::start() };
-        tables.postgres.run("postgres", &format!("CREATE DATABASE {DATABASE};"));
         tables.sql(TABLES);
         tables.sql(&format!(
             "CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'; GRANT pg_read_all_stats TO reader;

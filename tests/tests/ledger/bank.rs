@@ -6,7 +6,8 @@ use std::time::Duration;
 use tollgate_tests::poll;
 use tollgate_tests::{Client, Home, Postgres, Service};
 
-pub(crate) const DATABASE: &str = "core";
+/// The database that a cluster has from its beginning.
+pub(crate) const DATABASE: &str = "postgres";
 pub(crate) const PASSWORD: &str = "reader-9f41c7-canary";
 
 /// Columns named as in the API, with the widest types for amounts and times.
@@ -30,7 +31,6 @@ impl Bank {
     /// Creates a bank without a table; the role may read future tables.
     pub(crate) fn without_table() -> Self {
         let bank = Self { postgres: Postgres::start() };
-        bank.postgres.run("postgres", &format!("CREATE DATABASE {DATABASE};"));
         bank.sql(&format!(
             "CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'; GRANT pg_read_all_stats TO reader;
              ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader;"
