@@ -1,6 +1,10 @@
 //! A blocking HTTP client of the service. It keeps connections alive and returns every status as a value.
 
-#![expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness that cannot go on fails the test it serves"
+)]
 
 use std::sync::Barrier;
 use std::thread;
@@ -17,6 +21,8 @@ use crate::poll;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Upper bound for the time in which payments are refused because a hold is not stored yet.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(20);
+/// Lines of a batch: few enough that all answers wait in the buffers of the connection until every line is sent.
+const BATCH_LINES: usize = 500;
 /// Maximum size of a response body.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -131,6 +137,27 @@ impl Client {
     #[track_caller]
     pub fn inject(&self, transaction: &Value) -> Answer {
         self.post("/inject", transaction)
+    }
+
+    /// Judges transactions in batches, in their order. Returns the answer of each.
+    ///
+    /// # Panics
+    /// Panics if a batch is refused, or no complete response arrives.
+    #[must_use]
+    #[track_caller]
+    pub fn inject_all(&self, transactions: impl IntoIterator<Item = Value>) -> Vec<Value> {
+        let (mut transactions, mut answers) = (transactions.into_iter().peekable(), Vec::new());
+        while transactions.peek().is_some() {
+            let lines: Vec<String> =
+                transactions.by_ref().take(BATCH_LINES).map(|line| format!("{line}\n")).collect();
+            let headers = [("content-type", "application/x-ndjson")];
+            let sent = self.send("POST", "/inject/batch", &headers, lines.concat().as_bytes());
+            let answer = answered("POST", "/inject/batch", sent);
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            let read = |line: &str| serde_json::from_str::<Value>(line).expect("an answer is JSON");
+            answers.extend(answer.text().lines().map(read));
+        }
+        answers
     }
 
     /// Sends a transaction as [`Self::inject`] does, and again while it is refused with 503: on a busy machine, payments are refused
