@@ -29,6 +29,7 @@ pub mod faults;
 pub mod generator;
 pub mod git;
 pub mod home;
+pub mod interruption;
 pub mod links;
 pub mod log;
 pub mod modules;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use serde_json::Value as Json;
 use tollgate_compiler::CheckedRule;
 use tollgate_engine::evaluation::Evaluator;
@@ -10,18 +10,15 @@ use tollgate_engine::fusion;
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
-use tollgate_model::assessment::{RuleFailure, RuleOutcome};
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::instruction::RuleOwner;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use super::rules;
 use crate::generator;
+use crate::interruption::uninterrupted;
 use crate::oracle::Subject;
-
-/// Maximum consecutive interruptions of a rule. On a busy machine a thread can be suspended for longer than a rule may
-/// run, which is not a difference.
-const INTERRUPTIONS_MAX: usize = 20;
 
 /// Installs the rules first, then accepts and evaluates each transaction.
 #[derive(Debug)]
@@ -183,15 +180,13 @@ impl Bench {
     }
 
     fn judge(&mut self, transaction: &Arc<Transaction>, number: Sequence) -> anyhow::Result<Vec<bool>> {
-        for _ in 0..INTERRUPTIONS_MAX {
+        let outcomes = uninterrupted(|| {
             let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number).of_each();
             self.n_bodies_failed += self.evaluator.n_bodies_failed();
             self.n_bodies_spared += self.evaluator.n_bodies_spared();
-            if !outcomes.contains(&RuleOutcome::Failed(RuleFailure::Timeout)) {
-                return outcomes.into_iter().map(matched).collect();
-            }
-        }
-        bail!("generated rules ran out of time {INTERRUPTIONS_MAX} times in a row")
+            outcomes
+        });
+        outcomes.context("generated rules ran out of time")?.into_iter().map(matched).collect()
     }
 }
 

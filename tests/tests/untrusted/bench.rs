@@ -9,7 +9,7 @@ use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedModule, Sandbox};
 use tollgate_history::History;
-use tollgate_model::assessment::{RuleFailure, RuleOutcome};
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::calendar::{ZoneData, unknown_zone};
 use tollgate_model::instruction::Grant;
 use tollgate_model::instruction::{
@@ -17,12 +17,9 @@ use tollgate_model::instruction::{
 };
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
+use tollgate_tests::interruption::uninterrupted;
 
 use super::guest;
-
-/// Maximum consecutive interruptions of a rule. On a busy machine a thread can be suspended for longer than a rule may
-/// run, which is not a difference.
-const INTERRUPTIONS_MAX: usize = 20;
 
 /// A sandbox, a history with one transaction, and an evaluator.
 pub(crate) struct Bench {
@@ -88,13 +85,8 @@ impl Bench {
 
     /// Returns the outcome of each rule for the single transaction.
     pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<RuleOutcome> {
-        for _ in 0..INTERRUPTIONS_MAX {
-            let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number).of_each();
-            if !outcomes.contains(&RuleOutcome::Failed(RuleFailure::Timeout)) {
-                return outcomes;
-            }
-        }
-        panic!("a module ran out of time {INTERRUPTIONS_MAX} times in a row");
+        uninterrupted(|| self.evaluator.evaluate(rule_set, &self.transaction, self.number).of_each())
+            .expect("a module ran out of time")
     }
 }
 

@@ -31,7 +31,7 @@ type Counts = BTreeMap<String, usize>;
 
 #[test]
 fn generated_modules_are_refused_or_bounded_and_always_give_the_same_answer() {
-    let seeds = proof::share(proof::rounds(5_000, 1_000_000));
+    let seeds = proof::share(proof::rounds(2_000, 1_000_000));
     let factory = Factory::new();
     let (mut counts, mut n_accepted, start) = (Counts::new(), 0, Instant::now());
     let n_seeds = seeds.len();
