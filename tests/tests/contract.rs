@@ -27,6 +27,8 @@ fn every_answer_is_one_that_the_description_names() {
     )]);
     // Prevents outgoing connections.
     home.set("SERVICE_GIT_ALLOW_HOSTS", "nowhere.invalid");
+    // Ends the event stream, which a test case reads to its end.
+    home.set("SERVICE_CONNECTION_AGE", "1s");
     let service = Service::start(&home);
     let n_cases = proof::rounds(CASES.0, CASES.1);
     let select = |flag: &'static str| OF_ANOTHER_LANGUAGE.into_iter().flat_map(move |path| [flag, path]);
