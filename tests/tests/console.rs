@@ -14,7 +14,10 @@ use std::path::Path;
 use browser::Browser;
 use serde_json::Value;
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Home, Service, needs, repository, sample};
+use tollgate_tests::{Home, Service, needs, proof, repository, sample};
+
+/// Tests that measure a release build on a quiet machine; in full mode only.
+const MEASUREMENTS: [&str; 2] = ["/load.test.mjs", "/performance.test.mjs"];
 
 #[test]
 fn the_service_serves_the_console_under_its_policy() {
@@ -57,7 +60,8 @@ fn people_use_the_console_in_a_browser() {
     let browser = Browser::take();
     let tests = fs::read_dir(browser.path("tests")).unwrap().map(|entry| entry.unwrap().path());
     let tests = tests.map(|path| path.to_str().unwrap().to_owned());
-    let mut tests: Vec<String> = tests.filter(|path| path.ends_with(".test.mjs")).collect();
+    let is_run = |path: &String| proof::is_full() || !MEASUREMENTS.iter().any(|name| path.ends_with(name));
+    let mut tests: Vec<String> = tests.filter(|path| path.ends_with(".test.mjs")).filter(is_run).collect();
     tests.sort();
     let options = ["--test", "--test-concurrency=1", "--test-reporter=spec"].map(str::to_owned);
     let upstream = Upstream::with(&[("first.ws", sample::rule("first", "amount > 1000"))]);
