@@ -9,7 +9,7 @@ mod transactions;
 
 pub(crate) use rules::can_ask;
 pub use rules::{AGGREGATES_MAX, Script, WATCHED, scripts, usual_scripts, watched};
-pub use transactions::{Requests, TransactionKind};
+pub use transactions::{Customers, Requests, TransactionKind};
 
 const SEED: u64 = 7;
 const N_ACCOUNTS: u64 = 20_000;

@@ -70,6 +70,26 @@ fn requests_differ_in_their_ids_and_in_nothing_that_has_a_length() {
 }
 
 #[test]
+fn payments_of_customers_are_spread_as_asked() {
+    for (is_zipf, share_of_first_tenth) in [(false, 0.1), (true, 0.83)] {
+        let kind = TransactionKind::OfCustomers(Customers { n_customers: 1_000_000, is_zipf });
+        let bodies = requests(kind, 10_000);
+        let mut n_first = 0.0;
+        for (_, body) in &bodies {
+            let customer = body["source"].as_str().unwrap().strip_prefix("acc-").unwrap();
+            let device = body["meta_data"]["device_id"].as_str().unwrap();
+            assert!(device.starts_with(&format!("device-{customer}-")), "{body}");
+            n_first += f64::from(u8::from(customer.parse::<u32>().unwrap() < 100_000));
+        }
+        let share: f64 = n_first / 10_000.0;
+        assert!((share - share_of_first_tenth).abs() < 0.03, "{share}");
+        let n_by_card =
+            bodies.iter().filter(|(_, body)| body["meta_data"]["card_fingerprint"].is_string()).count();
+        assert!((3_500..4_500).contains(&n_by_card), "{n_by_card}");
+    }
+}
+
+#[test]
 fn a_reported_transaction_has_two_events_that_differ_in_the_status() {
     let (mut ids, mut times) = (BTreeSet::new(), BTreeSet::new());
     for events in requests(TransactionKind::Reported, 10_000).chunks(2) {

@@ -16,6 +16,9 @@ const ID: &str = "iiiiiiiiiiii";
 const SOURCE: &str = "ssssss";
 const TIME: &str = "tttttttttttttttttttt";
 const AMOUNT_MAX: f64 = 250_000.0;
+/// Placeholders for the digits of a customer and of the customer who is paid.
+const CUSTOMER: &str = "cccccccc";
+const PAYEE: &str = "pppppppp";
 /// Upper bound of the amounts of suspicious transactions, which are evenly distributed.
 const SUSPICIOUS_AMOUNT_MAX: f64 = 25_000.0;
 /// Creation time of the first reported transaction, in seconds since 1970 UTC.
@@ -32,6 +35,37 @@ pub enum TransactionKind {
     Suspicious,
     /// `Usual` transactions reported by a ledger: a pending and an applied event of each.
     Reported,
+    /// Transfers between customers, and in two of five cases their card payments to merchants, with the metadata that the shipped
+    /// rules read: a device, an address, a card, a merchant.
+    OfCustomers(Customers),
+}
+
+/// The customers of [`TransactionKind::OfCustomers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Customers {
+    /// Their number, at most 100,000,000.
+    pub n_customers: u32,
+    /// Whether the n-th customer pays a share that is proportional to 1/n (Zipf's law). Otherwise all pay equally often.
+    pub is_zipf: bool,
+}
+
+impl Customers {
+    /// Draws a customer from a random number.
+    fn draw(self, random: u64) -> u64 {
+        if !self.is_zipf {
+            return random % u64::from(self.n_customers.max(1));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
+        let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
+        // The rank whose logarithm is uniform.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and the number of customers"
+        )]
+        let rank = f64::from(self.n_customers.max(1)).powf(share) as u64;
+        rank.saturating_sub(1)
+    }
 }
 
 /// Requests as bytes, each with its own transaction ID and source account.
@@ -46,7 +80,9 @@ pub struct Requests {
 struct PreparedRequest {
     bytes: Vec<u8>,
     id_at: usize,
-    source_at: usize,
+    source_at: Option<usize>,
+    customer_at: Vec<usize>,
+    payee_at: Option<usize>,
     time_at: Option<usize>,
 }
 
@@ -58,7 +94,7 @@ impl Requests {
         let run = fastrand::u32(..);
         let bodies = (0..N_BODIES).map(|_| body(&mut random, run, kind));
         let prepared = match kind {
-            TransactionKind::Usual | TransactionKind::Suspicious => {
+            TransactionKind::Usual | TransactionKind::Suspicious | TransactionKind::OfCustomers(_) => {
                 bodies.filter_map(|body| PreparedRequest::new(host, "/inject", &body.to_string())).collect()
             }
             TransactionKind::Reported => bodies
@@ -76,14 +112,20 @@ impl Requests {
         let index = usize::try_from(number).unwrap_or_default() % self.prepared.len().max(1);
         let Some(prepared) = self.prepared.get(index) else { return };
         buffer.extend_from_slice(&prepared.bytes);
-        let number = match self.kind {
-            TransactionKind::Usual | TransactionKind::Suspicious => number,
-            TransactionKind::Reported => number / REPORTED.len() as u64,
-        };
+        let number =
+            if self.kind == TransactionKind::Reported { number / REPORTED.len() as u64 } else { number };
         put_digits(buffer, prepared.id_at, ID.len(), number);
-        // Fibonacci hashing spreads the accounts.
-        let account = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % N_ACCOUNTS;
-        put_digits(buffer, prepared.source_at, SOURCE.len(), account);
+        if let Some(source_at) = prepared.source_at {
+            // Fibonacci hashing spreads the accounts.
+            let account = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % N_ACCOUNTS;
+            put_digits(buffer, source_at, SOURCE.len(), account);
+        }
+        if let TransactionKind::OfCustomers(customers) = self.kind {
+            let mut random = Rng::with_seed(number);
+            let (customer, payee) = (customers.draw(random.u64(..)), customers.draw(random.u64(..)));
+            prepared.customer_at.iter().for_each(|at| put_digits(buffer, *at, CUSTOMER.len(), customer));
+            prepared.payee_at.iter().for_each(|at| put_digits(buffer, *at, PAYEE.len(), payee));
+        }
         if let Some(time_at) = prepared.time_at {
             put_time(buffer, time_at, REPORTED_FROM + number);
         }
@@ -105,9 +147,12 @@ impl PreparedRequest {
         );
         let bytes = [head.as_bytes(), body.as_bytes()].concat();
         let id_at = wire::position(&bytes, ID.as_bytes())?;
-        let source_at = wire::position(&bytes, SOURCE.as_bytes())?;
-        let time_at = wire::position(&bytes, TIME.as_bytes());
-        Some(Self { bytes, id_at, source_at, time_at })
+        let find = |placeholder: &str| wire::position(&bytes, placeholder.as_bytes());
+        let (source_at, payee_at, time_at) = (find(SOURCE), find(PAYEE), find(TIME));
+        let is_customer = |window: &[u8]| window == CUSTOMER.as_bytes();
+        let windows = bytes.windows(CUSTOMER.len()).enumerate();
+        let customer_at = windows.filter(|(_, window)| is_customer(window)).map(|(at, _)| at).collect();
+        Some(Self { bytes, id_at, source_at, customer_at, payee_at, time_at })
     }
 }
 
@@ -139,6 +184,9 @@ fn body(random: &mut Rng, run: u32, kind: TransactionKind) -> Json {
         // Pareto distribution: half are below 8.20, one in a thousand is over about 700.
         (5.0 / (1.0 - random.f64()).powf(1.0 / 1.4)).min(AMOUNT_MAX)
     };
+    if let TransactionKind::OfCustomers(_) = kind {
+        return of_customer(random, run, amount);
+    }
     let phrase = pick(random, &PHRASES);
     let description = if is_suspicious || random.u32(..1_000) == 0 {
         format!("{phrase}, {}", pick(random, &WORDS))
@@ -164,6 +212,42 @@ fn body(random: &mut Rng, run: u32, kind: TransactionKind) -> Json {
             "device": format!("device-{}", random.u32(..10_000)),
             "merchant": format!("merchant-{}", random.u32(..2_000)),
         },
+    })
+}
+
+/// A payment of a customer: a transfer or, in two of five cases, by card.
+fn of_customer(random: &mut Rng, run: u32, amount: f64) -> Json {
+    let mut metadata = json!({
+        "device_id": format!("device-{CUSTOMER}-{}", random.u32(..3)),
+        "ip": format!("10.{}.{}.{}", random.u8(..), random.u8(..), random.u8(..)),
+        "country": pick(random, &COUNTRIES),
+        "type": "transfer",
+    });
+    let mut destination = format!("acc-{PAYEE}");
+    if random.u32(..5) < 2 {
+        let merchant = random.u32(..50_000);
+        destination = format!("shop-{merchant}");
+        metadata = json!({
+            "device_id": format!("device-{CUSTOMER}-{}", random.u32(..3)),
+            "country": pick(random, &COUNTRIES),
+            "card_fingerprint": format!("card-{CUSTOMER}-{}", random.u32(..2)),
+            "bin": (400_000 + random.u32(..500)).to_string(),
+            "email": format!("{CUSTOMER}@example.org"),
+            "merchant_id": format!("merchant-{merchant}"),
+            "card_present": random.bool(),
+            "type": "sale",
+        });
+    }
+    json!({
+        "transaction_id": format!("bench-{run:08x}-{ID}"),
+        "amount": (amount * 100.0).round() / 100.0,
+        "currency": "EUR",
+        "source": format!("acc-{CUSTOMER}"),
+        "destination": destination,
+        "reference": "measured",
+        "description": pick(random, &PHRASES),
+        "status": pick(random, &STATUSES),
+        "meta_data": metadata,
     })
 }
 
