@@ -1195,9 +1195,29 @@ export interface components {
         SystemDisk: {
             /**
              * Format: int64
+             * @description Bytes by which they grow in a day, at the rate of the last hour.
+             */
+            bytes_per_day: number;
+            /**
+             * Format: int64
+             * @description Bytes by which the store and these files grew for each stored transaction in the last hour; 0 until it is known.
+             */
+            bytes_per_transaction: number;
+            /**
+             * Format: int64
              * @description Free space; null where the system does not tell.
              */
             free_bytes: number | null;
+            /**
+             * Format: date-time
+             * @description Time at which the disk is full at that rate; null if they do not grow.
+             */
+            full_at: string | null;
+            /**
+             * Format: int64
+             * @description Size of the files of the history in the data directory.
+             */
+            history_bytes: number;
             /**
              * Format: int64
              * @description Size of the store.

@@ -65,6 +65,15 @@ pub(super) struct DiskView {
     free_bytes: Option<u64>,
     /// Size of the store.
     store_bytes: u64,
+    /// Size of the files of the history in the data directory.
+    history_bytes: u64,
+    /// Bytes by which the store and these files grew for each stored transaction in the last hour; 0 until it is known.
+    bytes_per_transaction: u64,
+    /// Bytes by which they grow in a day, at the rate of the last hour.
+    bytes_per_day: u64,
+    /// Time at which the disk is full at that rate; null if they do not grow.
+    #[schema(required = true, value_type = Option<DateTime<Utc>>)]
+    full_at: Option<String>,
 }
 
 /// The history.
@@ -107,6 +116,7 @@ pub(super) async fn get_system(State(api): State<ApiState>) -> Json<SystemView> 
     let facts = &api.activity.service;
     let (now, size) = (api.activity.statistics.now(), api.metrics.history_size());
     let rule_set = api.intake.rule_set();
+    let (store, outlook) = (StoreSize::of(&facts.data_dir), api.metrics.disk_outlook());
     Json(SystemView {
         version: env!("CARGO_PKG_VERSION"),
         started_at: facts.started_at.to_rfc3339_opts(SecondsFormat::Micros, true),
@@ -118,7 +128,11 @@ pub(super) async fn get_system(State(api): State<ApiState>) -> Json<SystemView> 
         process: process(),
         disk: DiskView {
             free_bytes: DiskSpace::at(&facts.data_dir).ok().map(|space| space.free_bytes),
-            store_bytes: StoreSize::of(&facts.data_dir).total(),
+            store_bytes: store.total(),
+            history_bytes: store.history,
+            bytes_per_transaction: outlook.bytes_per_transaction,
+            bytes_per_day: outlook.bytes_per_day,
+            full_at: outlook.full_at.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true)),
         },
         history: HistoryView {
             transactions: size.n_transactions,

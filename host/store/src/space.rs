@@ -42,6 +42,8 @@ pub struct StoreSize {
     pub database: u64,
     /// Its log and the index of the log.
     pub log: u64,
+    /// The history's files, as far as they lie in the data directory.
+    pub history: u64,
 }
 
 impl StoreSize {
@@ -49,10 +51,16 @@ impl StoreSize {
     #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         let bytes = |name| data_dir.join(name).metadata().map_or(0, |metadata| metadata.len());
-        Self { database: bytes("tollgate.db"), log: bytes("tollgate.db-wal") + bytes("tollgate.db-shm") }
+        let files = std::fs::read_dir(data_dir.join("history")).into_iter().flatten().flatten();
+        let of_keys: u64 = files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum();
+        Self {
+            database: bytes("tollgate.db"),
+            log: bytes("tollgate.db-wal") + bytes("tollgate.db-shm"),
+            history: of_keys + bytes("history.snapshot"),
+        }
     }
 
-    /// Returns the size of all files.
+    /// Returns the size of the database and its log.
     #[must_use]
     pub const fn total(self) -> u64 {
         self.database.saturating_add(self.log)

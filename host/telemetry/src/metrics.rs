@@ -43,6 +43,7 @@ use crate::latency::N_CLASSES;
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use disk::DiskMetrics;
+pub use disk::DiskOutlook;
 use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::{LedgerEventMetrics, LedgerMetrics};
@@ -247,6 +248,17 @@ impl Metrics {
     /// Notes the free space of the disk and the size of the store, in bytes.
     pub fn disk_measured(&self, n_free: u64, n_used: u64) {
         self.disk.measured(n_free, n_used);
+    }
+
+    /// Notes how the files of the data directory grow.
+    pub fn disk_expected(&self, outlook: DiskOutlook) {
+        self.disk.expect(outlook);
+    }
+
+    /// Returns how the files of the data directory grow.
+    #[must_use]
+    pub fn disk_outlook(&self) -> DiskOutlook {
+        self.disk.outlook()
     }
 
     /// Counts a failure of a rule.

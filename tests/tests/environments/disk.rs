@@ -42,6 +42,9 @@ fn a_disk_that_lasts_less_than_a_day_is_reported_before_it_is_full() {
         words.contains("MiB are free") && words.contains(" hours at the rate of the last hour"),
         "{words}"
     );
+    let outlook = service.get("/system").expect(200)["disk"].clone();
+    assert!(outlook["bytes_per_transaction"].as_u64() > Some(1_000), "{outlook}");
+    assert!(outlook["bytes_per_day"].as_u64() > Some(1 << 20) && outlook["full_at"].is_string(), "{outlook}");
     let page = service.get("/metrics").text();
     let measured = |name: &str| -> u64 {
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();

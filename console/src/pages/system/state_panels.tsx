@@ -74,11 +74,16 @@ export function HistoryMemory({ state: { history } }: { state: System }): JSX.El
 }
 
 export function Store({ state }: { state: System }): JSX.Element {
+  const { disk } = state;
   return (
     <Rows
       rows={[
-        ["Size of the store", bytes(state.disk.store_bytes)],
-        ["Free on its disk", state.disk.free_bytes === null ? "–" : bytes(state.disk.free_bytes)],
+        ["Size of the store", bytes(disk.store_bytes)],
+        ["Files of the history", bytes(disk.history_bytes)],
+        ["Growth per transaction", disk.bytes_per_transaction === 0 ? "–" : bytes(disk.bytes_per_transaction)],
+        ["Growth per day", bytes(disk.bytes_per_day)],
+        ["Free on its disk", disk.free_bytes === null ? "–" : bytes(disk.free_bytes)],
+        ["Disk full", disk.full_at === null ? "–" : fullTime(disk.full_at)],
         ["Rule set", state.rule_set_version.text],
         ["Version", state.version],
         ["Started", fullTime(state.started_at)],

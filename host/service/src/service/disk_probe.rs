@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
+use tollgate_history::History;
 use tollgate_store::{DiskSpace, StoreSize, try_to_write};
 
-use tollgate_telemetry::metrics::Metrics;
+use tollgate_telemetry::metrics::{DiskOutlook, Metrics};
 use tollgate_telemetry::readiness::ReadinessCheck;
 
 /// Interval between checks.
@@ -25,21 +27,32 @@ const LASTS_MIN: Duration = Duration::from_secs(24 * 3_600);
 const MEASURED: Duration = Duration::from_secs(3_600);
 /// A service that measured for less time counts as having measured for this long, so that a burst is not taken for a rate.
 const MEASURED_MIN: Duration = Duration::from_secs(600);
-/// Interval between two measurements.
+/// Interval between two samples.
 const BETWEEN_SAMPLES: Duration = Duration::from_secs(60);
+/// Interval between two measurements of the files, of which the history may have thousands.
+const BETWEEN_SIZES: Duration = Duration::from_secs(10);
+const DAY_SECONDS: u128 = 24 * 3_600;
 
 /// Examines the disk once a second.
 pub(super) struct DiskProbe {
     data_dir: PathBuf,
     metrics: Arc<Metrics>,
     check: ReadinessCheck,
+    history: Arc<History>,
+    /// The last measurement of the files.
+    size: Option<(Instant, StoreSize)>,
     growth: Growth,
 }
 
 impl DiskProbe {
-    pub(super) fn new(data_dir: &Path, metrics: &Arc<Metrics>, check: ReadinessCheck) -> Self {
-        let growth = Growth::default();
-        Self { data_dir: data_dir.to_owned(), metrics: Arc::clone(metrics), check, growth }
+    pub(super) fn new(
+        data_dir: &Path,
+        metrics: &Arc<Metrics>,
+        history: &Arc<History>,
+        check: ReadinessCheck,
+    ) -> Self {
+        let (metrics, history) = (Arc::clone(metrics), Arc::clone(history));
+        Self { data_dir: data_dir.to_owned(), metrics, check, history, size: None, growth: Growth::default() }
     }
 
     /// Examines the disk, and waits for a write that takes longer than a second; never returns.
@@ -47,10 +60,12 @@ impl DiskProbe {
         let mut seconds = each_second();
         loop {
             seconds.tick().await;
-            let data_dir = self.data_dir.clone();
+            let (data_dir, known) = (self.data_dir.clone(), self.size);
             let mut trial = spawn_blocking(move || {
                 try_to_write(&data_dir)?;
-                Ok((DiskSpace::at(&data_dir)?, StoreSize::of(&data_dir)))
+                let known = known.filter(|(then, _)| then.elapsed() < BETWEEN_SIZES);
+                let size = known.unwrap_or_else(|| (Instant::now(), StoreSize::of(&data_dir)));
+                Ok((DiskSpace::at(&data_dir)?, size))
             });
             let tried = match timeout(TRIAL_MAX, &mut trial).await {
                 Ok(tried) => tried,
@@ -63,14 +78,21 @@ impl DiskProbe {
         }
     }
 
-    fn report(&mut self, tried: io::Result<(DiskSpace, StoreSize)>) {
+    fn report(&mut self, tried: io::Result<(DiskSpace, (Instant, StoreSize))>) {
         match tried {
             Ok((DiskSpace { free_bytes, .. }, size)) => {
-                self.metrics.disk_measured(free_bytes, size.total());
-                self.growth.note(Instant::now(), size.database);
+                self.size = Some(size);
+                self.metrics.disk_measured(free_bytes, size.1.total());
+                self.growth.note(DiskSample {
+                    at: size.0,
+                    n_bytes: size.1.database + size.1.history,
+                    n_stored: self.history.last_sequence().0,
+                });
+                let outlook = self.growth.outlook(free_bytes, Utc::now());
+                self.metrics.disk_expected(outlook);
                 match self.growth.lack(free_bytes) {
                     Some(lack) => self.check.degraded(lack),
-                    None => self.check.ok(),
+                    None => self.check.ok_with(words_about(outlook)),
                 }
             }
             Err(error) if takes_nothing(&error) => self.check.failing(format!(
@@ -83,34 +105,65 @@ impl DiskProbe {
     }
 }
 
-/// Sizes of the database within the last hour.
+/// The files at one time.
+#[derive(Debug, Clone, Copy)]
+struct DiskSample {
+    at: Instant,
+    /// Size of the database and of the history's files.
+    n_bytes: u64,
+    /// Transactions stored.
+    n_stored: u64,
+}
+
+/// Sizes of the files within the last hour.
 #[derive(Debug, Default)]
 struct Growth {
     /// One a minute, the oldest first.
-    samples: VecDeque<(Instant, u64)>,
+    samples: VecDeque<DiskSample>,
     /// The last measurement.
-    last: Option<(Instant, u64)>,
+    last: Option<DiskSample>,
 }
 
 impl Growth {
-    fn note(&mut self, now: Instant, n_bytes: u64) {
-        self.last = Some((now, n_bytes));
-        if self.samples.back().is_none_or(|(then, _)| now.duration_since(*then) >= BETWEEN_SAMPLES) {
-            self.samples.push_back((now, n_bytes));
+    fn note(&mut self, sample: DiskSample) {
+        self.last = Some(sample);
+        let since = |then: &DiskSample| sample.at.saturating_duration_since(then.at);
+        if self.samples.back().is_none_or(|then| since(then) >= BETWEEN_SAMPLES) {
+            self.samples.push_back(sample);
         }
         // The second sample is kept as long as it is within the hour, so the first one is as old as possible.
-        while self.samples.get(1).is_some_and(|(then, _)| now.duration_since(*then) >= MEASURED) {
+        while self.samples.get(1).is_some_and(|then| since(then) >= MEASURED) {
             self.samples.pop_front();
         }
     }
 
-    /// Returns how long this much free space lasts at the rate of the last hour; `None` if the store does not grow.
+    /// Returns by how many bytes the files grew, and in which time; `None` if they did not.
+    fn grown(&self) -> Option<(u64, Duration)> {
+        let (begin, end) = (self.samples.front()?, self.last?);
+        let grown = end.n_bytes.checked_sub(begin.n_bytes).filter(|grown| *grown > 0)?;
+        Some((grown, end.at.saturating_duration_since(begin.at).max(MEASURED_MIN)))
+    }
+
+    /// Returns how long this much free space lasts at the rate of the last hour; `None` if the files do not grow.
     fn lasts(&self, free_bytes: u64) -> Option<Duration> {
-        let ((begin, before), (end, after)) = (self.samples.front()?, self.last?);
-        let grown = after.checked_sub(*before).filter(|grown| *grown > 0)?;
-        let measured = end.duration_since(*begin).max(MEASURED_MIN);
+        let (grown, measured) = self.grown()?;
         let seconds = u128::from(free_bytes) * u128::from(measured.as_secs()) / u128::from(grown);
         Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)))
+    }
+
+    fn outlook(&self, free_bytes: u64, now: DateTime<Utc>) -> DiskOutlook {
+        let Some((grown, measured)) = self.grown() else { return DiskOutlook::default() };
+        let [begin, end] = [self.samples.front(), self.last.as_ref()]
+            .map(|sample| sample.map_or(0, |sample| sample.n_stored));
+        let a_day = u128::from(grown) * DAY_SECONDS / u128::from(measured.as_secs());
+        let lasts = self.lasts(free_bytes).and_then(|lasts| chrono::Duration::from_std(lasts).ok());
+        let full_at =
+            lasts.and_then(|lasts| now.checked_add_signed(lasts)).filter(|time| *time < last_shown());
+        DiskOutlook {
+            bytes_per_transaction: grown.checked_div(end.saturating_sub(begin)).unwrap_or(0),
+            bytes_per_day: u64::try_from(a_day).unwrap_or(u64::MAX),
+            full_at,
+        }
     }
 
     /// Describes too little free space.
@@ -127,6 +180,23 @@ impl Growth {
             "{free} MiB are free for SERVICE_DATA_DIR{lasts}; without free space every transaction is refused"
         ))
     }
+}
+
+/// Returns the first time that has no four digits for its year.
+fn last_shown() -> DateTime<Utc> {
+    const YEAR_10000: i64 = 253_402_300_800;
+    DateTime::from_timestamp(YEAR_10000, 0).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}
+
+/// Describes an outlook; empty while nothing grows.
+fn words_about(outlook: DiskOutlook) -> String {
+    let DiskOutlook { bytes_per_transaction, bytes_per_day, full_at } = outlook;
+    let (Some(full_at), 1..) = (full_at, bytes_per_transaction) else { return String::new() };
+    format!(
+        "{bytes_per_transaction} bytes a transaction, {} MiB a day, full on {} at the rate of the last hour",
+        bytes_per_day >> 20,
+        full_at.format("%Y-%m-%d")
+    )
 }
 
 fn words_of(time: Duration) -> String {
@@ -155,11 +225,16 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// A store of which each transaction takes a KiB.
+    fn sample(at: Instant, n_bytes: u64) -> DiskSample {
+        DiskSample { at, n_bytes, n_stored: n_bytes / 1_024 }
+    }
+
     /// Measures a store that grows by this many bytes a second for so long.
     fn grown(seconds: u64, rate: u64) -> Growth {
         let (begin, mut growth) = (Instant::now(), Growth::default());
         for second in 0..=seconds {
-            growth.note(begin + Duration::from_secs(second), second * rate);
+            growth.note(sample(begin + Duration::from_secs(second), second * rate));
         }
         growth
     }
@@ -187,11 +262,28 @@ mod tests {
     fn a_burst_is_spread_over_ten_minutes_and_forgotten_after_an_hour() {
         let mut growth = grown(10, 60 * MIB);
         assert_eq!(growth.lasts(3_600 * MIB), Some(Duration::from_secs(3_600)));
-        let begin = growth.samples[0].0;
+        let begin = growth.samples[0].at;
         for minute in 1..=62 {
-            growth.note(begin + Duration::from_secs(60 * minute), 600 * MIB);
+            growth.note(sample(begin + Duration::from_secs(60 * minute), 600 * MIB));
         }
         assert_eq!(growth.lasts(3_600 * MIB), None);
         assert!(growth.samples.len() <= 62, "{}", growth.samples.len());
+    }
+
+    #[test]
+    fn an_outlook_has_the_bytes_of_a_transaction_and_of_a_day_and_the_day_of_the_end() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let outlook = grown(3_600, MIB).outlook(20 * 86_400 * MIB, now);
+        let full_at = DateTime::from_timestamp(1_800_000_000 + 20 * 86_400, 0);
+        let expected = DiskOutlook { bytes_per_transaction: 1_024, bytes_per_day: 86_400 * MIB, full_at };
+        assert_eq!(outlook, expected);
+        let words =
+            "1024 bytes a transaction, 86400 MiB a day, full on 2027-02-04 at the rate of the last hour";
+        assert_eq!(words_about(outlook), words);
+        // Nothing is said of a store that stands still, or that lasts for ages.
+        for (rate, free_bytes) in [(0, MIB), (1, u64::MAX)] {
+            let outlook = grown(3_600, rate).outlook(free_bytes, now);
+            assert_eq!((outlook.full_at, words_about(outlook)), (None, String::new()), "{rate}");
+        }
     }
 }

@@ -105,7 +105,7 @@ impl RuntimeProbe {
     pub(super) fn follow(self, checks: &ReadinessChecks, monitor: &Monitor) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let mut reports = RuntimeChecks { memory, n_unread: VecDeque::new(), quarantine };
-        let disk = DiskProbe::new(&self.data_dir, &self.metrics, disk).follow();
+        let disk = DiskProbe::new(&self.data_dir, &self.metrics, &self.history, disk).follow();
         let clock = monitor.clone().watch_clock(checks.add("clock"));
         tracing::info!("{}", self.memory);
         self.report(&mut reports);
