@@ -46,7 +46,7 @@ struct Extent {
     n_pairs: usize,
 }
 
-const EXTENT: Extent = Extent { n_good: 50, n_stored: 6_000, n_pairs: 1 };
+const EXTENT: Extent = Extent { n_good: 30, n_stored: 4_000, n_pairs: 1 };
 const EXTENT_FULL: Extent = Extent { n_good: 250, n_stored: 1_000_000, n_pairs: 3 };
 
 fn extent() -> Extent {
