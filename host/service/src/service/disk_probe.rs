@@ -25,7 +25,8 @@ const FREE_BYTES_LOW: u64 = 256 << 20;
 const LASTS_MIN: Duration = Duration::from_secs(24 * 3_600);
 /// Time over which the growth of the store is measured.
 const MEASURED: Duration = Duration::from_secs(3_600);
-/// A service that measured for less time counts as having measured for this long, so that a burst is not taken for a rate.
+/// A service that measured for less time counts as having measured for this long, so that a burst is not taken for a rate. The
+/// history writes what left memory at once: its files count as measured for [`MEASURED`].
 const MEASURED_MIN: Duration = Duration::from_secs(600);
 /// Interval between two samples.
 const BETWEEN_SAMPLES: Duration = Duration::from_secs(60);
@@ -80,14 +81,12 @@ impl DiskProbe {
 
     fn report(&mut self, tried: io::Result<(DiskSpace, (Instant, StoreSize))>) {
         match tried {
-            Ok((DiskSpace { free_bytes, .. }, size)) => {
-                self.size = Some(size);
-                self.metrics.disk_measured(free_bytes, size.1.total());
-                self.growth.note(DiskSample {
-                    at: size.0,
-                    n_bytes: size.1.database + size.1.history,
-                    n_stored: self.history.last_sequence().0,
-                });
+            Ok((DiskSpace { free_bytes, .. }, (at, size))) => {
+                self.metrics.disk_measured(free_bytes, size.total());
+                if self.size.is_none_or(|(before, _)| before < at) {
+                    self.note(at, size);
+                }
+                self.size = Some((at, size));
                 let outlook = self.growth.outlook(free_bytes, Utc::now());
                 self.metrics.disk_expected(outlook);
                 match self.growth.lack(free_bytes) {
@@ -103,14 +102,27 @@ impl DiskProbe {
             }
         }
     }
+
+    fn note(&mut self, at: Instant, size: StoreSize) {
+        let n_stored = self.history.last_sequence().0;
+        if n_stored > 0 && !self.history.knows_stored() {
+            // A start may write all files of the history anew.
+            self.growth = Growth::default();
+            return;
+        }
+        let StoreSize { database, history, .. } = size;
+        self.growth.note(DiskSample { at, n_database: database, n_history: history, n_stored });
+    }
 }
 
 /// The files at one time.
 #[derive(Debug, Clone, Copy)]
 struct DiskSample {
     at: Instant,
-    /// Size of the database and of the history's files.
-    n_bytes: u64,
+    /// Size of the database.
+    n_database: u64,
+    /// Size of the history's files.
+    n_history: u64,
     /// Transactions stored.
     n_stored: u64,
 }
@@ -137,32 +149,37 @@ impl Growth {
         }
     }
 
-    /// Returns by how many bytes the files grew, and in which time; `None` if they did not.
-    fn grown(&self) -> Option<(u64, Duration)> {
-        let (begin, end) = (self.samples.front()?, self.last?);
-        let grown = end.n_bytes.checked_sub(begin.n_bytes).filter(|grown| *grown > 0)?;
-        Some((grown, end.at.saturating_duration_since(begin.at).max(MEASURED_MIN)))
+    /// Returns the bytes by which the files grow in a day at the rate of the last hour.
+    fn bytes_per_day(&self) -> u128 {
+        let (Some(begin), Some(end)) = (self.samples.front(), self.last) else { return 0 };
+        let measured = end.at.saturating_duration_since(begin.at);
+        let rate = |begin: u64, end: u64, at_least: Duration| {
+            u128::from(end.saturating_sub(begin)) * DAY_SECONDS / u128::from(measured.max(at_least).as_secs())
+        };
+        rate(begin.n_database, end.n_database, MEASURED_MIN) + rate(begin.n_history, end.n_history, MEASURED)
     }
 
     /// Returns how long this much free space lasts at the rate of the last hour; `None` if the files do not grow.
     fn lasts(&self, free_bytes: u64) -> Option<Duration> {
-        let (grown, measured) = self.grown()?;
-        let seconds = u128::from(free_bytes) * u128::from(measured.as_secs()) / u128::from(grown);
+        let seconds = (u128::from(free_bytes) * DAY_SECONDS).checked_div(self.bytes_per_day())?;
         Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)))
     }
 
+    /// Returns the bytes by which the files grew for each transaction stored in the last hour; 0 if there is none.
+    fn bytes_per_transaction(&self) -> u64 {
+        let (Some(begin), Some(end)) = (self.samples.front(), self.last) else { return 0 };
+        let n_bytes = |sample: &DiskSample| sample.n_database + sample.n_history;
+        let grown = n_bytes(&end).saturating_sub(n_bytes(begin));
+        grown.checked_div(end.n_stored.saturating_sub(begin.n_stored)).unwrap_or(0)
+    }
+
     fn outlook(&self, free_bytes: u64, now: DateTime<Utc>) -> DiskOutlook {
-        let Some((grown, measured)) = self.grown() else { return DiskOutlook::default() };
-        let [begin, end] = [self.samples.front(), self.last.as_ref()]
-            .map(|sample| sample.map_or(0, |sample| sample.n_stored));
-        let a_day = u128::from(grown) * DAY_SECONDS / u128::from(measured.as_secs());
         let lasts = self.lasts(free_bytes).and_then(|lasts| chrono::Duration::from_std(lasts).ok());
-        let full_at =
-            lasts.and_then(|lasts| now.checked_add_signed(lasts)).filter(|time| *time < last_shown());
+        let full_at = lasts.and_then(|lasts| now.checked_add_signed(lasts));
         DiskOutlook {
-            bytes_per_transaction: grown.checked_div(end.saturating_sub(begin)).unwrap_or(0),
-            bytes_per_day: u64::try_from(a_day).unwrap_or(u64::MAX),
-            full_at,
+            bytes_per_transaction: self.bytes_per_transaction(),
+            bytes_per_day: u64::try_from(self.bytes_per_day()).unwrap_or(u64::MAX),
+            full_at: full_at.filter(|time| *time < last_shown()),
         }
     }
 
@@ -226,8 +243,8 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// A store of which each transaction takes a KiB.
-    fn sample(at: Instant, n_bytes: u64) -> DiskSample {
-        DiskSample { at, n_bytes, n_stored: n_bytes / 1_024 }
+    fn sample(at: Instant, n_database: u64) -> DiskSample {
+        DiskSample { at, n_database, n_history: 0, n_stored: n_database / 1_024 }
     }
 
     /// Measures a store that grows by this many bytes a second for so long.
@@ -285,5 +302,16 @@ mod tests {
             let outlook = grown(3_600, rate).outlook(free_bytes, now);
             assert_eq!((outlook.full_at, words_about(outlook)), (None, String::new()), "{rate}");
         }
+    }
+
+    #[test]
+    fn keys_that_leave_memory_at_once_are_spread_over_an_hour() {
+        let (begin, mut growth) = (Instant::now(), Growth::default());
+        for (seconds, n_history) in [(0, 0), (10, 1_024 * MIB)] {
+            let at = begin + Duration::from_secs(seconds);
+            growth.note(DiskSample { at, n_database: 0, n_history, n_stored: seconds });
+        }
+        assert_eq!(growth.bytes_per_day(), u128::from(24 * 1_024 * MIB));
+        assert_eq!(growth.lasts(12 * 1_024 * MIB), Some(Duration::from_secs(12 * 3_600)));
     }
 }
