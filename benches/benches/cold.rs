@@ -10,7 +10,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use tollgate_benches::report::{cpu_time_of, machine, numbers};
 use tollgate_load::corpus::{Customers, TransactionKind};
 use tollgate_load::{AnsweredLoad, PaymentSender};
 use tollgate_tests::binary::binary;
+use tollgate_tests::control_group::ControlGroup;
 use tollgate_tests::{Home, Service, audit, process};
 
 const N_CUSTOMERS: usize = 200_000;
@@ -30,47 +31,6 @@ const N_CONNECTIONS: usize = 64;
 /// Payments after a start whose latencies are told.
 const N_FIRST: usize = 2_000;
 
-/// A control group, removed when dropped.
-struct Group {
-    path: PathBuf,
-    is_v1: bool,
-}
-
-impl Group {
-    /// Makes a group with a limit of memory; `None` if this machine does not let it.
-    fn new(mib: usize) -> Option<Self> {
-        let v1 = Path::new("/sys/fs/cgroup/memory");
-        let (root, is_v1) = if v1.exists() { (v1, true) } else { (Path::new("/sys/fs/cgroup"), false) };
-        let path = root.join(format!("tollgate-cold-{}", std::process::id()));
-        fs::create_dir(&path).ok()?;
-        let group = Self { path, is_v1 };
-        let limit = if is_v1 { "memory.limit_in_bytes" } else { "memory.max" };
-        fs::write(group.path.join(limit), (mib << 20).to_string()).ok()?;
-        Some(group)
-    }
-
-    /// Returns the memory in use with the page cache, in MiB.
-    fn used_mib(&self) -> u64 {
-        let file = if self.is_v1 { "memory.usage_in_bytes" } else { "memory.current" };
-        let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
-        text.trim().parse::<u64>().unwrap_or(0) >> 20
-    }
-
-    /// Returns how many processes were killed for want of memory.
-    fn n_killed(&self) -> u64 {
-        let file = if self.is_v1 { "memory.oom_control" } else { "memory.events" };
-        let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.path);
-    }
-}
-
 fn main() -> anyhow::Result<()> {
     let number = |word: &str, otherwise: usize| -> anyhow::Result<usize> {
         numbers(word, &[otherwise])?.first().copied().context("a number is missing")
@@ -80,7 +40,7 @@ fn main() -> anyhow::Result<()> {
     let (limit, group_mib) = (number("limit=", 64)?, number("group=", 512)?);
     let is_zipf = std::env::args().any(|word| word == "zipf");
     let customers = Customers { n_customers: n_customers.try_into()?, is_zipf };
-    let group = Group::new(group_mib);
+    let group = ControlGroup::new(group_mib.try_into()?);
     println!(
         "machine: {}; {n_customers} customers, {}, {n_payments} payments, limit {limit} MiB, {}",
         machine(),
@@ -115,14 +75,14 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn home(limit_mib: usize, group: Option<&Group>) -> anyhow::Result<Home> {
+fn home(limit_mib: usize, group: Option<&ControlGroup>) -> anyhow::Result<Home> {
     let mut home = Home::with_shipped_rules();
     home.set("SERVICE_MEMORY_LIMIT", &format!("{limit_mib}MiB"));
     if let Some(group) = group {
         let script = home.at("serve");
         let text = format!(
-            "#!/bin/sh\necho $$ > {}/cgroup.procs\nexec {} \"$@\"\n",
-            group.path.display(),
+            "#!/bin/sh\necho $$ > {}\nexec {} \"$@\"\n",
+            group.processes().display(),
             binary().display()
         );
         fs::write(&script, text)?;
@@ -137,7 +97,7 @@ fn fill(
     service: &Service,
     sender: &PaymentSender,
     n_payments: usize,
-    group: Option<&Group>,
+    group: Option<&ControlGroup>,
 ) -> anyhow::Result<f64> {
     println!("\n{:>12} {:>10} {:>12} {:>10}  memory", "payments", "a second", "resident MiB", "group MiB");
     let mut n_stored = 0.0;
@@ -147,7 +107,7 @@ fn fill(
         n_stored += per_second * BATCH.as_secs_f64();
         let resident = process::resident_kib(service.pid()).0 >> 10;
         let memory = service.get("/readyz").at("/checks/memory");
-        let used = group.map_or(0, Group::used_mib);
+        let used = group.map_or(0, ControlGroup::used_mib);
         println!("{n_stored:>12.0} {per_second:>10.0} {resident:>12} {used:>10}  {memory}");
     }
     Ok(n_stored)

@@ -22,6 +22,7 @@ pub mod authority;
 pub mod binary;
 pub mod bystander;
 pub mod client;
+pub mod control_group;
 pub mod crowd;
 pub mod demo;
 pub mod durability;

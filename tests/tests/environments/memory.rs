@@ -1,11 +1,11 @@
 //! Limited memory: a control group whose limit the service detects and respects.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::json;
+use tollgate_tests::control_group::ControlGroup;
 use tollgate_tests::programs::skip;
 use tollgate_tests::{Home, Service, proof, sample};
 
@@ -13,41 +13,6 @@ use super::within::{home_within, innermost};
 
 /// Number of concurrent clients.
 const CLIENTS: usize = 16;
-
-/// A control group with a memory limit; removed when dropped.
-struct Group {
-    path: PathBuf,
-    is_v1: bool,
-}
-
-impl Group {
-    /// Creates a group; `None` if this machine does not permit it.
-    fn new(mib: u64) -> Option<Self> {
-        let name = format!("tollgate-{}-{mib}", std::process::id());
-        let v1 = Path::new("/sys/fs/cgroup/memory");
-        let (root, is_v1) = if v1.exists() { (v1, true) } else { (Path::new("/sys/fs/cgroup"), false) };
-        let path = root.join(name);
-        fs::create_dir(&path).ok()?;
-        let group = Self { path, is_v1 };
-        let file = group.path.join(if is_v1 { "memory.limit_in_bytes" } else { "memory.max" });
-        fs::write(file, (mib << 20).to_string()).ok()?;
-        Some(group)
-    }
-
-    /// Returns the number of OOM kills in the group.
-    fn n_killed(&self) -> u64 {
-        let file = self.path.join(if self.is_v1 { "memory.oom_control" } else { "memory.events" });
-        let text = fs::read_to_string(file).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        line.unwrap().trim().parse().unwrap()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.path);
-    }
-}
 
 /// Counts of responses.
 #[derive(Debug, Default)]
@@ -91,10 +56,10 @@ fn pay(service: &Service, payments: std::ops::Range<u32>, n_accounts: u32) -> An
 
 #[track_caller]
 fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
-    let Some(group) = Group::new(mib) else {
+    let Some(group) = ControlGroup::new(mib) else {
         return skip(&format!("a control group of {mib} MiB"));
     };
-    let home = home_within(&format!("echo $$ > {}/cgroup.procs; exec", group.path.display()));
+    let home = home_within(&format!("echo $$ > {}; exec", group.processes().display()));
     for rule in 0..n_rules {
         // Distinct aggregates, so that no rule shares state with another.
         let condition =
