@@ -19,7 +19,7 @@ mod pending_spill;
 mod slab;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -41,9 +41,6 @@ use anchored::AnchorIndex;
 use class_links::ClassLinks;
 use index::Index;
 use slab::Slab;
-
-/// Number of tables made so far.
-static N_TABLES: AtomicU64 = AtomicU64::new(0);
 
 /// Searches for entries to discard while time advances by the longest window.
 const SEARCHES_IN_WINDOW: i64 = 1_024;
@@ -118,7 +115,7 @@ const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket must fill one
 impl KeyTable {
     pub(super) fn new(layout: Arc<Layout>, spill: &Arc<Spill>) -> Self {
         Self {
-            id: N_TABLES.fetch_add(1, Ordering::Relaxed),
+            id: spill.next_table(),
             lets_keys_leave: layout.anchor().is_some() && spill.residency().is_some(),
             has_anchors: layout.anchor().is_some() && spill.has_records(),
             layout,

@@ -141,6 +141,7 @@ impl Restoration<'_> {
         };
         let resident = load(&opened.resident, self.past, series, self.n_threads, &go_on)?;
         let mut loaded = resident.ok_or(SnapshotError::Damaged { what: "the file of the other keys" })?;
+        self.history.spill.skip_tables(opened.next_table());
         loaded.shelves.retain(|(_, identity, filling)| {
             let table = opened.table(identity);
             table.inspect(|table| filling.fill(|key_table| key_table.adopt(*table))).is_some()

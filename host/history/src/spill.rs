@@ -19,7 +19,7 @@ mod space;
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -75,6 +75,8 @@ pub(super) struct Spill {
     entry_bytes: AtomicUsize,
     /// The part of `resident_bytes` that cannot, and that is being replaced.
     replaced_bytes: AtomicUsize,
+    /// Number of the next table of keys. None is used twice: records name the tables of their keys.
+    next_table: AtomicU64,
     /// `None` when everything stays in memory.
     bound: Option<SpillLimit>,
 }
@@ -149,6 +151,21 @@ impl Spill {
         if let Some(bound) = &self.bound {
             bound.allowed.watch(resident);
         }
+    }
+
+    /// Returns a number for a new table of keys.
+    pub(super) fn next_table(&self) -> u64 {
+        self.next_table.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns the number that the next table of keys gets.
+    pub(super) fn tables_end(&self) -> u64 {
+        self.next_table.load(Ordering::Relaxed)
+    }
+
+    /// Leaves the numbers of tables before this one to records of an earlier process.
+    pub(super) fn skip_tables(&self, next: u64) {
+        self.next_table.fetch_max(next, Ordering::Relaxed);
     }
 
     /// Returns the counted memory, in bytes: everything that grows with the transactions, and an estimate of what the

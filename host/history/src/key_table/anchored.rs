@@ -135,7 +135,6 @@ impl KeyTable {
 
     /// Makes this the table that had this state, and whose other keys are in records.
     pub(crate) fn adopt(&mut self, state: TableState) {
-        super::N_TABLES.fetch_max(state.id + 1, Ordering::Relaxed);
         self.id = state.id;
         self.n_with_numbers = state.n_with_numbers;
         self.sequence_max = self.sequence_max.max(state.sequence_max);

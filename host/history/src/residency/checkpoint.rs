@@ -33,6 +33,10 @@ use crate::spill::{Spill, SpillError};
 
 /// Name of the files with the keys that are not in records, before their number.
 const RESIDENT_FILE: &str = "resident-";
+/// More tables than a process of an earlier version made, which did not write how many these were.
+const TABLES_OF_A_PROCESS: u64 = 1 << 20;
+/// More tables than are made while a checkpoint is concluded.
+const TABLES_MEANWHILE: u64 = 1 << 10;
 /// Slots whose anchors are copied between two looks at whether to go on.
 const SLOTS_PER_STEP: usize = 64;
 /// Maximum number of looks whether status changes are durable, and the pause between them.
@@ -47,6 +51,9 @@ struct CheckpointState {
     resident: String,
     /// Upper bound of the numbers of all rows.
     sequence_max: u64,
+    /// Higher than the number of any table that a record names, also of series that are gone. Earlier versions did not
+    /// write it.
+    next_table: Option<u64>,
     /// By the identity of their series.
     tables: BTreeMap<String, CheckpointedTable>,
 }
@@ -136,6 +143,12 @@ impl CheckpointState {
 }
 
 impl CheckpointedHistory {
+    /// Returns a number that is higher than that of any table which a record names.
+    pub(crate) fn next_table(&self) -> u64 {
+        let highest = self.state.tables.values().map(|table| table.id).max().unwrap_or_default();
+        self.state.next_table.unwrap_or(highest + TABLES_OF_A_PROCESS)
+    }
+
     /// Returns what is known of a table beside its keys, by the identity of its series.
     pub(crate) fn table(&self, identity: &str) -> Option<TableState> {
         let table = self.state.tables.get(identity)?;
@@ -340,6 +353,7 @@ impl Residency {
     /// When a file cannot be written; the former checkpoint holds.
     pub(crate) fn conclude(
         &self,
+        spill: &Spill,
         through: Sequence,
         last: Sequence,
         series: &[CheckpointSeries],
@@ -365,7 +379,8 @@ impl Residency {
             }
         }
         let name = resident.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let state = CheckpointState { resident: name.into(), sequence_max: last.0, tables };
+        let next_table = Some(spill.tables_end() + TABLES_MEANWHILE);
+        let state = CheckpointState { resident: name.into(), sequence_max: last.0, next_table, tables };
         let state = serde_json::to_string(&state).map_err(|error| unusable(&error))?;
         self.records()?.store().checkpoint(through.0, &state).map_err(|error| unusable(&error))?;
         for (_, path) in self.resident_files()? {

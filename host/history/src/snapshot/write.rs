@@ -165,7 +165,7 @@ impl History {
                 let identities: Vec<String> =
                     sections.iter().map(|section| section.identity.clone()).collect();
                 let last = self.admission.lock().last();
-                residency.conclude(head.through, last, &series, &resident, &identities)?;
+                residency.conclude(&self.spill, head.through, last, &series, &resident, &identities)?;
                 Ok((n_bytes, sections))
             });
         match &written {
