@@ -194,6 +194,7 @@ fn a_rule_in_force_stays_active_whatever_it_costs() {
 fn a_rule_whose_history_does_not_fit_never_comes_into_force() {
     let mut home = home(r#"{ "source": "api" }"#);
     home.set("SERVICE_MEMORY_LIMIT", "4MiB");
+    home.set("SERVICE_KEYS_ON_DISK", "false");
     let service = Service::start(&home);
     pay(&service, "p", N_STORED);
     let estimate = check_refused(&service, &many_series("large"), "does not fit");

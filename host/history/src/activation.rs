@@ -3,59 +3,22 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
-use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
-use tollgate_model::background::Pace;
-use tollgate_model::calendar::ZoneData;
-use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::StatusWords;
-
 use crate::HistoryError;
-use crate::admission::Admission;
 use crate::aggregate::AggregateQuery;
-use crate::filling_table::FillingTable;
-use crate::forgotten::HistoryForgotten;
-use crate::layout::{ReadingData, SeriesSpec};
-use crate::past::Past;
+use crate::fill::{FillSource, fill};
+use crate::layout::SeriesSpec;
 use crate::previous::PreviousQuery;
-use crate::progress::FillProgress;
-use crate::row::{Columns, RowField};
+use crate::row::RowField;
 use crate::scope::{Scope, ScopePlan, SelectionKind};
 use crate::series::Series;
-use crate::spill::Spill;
+use parking_lot::Mutex;
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
 
 /// Maximum number of series that hold all transactions with their key fields; every accepted transaction goes into
 /// each.
 pub const SERIES_MAX: usize = 512;
 /// Maximum number of further series that have a selection or a measure. Queries beyond that test rows.
 const SELECTED_SERIES_MAX: usize = 256;
-/// Lag, in sequence numbers, at which the last catch-up round begins. New steps are retained for the series from then
-/// on.
-const CATCH_UP_ROWS_MAX: u64 = 4_096;
-/// At most so many sequence numbers are read after a series turned out not to fit. Its memory is taken until then.
-const ROWS_AFTER_MISFIT: u64 = 2_048;
-/// Rounds after which the last one begins whatever the lag.
-const CATCH_UP_ROUNDS_MAX: usize = 16;
-
-/// Sources from which a series is filled.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FillSource<'h> {
-    /// Steps that are not durable yet.
-    pub(super) admission: &'h Mutex<Admission>,
-    /// Durable steps.
-    pub(super) past: &'h dyn Past,
-    /// Memory account and spill file.
-    pub(super) spill: &'h Arc<Spill>,
-    /// Zone data for the selection.
-    pub(super) zones: &'h ZoneData,
-    /// Table by which `stage` is read.
-    pub(super) status_words: &'h Arc<StatusWords>,
-    /// Whether a series that does not fit into the memory limit is given up.
-    pub(super) must_fit: bool,
-    /// Whether conditions on rows alone may select the rows of a series.
-    pub(super) may_select: bool,
-}
-
 /// Active queries and series. Holds weak references only, so unused ones are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Activation {
@@ -251,93 +214,4 @@ fn drop_unused<Q>(queries: &mut HashMap<String, Weak<Q>>) {
 fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
     // Every map key is a string, so serialization cannot fail.
     serde_json::to_string(&(semantics, spec)).unwrap_or_default()
-}
-
-/// Fills a series with all transactions, under these columns, and attaches it to admission. Settled steps are read from
-/// the store, mostly outside the admission lock, while others are accepted, settled and retracted.
-///
-/// # Errors
-/// When the store cannot be read, or the series does not fit. The series stays as it was.
-fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), HistoryError> {
-    let admission = source.admission;
-    let out_of_reach = admission.lock().reached_from().map(|before| series.out_of_reach(before));
-    let _replaced = source.spill.replacing(series.n_kept_bytes());
-    let progress = series.progress();
-    let _running = RunningFill(progress);
-    let filling = series.filling_table(columns);
-    let mut seen = Sequence::default();
-    for round in 1.. {
-        let mut state = admission.lock();
-        let settled = state.settled();
-        let is_last = settled.0 - seen.0 <= CATCH_UP_ROWS_MAX || round >= CATCH_UP_ROUNDS_MAX;
-        if is_last {
-            state.want_after(series, settled);
-        }
-        drop(state);
-        progress.begin(settled);
-        if let Err(error) = source.read_into((&filling, out_of_reach), progress, (seen, settled)) {
-            let detached = admission.lock().give_up_filling(series);
-            // Freed without the lock.
-            drop(detached);
-            return Err(error);
-        }
-        seen = settled;
-        if is_last {
-            break;
-        }
-    }
-    let key_table = filling.finish();
-    let orphans = admission.lock().finish_filling(series, key_table);
-    drop(orphans);
-    Ok(())
-}
-
-/// Ends the progress of a fill when dropped.
-struct RunningFill<'s>(&'s FillProgress);
-
-impl Drop for RunningFill<'_> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-impl<'h> FillSource<'h> {
-    /// Returns the data by which fields are read.
-    pub(super) const fn reading(&self) -> ReadingData<'h> {
-        ReadingData { zones: self.zones, status_words: self.status_words }
-    }
-    /// Reads the steps after a number, through another, into a key table that is not shared yet, but those that no query
-    /// reaches.
-    fn read_into(
-        &self,
-        (filling, out_of_reach): (&FillingTable, Option<HistoryForgotten>),
-        progress: &FillProgress,
-        (after, through): (Sequence, Sequence),
-    ) -> Result<(), HistoryError> {
-        let (mut seen, mut pace) = (after, Pace::default());
-        while seen < through {
-            let end = Sequence(seen.0.saturating_add(ROWS_AFTER_MISFIT)).min(through);
-            let mut fits = true;
-            self.past.each_after(seen, end, &mut |item| {
-                pace.step();
-                progress.reach(item.sequence());
-                fits = fits && self.fits();
-                let left_out = out_of_reach.filter(|what| item.event_micros() <= what.through);
-                match left_out {
-                    Some(what) => filling.fill(|key_table| key_table.lacks(what)),
-                    None if fits => filling.fill(|key_table| item.put_on(key_table)),
-                    None => {}
-                }
-            })?;
-            if !fits {
-                return Err(HistoryError::OverLimit);
-            }
-            seen = end;
-        }
-        Ok(())
-    }
-
-    fn fits(&self) -> bool {
-        !self.must_fit || (self.spill.fits(0) && self.spill.has_room_to_fill())
-    }
 }

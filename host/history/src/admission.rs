@@ -8,7 +8,7 @@ use tollgate_model::transaction::Transaction;
 
 use crate::change::{ChangeStep, StatusChange};
 use crate::past::PastItem;
-use crate::series::{KeyTable, PreparedRows, Series};
+use crate::series::{PreparedRows, Series};
 
 #[derive(Debug, Default)]
 pub(super) struct Admission {
@@ -44,7 +44,6 @@ pub(super) struct SettledPart {
 #[derive(Debug, Default)]
 pub(super) struct DetachedSeries {
     series: Vec<Arc<Series>>,
-    _key_table: Option<KeyTable>,
     _settled: Vec<(Sequence, ChangeStep)>,
 }
 
@@ -181,17 +180,28 @@ impl Admission {
         Some(self.wanted_after.swap_remove(place).1)
     }
 
-    /// Adds the retained steps to a filled key table, puts it into its series, and attaches the series.
-    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut key_table: KeyTable) -> DetachedSeries {
+    /// Returns the steps that are retained for a series.
+    pub(super) fn retained_for(&self, series: &Arc<Series>) -> Vec<(Sequence, ChangeStep)> {
+        let wanted = self.wanted_after.iter().find(|(address, _)| *address == address_of(series));
+        let Some((_, seen)) = wanted else { return Vec::new() };
+        self.recent.iter().filter(|(sequence, _)| sequence > seen).cloned().collect()
+    }
+
+    /// Applies the retained steps to the series that was filled beside another, exchanges their tables, and attaches the
+    /// other.
+    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, filled: &Series) -> DetachedSeries {
         let seen = self.want_no_more(series).unwrap_or_default();
         for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
-            step.shown(*sequence).put_on(&mut key_table);
+            let is_unsettled_update = *sequence > self.settled && !step.is_accepted();
+            filled.note_update(is_unsettled_update.then_some(*sequence));
+            step.shown(*sequence).apply(filled);
         }
-        let replaced = Some(series.replace(key_table));
+        filled.note_update(None);
+        series.exchange_table(filled);
         self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
         self.live.push(Arc::downgrade(series));
         series.mark_attached();
-        DetachedSeries { _key_table: replaced, _settled: self.forget_settled(), ..DetachedSeries::default() }
+        DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
     /// Stops retaining steps after a failed fill.

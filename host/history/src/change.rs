@@ -6,7 +6,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::past::PastItem;
-use crate::series::{KeyTable, Series};
+use crate::series::Series;
 
 /// An update of an accepted transaction. Event time and id stay the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,16 +69,6 @@ impl PastItem<'_> {
             PastItem::Accepted { sequence, transaction } => series.insert(sequence, transaction),
             PastItem::Updated { target, before, after, .. } => {
                 series.replace_transaction(target, before, after);
-            }
-        }
-    }
-
-    /// Applies the step to a key table that is being filled.
-    pub(super) fn put_on(self, key_table: &mut KeyTable) {
-        match self {
-            PastItem::Accepted { sequence, transaction } => key_table.insert(sequence, transaction),
-            PastItem::Updated { target, before, after, .. } => {
-                key_table.replace_transaction(target, before, after);
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::aggregate::AggregateQuery;
 use crate::lookup_budget::{LookupDeadline, LookupLimits};
 use crate::lookup_error::LookupError;
 use crate::previous::PreviousQuery;
+use crate::residency::INDEX_BYTES;
 use crate::row::Columns;
 use crate::scope::Scope;
 use crate::series::Series;
@@ -124,7 +125,10 @@ impl History {
                 size = size.beyond(sample.size_of(&Arc::new(layout.with(Columns::default()))));
             }
             estimate.bytes = estimate.bytes.saturating_add(size.bytes);
-            estimate.kept_bytes = estimate.kept_bytes.saturating_add(size.kept_bytes);
+            // Of a key that leaves memory, the place of its record stays.
+            let leaves = layout.anchor().is_some() && self.spill.residency().is_some();
+            let kept_bytes = if leaves { size.n_keys * INDEX_BYTES as u64 } else { size.kept_bytes };
+            estimate.kept_bytes = estimate.kept_bytes.saturating_add(kept_bytes);
         }
     }
 }

@@ -26,7 +26,7 @@ use tollgate_model::transaction::Transaction;
 
 use crate::forgotten::{HistoryForgotten, day_of, last_micros_of};
 use crate::key::{ExportKey, Key, KeyQuery, OnlyText, StoredKey, class_of, hash_of, kind_of};
-use crate::layout::{Layout, PreparedRow};
+use crate::layout::Layout;
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::spill::{SeriesAccount, Spill, SpillError, heap_bytes};
@@ -148,14 +148,6 @@ impl KeyTable {
     pub(super) const fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
-
-    /// Inserts a transaction; does nothing when it exists.
-    pub(super) fn insert(&mut self, sequence: Sequence, transaction: &Transaction) {
-        if let Some(PreparedRow { key, entry }) = self.layout.prepare(sequence, transaction) {
-            self.put(&key, &entry);
-        }
-    }
-
     /// Replaces a transaction; does nothing when no entry changes.
     pub(super) fn replace_transaction(
         &mut self,
@@ -214,10 +206,16 @@ impl KeyTable {
 
     /// Removes an entry; does nothing when it does not exist.
     pub(super) fn take_away(&mut self, key: &Key, place: EntryPosition) {
-        let Some(slot) = self.find(key) else { return };
+        if let Some(slot) = self.find(key) {
+            self.remove_at(slot, key.hash(), place);
+        }
+    }
+
+    /// Removes an entry of the key in a slot; does nothing when it does not exist.
+    fn remove_at(&mut self, slot: u32, hash: u32, place: EntryPosition) {
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         match bucket.timeline.remove(place, slot, &mut self.account) {
-            Ok(_) if bucket.timeline.is_empty() => self.drop_bucket(slot, key.hash()),
+            Ok(_) if bucket.timeline.is_empty() => self.drop_bucket(slot, hash),
             Ok(_) => self.mark_active(slot),
             Err(error) => {
                 self.mark_active(slot);

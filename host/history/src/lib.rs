@@ -24,6 +24,7 @@ mod change;
 mod distinct;
 mod estimate;
 mod exact;
+mod fill;
 mod filling_table;
 mod filter;
 mod forgotten;
@@ -64,9 +65,10 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{StatusWords, Transaction};
 
-use activation::{Activation, FillSource};
+use activation::Activation;
 use admission::Admission;
 use estimate::SampleCache;
+use fill::FillSource;
 use past::NoPast;
 use scope::SelectionKind;
 use spill::Spill;
@@ -139,6 +141,9 @@ pub enum HistoryError {
     /// The series of the query cannot be filled from the store.
     #[error(transparent)]
     Past(#[from] PastError),
+    /// The series of the query cannot be filled, because a file of the history cannot be read or written.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
 }
 
 impl Default for History {

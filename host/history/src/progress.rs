@@ -19,6 +19,9 @@ pub(super) struct FillProgress {
     seen: AtomicU64,
     /// Number of the last step to read; 0 while no fill runs.
     through: AtomicU64,
+    /// Number of row changes that were read and sorted, and of those that are in their place.
+    n_sorted: AtomicU64,
+    n_put: AtomicU64,
 }
 
 impl FillProgress {
@@ -31,15 +34,27 @@ impl FillProgress {
         self.seen.store(seen.0, Ordering::Relaxed);
     }
 
-    pub(super) fn end(&self) {
-        self.through.store(0, Ordering::Relaxed);
-        self.seen.store(0, Ordering::Relaxed);
+    /// Records that so many row changes have still to be put in their place.
+    pub(super) fn sorted(&self, n_changes: usize) {
+        self.n_sorted.fetch_add(n_changes as u64, Ordering::Relaxed);
     }
 
-    /// Returns the steps that are read and those to read; `None` while no fill runs.
+    pub(super) fn put(&self, n_changes: usize) {
+        self.n_put.fetch_add(n_changes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        for number in [&self.through, &self.seen, &self.n_sorted, &self.n_put] {
+            number.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the steps that are read and the changes that are in their place, and how many of both there will be; `None`
+    /// while no fill runs.
     fn steps(&self) -> Option<(u64, u64)> {
-        let through = self.through.load(Ordering::Relaxed);
-        (through > 0).then(|| (self.seen.load(Ordering::Relaxed).min(through), through))
+        let [through, seen, n_sorted, n_put] = [&self.through, &self.seen, &self.n_sorted, &self.n_put]
+            .map(|number| number.load(Ordering::Relaxed));
+        (through > 0).then(|| (seen.min(through) + n_put.min(n_sorted), through + n_sorted))
     }
 }
 
@@ -48,7 +63,7 @@ impl FillProgress {
 pub struct RunningFills {
     /// Their number.
     pub n_series: u64,
-    /// Stored transactions and updates that they have still to read, all together.
+    /// Stored transactions and updates that they have still to read or to insert, all together.
     pub n_left: u64,
 }
 

@@ -54,7 +54,7 @@ const N_READERS: usize = 8;
 /// Maximum time to wait for records.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Memory of the index for a record, in bytes, by which it is laid out.
-const INDEX_BYTES: usize = 12;
+pub(super) const INDEX_BYTES: usize = 12;
 /// The limit divided by this is what the index may take in its layout.
 const INDEX_SHARE: usize = 4;
 /// The bytes written divided by this are the bytes that are cleaned.
@@ -201,7 +201,7 @@ impl Residency {
         self.settled() < Sequence(u64::MAX)
     }
 
-    fn note_update(&self, number: Option<Sequence>) {
+    pub(super) fn note_update(&self, number: Option<Sequence>) {
         self.update.store(number.map_or(0, |number| number.0), Ordering::Release);
     }
 
@@ -215,6 +215,12 @@ impl Residency {
         let mut generation = self.generation.write();
         *generation += 1;
         generation
+    }
+
+    /// Returns a lock to hold while tables change their series: records name tables, and the tables of all series are looked
+    /// up when one is read or written.
+    pub(super) fn hold_generation(&self) -> RwLockWriteGuard<'_, u64> {
+        self.generation.write()
     }
 
     /// Holds all anchors, if none ever left memory.
@@ -268,17 +274,33 @@ impl Residency {
         anchor: Anchor,
         ask: impl FnOnce() -> Result<T, LookupError>,
     ) -> Result<T, LookupError> {
+        let _held = self.hold_resident(anchor)?;
+        ask()
+    }
+
+    /// Changes rows of an anchor while it is in memory. No lock is held while it is read.
+    ///
+    /// # Errors
+    /// When the anchor cannot be read back.
+    pub(super) fn change_resident(&self, anchor: Anchor, change: impl FnOnce()) -> Result<(), SpillError> {
+        let mut shards = self.hold_resident(anchor)?;
+        shards.mark_changed(anchor);
+        change();
+        Ok(())
+    }
+
+    fn hold_resident(&self, anchor: Anchor) -> Result<HeldShards<'_>, SpillError> {
         let mut shards = self.shards.hold(&[anchor]);
         while self.is_cold(&mut shards, anchor) {
             drop(shards);
             if let Some(error) = self.unread.reason(anchor) {
-                return Err(error.into());
+                return Err(error);
             }
             let read = self.read(anchor).map_err(|error| unusable(&error))?;
             shards = self.shards.hold(&[anchor]);
             self.put_back(&mut shards, anchor, read.as_ref())?;
         }
-        ask()
+        Ok(shards)
     }
 
     /// Returns whether rows of an anchor are on the disk alone, or may be.

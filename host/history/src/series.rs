@@ -79,7 +79,18 @@ impl Series {
         spill: &Arc<Spill>,
         data: ReadingData<'_>,
     ) -> Result<Arc<Self>, FilterError> {
-        let layout = Arc::new(Layout::bind(&spec, data)?);
+        let layout = Layout::bind(&spec, data)?;
+        Ok(Self::with(spec, layout, spill))
+    }
+
+    /// Returns an empty series like this one, with other columns, to be filled beside it.
+    pub(super) fn empty_with(&self, columns: Columns) -> Arc<Self> {
+        let layout = self.key_table.read().layout().with(columns);
+        Self::with(self.spec.clone(), layout, &self.spill)
+    }
+
+    fn with(spec: SeriesSpec, layout: Layout, spill: &Arc<Spill>) -> Arc<Self> {
+        let layout = Arc::new(layout);
         let anchor = spill.residency().and_then(|residency| residency.reader_of(&layout));
         let key_table = RwLock::new(KeyTable::new(layout, spill));
         let windows = Mutex::default();
@@ -99,7 +110,7 @@ impl Series {
         if let (Some(anchor), Some(residency)) = (&series.anchor, spill.residency()) {
             residency.register(anchor.field.domain, &series);
         }
-        Ok(series)
+        series
     }
 
     pub(super) const fn spec(&self) -> &SeriesSpec {
@@ -167,6 +178,30 @@ impl Series {
         let mut own = self.key_table.write();
         self.n_shelves.fetch_add(1, Ordering::Release);
         std::mem::replace(&mut own, key_table)
+    }
+
+    /// Exchanges the key table with that of a series which was filled beside this one.
+    pub(super) fn exchange_table(&self, filled: &Self) {
+        let _nothing_leaves = self.spill.residency().map(Residency::hold_generation);
+        let (mut own, mut other) = (self.key_table.write(), filled.key_table.write());
+        self.n_shelves.fetch_add(1, Ordering::Release);
+        std::mem::swap(&mut *own, &mut *other);
+    }
+
+    /// Records the number of the status change that is applied to it next, if it is not settled.
+    pub(super) fn note_update(&self, number: Option<Sequence>) {
+        if let Some(residency) = self.spill.residency() {
+            residency.note_update(number);
+        }
+    }
+    /// Records a range of which it has no transactions.
+    pub(super) fn lacks(&self, what: HistoryForgotten) {
+        self.key_table.write().lacks(what);
+    }
+
+    /// Returns why its contents are uncertain, if they are.
+    pub(super) fn doubt(&self) -> Option<SpillError> {
+        self.key_table.read().doubt().cloned()
     }
 
     /// Inserts a transaction into several series; does nothing where it exists. Most of the time goes to cache misses;

@@ -27,7 +27,7 @@ use tollgate_records::OpenRecordsError;
 use crate::past::PastError;
 use crate::spill::SpillError;
 
-pub(super) use bytes::{ByteReader, put_bytes, put_number};
+pub(super) use bytes::{ByteReader, put_bytes, put_number, put_signed};
 pub(super) use load::{LoadedSnapshot, load};
 pub use load::{SnapshotSummary, recognise};
 pub use write::WrittenSnapshot;

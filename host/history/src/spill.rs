@@ -114,6 +114,18 @@ pub(super) trait SpillSource: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// When the file cannot be written.
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError>;
+
+    /// Returns the memory of keys that may leave as a whole, in bytes.
+    fn n_leaving_key_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl SpillLimit {
+    fn n_leaving_key_bytes(&self) -> usize {
+        let sources: Vec<_> = self.spill_sources.lock().iter().filter_map(Weak::upgrade).collect();
+        sources.iter().map(|source| source.n_leaving_key_bytes()).sum()
+    }
 }
 
 /// The result of one turn of a source.
@@ -194,12 +206,19 @@ impl Spill {
         self.bound.as_ref().map_or(0, |bound| self.kept_bytes().saturating_sub(bound.limit_bytes))
     }
 
+    /// Returns the limit, in bytes; 0 without one.
+    pub(super) fn limit_bytes(&self) -> usize {
+        self.bound.as_ref().map_or(0, |bound| bound.limit_bytes)
+    }
+
     /// Returns whether further series with so much that cannot leave memory fit, with a sixteenth of the limit to spare
     /// for the growth of those that are there.
     pub(super) fn fits(&self, kept_bytes: usize) -> bool {
         self.bound.as_ref().is_none_or(|bound| {
             let room = bound.limit_bytes - bound.limit_bytes / ROOM_FOR_GROWTH_SHARE;
-            self.kept_bytes().saturating_add(kept_bytes) <= room
+            let leaving = if bound.residency.is_some() { bound.n_leaving_key_bytes() } else { 0 };
+            let kept = self.kept_bytes().saturating_sub(leaving + leaving / FRAGMENTS_SHARE);
+            kept.saturating_add(kept_bytes) <= room
         })
     }
 
@@ -390,7 +409,7 @@ impl Spill {
         self.bound.as_ref().ok_or_else(nowhere)?.file.read_owned(extent, ROOM_BYTES)
     }
 
-    fn free(&self, extent: Extent) {
+    pub(super) fn free(&self, extent: Extent) {
         if let Some(bound) = &self.bound {
             bound.file.free(extent);
         }

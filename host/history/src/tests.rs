@@ -1,6 +1,7 @@
 //! The history through its public interface.
 
 mod elsewhere;
+mod filled;
 mod forgotten;
 mod loaded;
 mod parallel;

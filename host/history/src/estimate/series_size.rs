@@ -16,6 +16,8 @@ pub(super) struct SeriesSize {
     pub(super) bytes: u64,
     /// The part that cannot leave memory.
     pub(super) kept_bytes: u64,
+    /// Number of keys.
+    pub(super) n_keys: u64,
 }
 
 impl SeriesSize {
@@ -23,6 +25,7 @@ impl SeriesSize {
         Self {
             bytes: self.bytes.saturating_sub(other.bytes),
             kept_bytes: self.kept_bytes.saturating_sub(other.kept_bytes),
+            n_keys: self.n_keys.saturating_sub(other.n_keys),
         }
     }
 }
@@ -40,7 +43,8 @@ impl StoredSample {
             return SeriesSize::default();
         }
         let scale = self.scale();
-        let n_keys = (n_keys_of_all(&rows, scale) / scale).round().clamp(1.0, rows.len() as f64) as usize;
+        let n_keys_of_all = n_keys_of_all(&rows, scale);
+        let n_keys = (n_keys_of_all / scale).round().clamp(1.0, rows.len() as f64) as usize;
         let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
         let spill = Arc::new(Spill::default());
         let mut table = KeyTable::new(Arc::clone(layout), &spill);
@@ -48,7 +52,11 @@ impl StoredSample {
             table.put(key, &row.entry);
         }
         let all = |bytes: usize| (bytes as f64 * scale) as u64;
-        SeriesSize { bytes: all(spill.resident_bytes()), kept_bytes: all(spill.kept_bytes()) }
+        SeriesSize {
+            bytes: all(spill.resident_bytes()),
+            kept_bytes: all(spill.kept_bytes()),
+            n_keys: n_keys_of_all as u64,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use tollgate_model::sequence::Sequence;
 use super::{KeyTable, in_use};
 use crate::forgotten::day_of;
 use crate::key::{ExportKey, hash_of};
-use crate::timeline::{Entry, RestingRun, Rows};
+use crate::timeline::{Entry, EntryPosition, RestingRun, Rows};
 
 impl KeyTable {
     /// Records that entries of this slot are in memory which nobody has used since the start.
@@ -34,6 +34,14 @@ impl KeyTable {
             }
         }
         self.mark_imported(slot);
+    }
+
+    /// Removes an entry of a key; does nothing when it does not exist.
+    pub(crate) fn remove_entry(&mut self, key: &ExportKey, place: EntryPosition) {
+        let hash = hash_of(key.to_bytes());
+        if let Some(slot) = self.find_bytes(key.to_bytes(), hash) {
+            self.remove_at(slot, hash, place);
+        }
     }
 
     /// Takes over chunks and a latest run of a key, in the bytes of another table. Returns whether the bytes are valid.

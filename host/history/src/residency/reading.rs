@@ -33,6 +33,16 @@ impl Residency {
         }
     }
 
+    /// Same as [`Residency::prepare`], for those of these anchors that are on the disk. Equal ones are adjacent.
+    pub(crate) fn prepare_cold(&self, anchors: impl Iterator<Item = Anchor>) {
+        let Some(records) = self.records.get() else { return };
+        let is_cold =
+            |anchor: &Anchor| records.store().may_contain(anchor.key()) && !self.shards.has_copy(*anchor);
+        let mut cold: Vec<Anchor> = anchors.filter(is_cold).collect();
+        cold.dedup();
+        self.prepare(&cold);
+    }
+
     /// Records that the record of an anchor cannot be read. A damaged one is not believed after a start, which reads the
     /// store instead.
     fn note_unread(&self, anchor: Anchor, error: &ReadError) {

@@ -7,6 +7,7 @@ use tollgate_model::transaction::Transaction;
 
 use super::Series;
 use crate::anchor::Anchor;
+use crate::fill::{RowChange, RowChangeKind};
 use crate::key::{ExportKey, KeyQuery};
 use crate::key_table::{AnchorPart, PartialDeparture as _, TableState};
 use crate::lookup_budget::LookupBudget;
@@ -91,6 +92,17 @@ impl Series {
         }
     }
 
+    /// Changes rows of one anchor, which is held.
+    pub(crate) fn change_rows(&self, changes: &[RowChange]) {
+        let mut key_table = self.key_table.write();
+        for RowChange { key, kind, .. } in changes {
+            match kind {
+                RowChangeKind::Put(entry) => key_table.import(key, std::slice::from_ref(entry)),
+                RowChangeKind::Remove(place) => key_table.remove_entry(key, *place),
+            }
+        }
+    }
+
     /// Takes back keys of a table that left memory, if it still has that table. Returns whether their bytes are valid.
     pub(crate) fn come_back(&self, table: u64, keys: &[KeptKey<'_>]) -> bool {
         let mut key_table = self.key_table.write();
@@ -100,6 +112,10 @@ impl Series {
 }
 
 impl SpillSource for Series {
+    fn n_leaving_key_bytes(&self) -> usize {
+        if self.has_anchors() { self.n_kept_bytes() } else { 0 }
+    }
+
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
         // From the first anchor that leaves on, all do: a key of which nothing but itself is in memory is considered no more.
         let leaves_whole = |residency: &&Residency| {

@@ -18,7 +18,7 @@ pub(crate) fn put_number(bytes: &mut Vec<u8>, number: u64) {
 }
 
 /// Writes a signed number; numbers near zero are short.
-pub(super) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
+pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put_number(bytes, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
 
@@ -36,11 +36,11 @@ impl<'a> ByteReader<'a> {
         self.0.is_empty()
     }
 
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
@@ -67,7 +67,7 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    pub(super) fn signed(&mut self) -> Option<i64> {
+    pub(crate) fn signed(&mut self) -> Option<i64> {
         let number = self.number()?;
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
@@ -88,7 +88,7 @@ impl<'a> ByteReader<'a> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*array)

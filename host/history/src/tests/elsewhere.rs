@@ -139,7 +139,7 @@ fn a_query_about_a_damaged_record_fails_and_never_counts_too_few() {
 }
 
 /// Overwrites all records of a directory that are in files.
-fn damage_records(directory: &Path) {
+pub(super) fn damage_records(directory: &Path) {
     for entry in fs::read_dir(directory.join("records")).unwrap() {
         let file = OpenOptions::new().write(true).open(entry.unwrap().path()).unwrap();
         let n_bytes = usize::try_from(file.metadata().unwrap().len()).unwrap();

@@ -23,7 +23,7 @@ const N_KEYS: u64 = 2_000;
 
 /// Stored payments.
 #[derive(Debug)]
-struct StoredRows(Vec<Arc<Transaction>>);
+pub(super) struct StoredRows(pub(super) Vec<Arc<Transaction>>);
 
 /// A history with a limit, a question for each field, and the most that was counted while it was loaded.
 struct Limited {
@@ -33,7 +33,7 @@ struct Limited {
 }
 
 #[derive(Default)]
-struct MostCounted {
+pub(super) struct MostCounted {
     history: OnceLock<Weak<History>>,
     n_bytes: AtomicUsize,
 }

@@ -14,9 +14,9 @@ use crate::{History, HistoryError, Past, PastError, PastItem, StatusChange};
 
 /// Steps of a store, and an action that runs during the first read.
 #[derive(Default)]
-struct RecordedPast {
-    steps: Mutex<Vec<(Sequence, ChangeStep)>>,
-    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+pub(super) struct RecordedPast {
+    pub(super) steps: Mutex<Vec<(Sequence, ChangeStep)>>,
+    pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     is_broken: bool,
 }
 

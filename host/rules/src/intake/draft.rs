@@ -302,8 +302,8 @@ pub(super) fn bind(
 
 pub(super) fn of_history(error: HistoryError) -> IntakeError {
     match error {
-        HistoryError::Past(error) => {
-            tracing::error!(error = %error, "the history of a new rule cannot be read from the store");
+        HistoryError::Past(_) | HistoryError::Spill(_) => {
+            tracing::error!(error = %error, "the history of a new rule cannot be gathered");
             IntakeError::Unavailable
         }
         HistoryError::OverLimit => IntakeError::NoRoom(None),

@@ -91,7 +91,10 @@ fn answerable<T>(version: u64, asked: Result<T, HistoryError>) -> Result<Option<
         Ok(question) => Ok(Some(question)),
         Err(HistoryError::Filter(_)) => Ok(None),
         Err(
-            source @ (HistoryError::TooManySeries { .. } | HistoryError::OverLimit | HistoryError::Past(_)),
+            source @ (HistoryError::TooManySeries { .. }
+            | HistoryError::OverLimit
+            | HistoryError::Past(_)
+            | HistoryError::Spill(_)),
         ) => Err(AuditError::Questions { version, source }),
     }
 }

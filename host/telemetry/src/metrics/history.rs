@@ -78,7 +78,7 @@ impl Collector for HistoryMetrics {
             ("history_fills", "Series that are being filled", size.n_fills),
             (
                 "history_fill_left_transactions",
-                "Stored transactions that the series being filled have still to read",
+                "Stored transactions that the series being filled have still to read or to insert",
                 size.n_fill_left,
             ),
         ] {
