@@ -98,6 +98,7 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 74] = [
     ("change_misses_the_disk", HISTORY, "a_retraction_reaches_what_is_on_the_disk"),
     ("hidden_record_not_joined", HISTORY, "parallel_payments_of_an_account_on_the_disk"),
     ("filled_series_left_out", HISTORY, "accounts_that_do_not_fit_into_memory"),
+    ("emptied_key_kept", HISTORY, "keys_that_lost_all_their_rows"),
     ("filled_rows_not_written", HISTORY, "a_series_of_more_keys_than_memory"),
     ("sorted_rows_reversed", HISTORY, "a_series_of_more_keys_than_memory"),
     ("table_number_used_again", HISTORY, "keys_of_a_series_that_is_gone"),

@@ -24,7 +24,7 @@ use tollgate_records::{DiskFolder, MANIFEST_FILE, OpenRecordsError, RecordStore}
 
 use super::record::{self, AnchorInMemory, remove, replace};
 use super::{Residency, origin, unusable};
-use crate::anchor::Anchor;
+use crate::anchor::{Anchor, AnchorDomain};
 use crate::forgotten::HistoryForgotten;
 use crate::key_table::TableState;
 use crate::series::Series;
@@ -243,8 +243,28 @@ impl Residency {
                 }
             }
         }
+        for anchor in self.changed_copies() {
+            if !seen.contains(&anchor) && self.copy(spill, anchor, &mut seen)? == Copied::Unsettled {
+                waiting.push(anchor);
+            }
+        }
         self.copy_when_settled(spill, waiting, &mut seen)?;
         Ok(long)
+    }
+
+    /// Returns the anchors in memory with a record that lacks a change, also those of which no key is left.
+    fn changed_copies(&self) -> Vec<Anchor> {
+        let generation = *self.generation.read();
+        let domains: Vec<AnchorDomain> = self.series.read().keys().copied().collect();
+        let Some(first) = domains.first() else { return Vec::new() };
+        let has_keys =
+            |anchor: Anchor| self.series_of(anchor.domain).iter().any(|series| series.has_keys_of(anchor));
+        let hashes = self.shards.changed_since(generation).into_iter();
+        let anchors = hashes.map(|hash| {
+            let mut anchors = domains.iter().map(|domain| Anchor { domain: *domain, hash });
+            anchors.find(|anchor| has_keys(*anchor)).unwrap_or(Anchor { domain: *first, hash })
+        });
+        anchors.collect()
     }
 
     fn copy_when_settled(
@@ -304,6 +324,10 @@ impl Residency {
             Some(record) if !record.bytes.is_empty() => record,
             // All of it is newer than the checkpoint.
             Some(record) if record.is_partial => {
+                remove(records.store(), anchor, address)?;
+                if address.is_some() {
+                    shards.set_copy(anchor, None, 0);
+                }
                 seen.insert(anchor);
                 return Ok(Copied::Done(0));
             }
@@ -378,11 +402,17 @@ impl Residency {
                 tables.insert(identity.clone(), CheckpointedTable { id: *table, n_with_numbers, forgotten });
             }
         }
+        let named: HashSet<String> = tables.keys().cloned().collect();
         let name = resident.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let next_table = Some(spill.tables_end() + TABLES_MEANWHILE);
         let state = CheckpointState { resident: name.into(), sequence_max: last.0, next_table, tables };
         let state = serde_json::to_string(&state).map_err(|error| unusable(&error))?;
         self.records()?.store().checkpoint(through.0, &state).map_err(|error| unusable(&error))?;
+        if series.iter().any(|one| named.contains(&one.identity) && one.series.table_id() != one.table) {
+            // Records that were written last may lack the keys of a table that was replaced.
+            self.discard_checkpoint();
+            return Err(SnapshotError::TakenBack);
+        }
         for (_, path) in self.resident_files()? {
             if path != resident {
                 fs::remove_file(&path).map_err(failed(&path))?;

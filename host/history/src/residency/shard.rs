@@ -96,6 +96,18 @@ impl AnchorShards {
         anchor.hash as usize % self.shards.len()
     }
 
+    /// Returns the hashes of anchors in memory of which the record is not that of this generation of tables.
+    pub(super) fn changed_since(&self, generation: u64) -> Vec<u64> {
+        let mut hashes = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            hashes.extend(
+                shard.copies.iter().filter(|copy| copy.current_in != generation).map(|copy| copy.hash),
+            );
+        }
+        hashes
+    }
+
     /// Returns whether an anchor is in memory although it has a record.
     pub(super) fn has_copy(&self, anchor: Anchor) -> bool {
         self.shards.get(self.number_of(anchor)).is_some_and(|shard| shard.lock().copy_of(anchor).is_some())

@@ -186,6 +186,44 @@ fn a_series_is_not_filled_from_damaged_records_and_those_in_use_stay() {
 }
 
 #[test]
+fn keys_that_lost_all_their_rows_are_not_there_again_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let past = Arc::<RecordedPast>::default();
+    let is_shut = equal("status", Operand::Text("shut".into()));
+    let not_shut = Condition::All(vec![same("source"), Condition::Not(Box::new(is_shut))]);
+    let not_shut = spec(AggregateFunction::Count, not_shut, "P1D");
+    let started = || {
+        let history = bounded(History::over(Arc::<RecordedPast>::clone(&past)), directory.path());
+        let by_source = history.aggregate(&not_shut, Semantics::CURRENT).unwrap();
+        (Arc::new(history), by_source)
+    };
+    let (history, by_source) = started();
+    let before =
+        Filled { past: Arc::clone(&past), history, by_source, directory: tempfile::tempdir().unwrap() };
+    for id in 0..N_ACCOUNTS {
+        before.pay(id, id, "open");
+        before.settle();
+    }
+    for id in (0..N_ACCOUNTS).step_by(40) {
+        before.update(id, "open", "shut");
+        before.settle();
+    }
+    let file = directory.path().join("snapshot");
+    before.history.write_snapshot(&file, None, &|| true).unwrap().unwrap();
+    let last = before.history.last_sequence();
+    drop(before);
+
+    let (after, by_source) = started();
+    after.resume_at(last);
+    let restored = after.restore_all(&*past, last, Some(&file), &MostCounted::default()).unwrap().unwrap();
+    assert_eq!(restored.n_from_snapshot, N_ACCOUNTS, "{:?}", restored.refused);
+    for account in (0..N_ACCOUNTS).step_by(8) {
+        let expected = if account.is_multiple_of(40) { 0.0 } else { 1.0 };
+        assert_eq!(ask(&after, &by_source, account), Ok(expected), "{account}");
+    }
+}
+
+#[test]
 fn keys_of_a_series_that_is_gone_are_not_those_of_a_new_one_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let rows = (0..2 * N_ACCOUNTS).map(|id| Arc::new(payment(id, id % N_ACCOUNTS, "open")));

@@ -10,7 +10,7 @@ use tollgate_model::sequence::Sequence;
 
 use super::{count_of_same, equal, same, spec, transaction};
 use crate::change::ChangeStep;
-use crate::{History, HistoryError, Past, PastError, PastItem, StatusChange};
+use crate::{History, HistoryError, Past, PastError, PastItem, PastSummary, StatusChange};
 
 /// Steps of a store, and an action that runs during the first read.
 #[derive(Default)]
@@ -43,6 +43,10 @@ impl Past for RecordedPast {
         let asked = steps.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
         asked.for_each(|(sequence, step)| show(step.shown(*sequence)));
         Ok(())
+    }
+
+    fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
+        Ok(Some(PastSummary { store: [7; 16], last: through, rows: [0; 32] }))
     }
 }
 
