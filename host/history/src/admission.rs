@@ -9,6 +9,7 @@ use tollgate_model::transaction::Transaction;
 use crate::change::{ChangeStep, StatusChange};
 use crate::past::PastItem;
 use crate::series::{PreparedRows, Series};
+use crate::spill::SpillError;
 
 #[derive(Debug, Default)]
 pub(super) struct Admission {
@@ -189,19 +190,30 @@ impl Admission {
 
     /// Applies the retained steps to the series that was filled beside another, exchanges their tables, and attaches the
     /// other.
-    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, filled: &Series) -> DetachedSeries {
+    ///
+    /// # Errors
+    /// When rows that change cannot be read. The other series stays as it is.
+    pub(super) fn finish_filling(
+        &mut self,
+        series: &Arc<Series>,
+        filled: &Series,
+    ) -> Result<DetachedSeries, SpillError> {
         let seen = self.want_no_more(series).unwrap_or_default();
         for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
             let is_unsettled_update = *sequence > self.settled && !step.is_accepted();
             filled.note_update(is_unsettled_update.then_some(*sequence));
             step.shown(*sequence).apply(filled);
+            if let Some(error) = filled.doubt() {
+                filled.note_update(None);
+                return Err(error);
+            }
         }
         filled.note_update(None);
         series.exchange_table(filled);
         self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
         self.live.push(Arc::downgrade(series));
         series.mark_attached();
-        DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
+        Ok(DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() })
     }
 
     /// Stops retaining steps after a failed fill.

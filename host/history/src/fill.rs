@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  store ── rows ──▶ sorted by anchor ──▶ all rows of an anchor at once ──▶ a series beside the one in use ──▶ its table
-//!                    in the spill file    while its keys are in memory      whose keys leave memory, too
+//!                    in a temporary file  while its keys are in memory      whose keys leave memory, too
 //! ```
 //!
 //! The new table is filled beside the one in use, and replaces it at the end. Its keys leave memory as those in use do, so
@@ -41,7 +41,9 @@ const CATCH_UP_ROUNDS_MAX: usize = 16;
 /// At most so many sequence numbers are read after a series turned out not to fit. Its memory is taken until then.
 const ROWS_AFTER_MISFIT: u64 = 2_048;
 /// Rows that change while an anchor is held; payments of it wait meanwhile.
-const CHANGES_AT_ONCE: usize = 256;
+const CHANGES_AT_ONCE: usize = 32;
+/// Attempts to read back what the last steps change before they are applied.
+const PREPARATIONS_MAX: usize = 3;
 
 /// Sources from which a series is filled.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +76,9 @@ pub(super) fn fill(
 ) -> Result<(), HistoryError> {
     let admission = source.admission;
     let out_of_reach = admission.lock().reached_from().map(|before| series.out_of_reach(before));
-    let _replaced = source.spill.replacing(series.n_kept_bytes());
+    // Keys that may leave make room themselves.
+    let n_replaced_bytes = if series.has_anchors() { 0 } else { series.n_kept_bytes() };
+    let _replaced = source.spill.replacing(n_replaced_bytes);
     let progress = series.progress();
     let _running = RunningFill(progress);
     let filled = series.empty_with(columns);
@@ -102,10 +106,19 @@ pub(super) fn fill(
     source.prepare_retained(series);
     // Otherwise bytes of one table that are being written would be taken for bytes of the other.
     let nothing_is_spilled = source.spill.pause();
-    let orphans = admission.lock().finish_filling(series, &filled);
+    let finished = admission.lock().finish_filling(series, &filled);
     drop(nothing_is_spilled);
-    drop(orphans);
-    Ok(())
+    match finished {
+        Ok(orphans) => {
+            drop(orphans);
+            Ok(())
+        }
+        Err(error) => {
+            let detached = admission.lock().give_up_filling(series);
+            drop(detached);
+            Err(error.into())
+        }
+    }
 }
 
 /// Ends the progress of a fill when dropped.
@@ -152,12 +165,13 @@ impl<'h> FillSource<'h> {
                 };
             })?;
             outcome?;
+            if sorter.is_none() && self.must_fit && !self.spill.fits(0) {
+                return Err(HistoryError::OverLimit);
+            }
             seen = end;
         }
-        match sorter {
-            Some(sorter) => self.put_sorted(filled, sorter, progress, &mut pace)?,
-            None if self.must_fit && !self.spill.fits(0) => return Err(HistoryError::OverLimit),
-            None => {}
+        if let Some(sorter) = sorter {
+            self.put_sorted(filled, sorter, progress, &mut pace)?;
         }
         filled.doubt().map_or(Ok(()), |error| Err(error.into()))
     }
@@ -191,19 +205,26 @@ impl<'h> FillSource<'h> {
         })
     }
 
-    /// Lets something leave memory, if it is too much.
+    /// Lets something leave memory, if it is too much. Fails before rules in force would be suspended for the new one.
     fn make_room(&self) -> Result<(), HistoryError> {
         self.spill.make_room_in_turn();
-        if self.must_fit && !self.spill.has_room_to_fill() { Err(HistoryError::OverLimit) } else { Ok(()) }
+        let fits = self.spill.has_room_to_fill() && self.spill.kept_excess() == 0;
+        if self.must_fit && !fits { Err(HistoryError::OverLimit) } else { Ok(()) }
     }
 
-    /// Reads back what the retained steps change, so that nobody waits for the disk when they are applied.
+    /// Reads back what the retained status changes need, so that nobody waits for the disk when they are applied.
     fn prepare_retained(&self, series: &Arc<Series>) {
         let Some(residency) = self.spill.residency().filter(|residency| residency.has_records()) else {
             return;
         };
-        let retained = self.admission.lock().retained_for(series);
-        let transactions = retained.iter().flat_map(|(_, step)| step.transactions());
-        residency.prepare(&residency.elsewhere(transactions));
+        for _ in 0..PREPARATIONS_MAX {
+            let retained = self.admission.lock().retained_for(series);
+            let changes = retained.iter().filter(|(_, step)| !step.is_accepted());
+            let cold = residency.elsewhere(changes.flat_map(|(_, step)| step.transactions()));
+            if cold.is_empty() {
+                return;
+            }
+            residency.prepare(&cold);
+        }
     }
 }

@@ -259,7 +259,7 @@ impl Residency {
         for anchor in anchors {
             shards.mark_changed(*anchor);
             if let Some(shard) = shards.shard_of(*anchor).filter(|_| update > Sequence::default()) {
-                shard.last_update = update;
+                shard.last_update = shard.last_update.max(update);
             }
         }
         HeldAnchors { _all: None, _shards: Some(shards), error }
@@ -276,31 +276,6 @@ impl Residency {
     ) -> Result<T, LookupError> {
         let _held = self.hold_resident(anchor)?;
         ask()
-    }
-
-    /// Changes rows of an anchor while it is in memory. No lock is held while it is read.
-    ///
-    /// # Errors
-    /// When the anchor cannot be read back.
-    pub(super) fn change_resident(&self, anchor: Anchor, change: impl FnOnce()) -> Result<(), SpillError> {
-        let mut shards = self.hold_resident(anchor)?;
-        shards.mark_changed(anchor);
-        change();
-        Ok(())
-    }
-
-    fn hold_resident(&self, anchor: Anchor) -> Result<HeldShards<'_>, SpillError> {
-        let mut shards = self.shards.hold(&[anchor]);
-        while self.is_cold(&mut shards, anchor) {
-            drop(shards);
-            if let Some(error) = self.unread.reason(anchor) {
-                return Err(error);
-            }
-            let read = self.read(anchor).map_err(|error| unusable(&error))?;
-            shards = self.shards.hold(&[anchor]);
-            self.put_back(&mut shards, anchor, read.as_ref())?;
-        }
-        Ok(shards)
     }
 
     /// Returns whether rows of an anchor are on the disk alone, or may be.
@@ -424,6 +399,15 @@ impl Residency {
             part.series.leave(part.table, part.keys.iter().map(|(key, _)| key));
         }
         Ok(Departure::Left(n_bytes))
+    }
+
+    /// Checks whether files may grow, once there are some.
+    ///
+    /// # Errors
+    /// When the disk has too little free space.
+    pub(super) fn check_space(&self) -> Result<(), SpillError> {
+        let Some(records) = self.records.get() else { return Ok(()) };
+        records.store().check_space().map_err(|error| unusable(&error))
     }
 
     /// Cleans files, after so many bytes were written.

@@ -18,21 +18,20 @@ mod piece_cache;
 mod space;
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 
 use allowed::AllowedBytes;
-use file::SpillFile;
 use in_vain::AttemptInVain;
 use piece_cache::PieceCache;
 
 use crate::residency::Residency;
 
 pub(super) use account::{SeriesAccount, heap_bytes};
-pub(super) use file::Extent;
+pub(super) use file::{Extent, SpillFile};
 
 /// Maximum number of bytes that one series spills at a time.
 pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
@@ -85,6 +84,7 @@ pub(super) struct Spill {
 struct SpillLimit {
     limit_bytes: usize,
     allowed: AllowedBytes,
+    directory: PathBuf,
     file: SpillFile,
     recent: PieceCache,
     in_vain: AttemptInVain,
@@ -148,6 +148,7 @@ impl Spill {
         let bound = SpillLimit {
             limit_bytes,
             allowed: AllowedBytes::of(limit_bytes),
+            directory: directory.to_owned(),
             file: SpillFile::create(directory)?,
             recent: PieceCache::within(limit_bytes),
             in_vain: AttemptInVain::none(),
@@ -374,6 +375,14 @@ impl Spill {
         }
     }
 
+    /// Creates a file beside the spill file, which is gone when it is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be created, or the disk has too little free space.
+    pub(super) fn temporary_file(&self) -> Result<SpillFile, SpillError> {
+        SpillFile::create(&self.bound.as_ref().ok_or_else(nowhere)?.directory)
+    }
+
     /// Writes pieces, adjacent to each other where possible.
     ///
     /// # Errors
@@ -409,7 +418,7 @@ impl Spill {
         self.bound.as_ref().ok_or_else(nowhere)?.file.read_owned(extent, ROOM_BYTES)
     }
 
-    pub(super) fn free(&self, extent: Extent) {
+    fn free(&self, extent: Extent) {
         if let Some(bound) = &self.bound {
             bound.file.free(extent);
         }

@@ -1,4 +1,4 @@
-//! Changes of rows in the order of their anchors, in blocks of the spill file where they are many.
+//! Changes of rows in the order of their anchors, in blocks of a file where they are many.
 //!
 //! ```text
 //!  changes in the order of the steps ──▶ parts by the hash of the anchor ──▶ chunks of a part, each in the order of anchors
@@ -18,7 +18,7 @@ use crate::layout::{Layout, PreparedRow};
 use crate::owned_value::OwnedValue;
 use crate::past::PastItem;
 use crate::snapshot::{ByteReader, put_bytes, put_number, put_signed};
-use crate::spill::{Extent, SeriesAccount, Spill, SpillError};
+use crate::spill::{Extent, SeriesAccount, Spill, SpillError, SpillFile};
 use crate::timeline::{Entry, EntryPosition};
 
 /// Most memory of the unwritten changes of a part, in bytes, and the least under a small limit.
@@ -32,7 +32,7 @@ const LIMIT_SHARE: usize = 32;
 const CHUNK_BYTES_MAX: usize = 16 << 20;
 
 /// Maximum number of anchors, and of changes, in a batch.
-const BATCH_ANCHORS_MAX: usize = 64;
+const BATCH_ANCHORS_MAX: usize = 32;
 const BATCH_CHANGES_MAX: usize = 4_096;
 
 /// A change of one row in a series.
@@ -60,8 +60,10 @@ pub(super) struct RowSorter {
     layout: Arc<Layout>,
     spill: Arc<Spill>,
     account: SeriesAccount,
+    /// Made when the first block is written.
+    file: Option<SpillFile>,
     parts: Vec<SortedPart>,
-    /// Length from which the changes of a part are written to the spill file, in bytes.
+    /// Length from which the changes of a part are written to the file, in bytes.
     written_from: usize,
     /// Bytes that are sorted at once.
     chunk_bytes: usize,
@@ -85,10 +87,11 @@ impl RowSorter {
             layout,
             spill: Arc::clone(spill),
             account: SeriesAccount::of(spill),
+            file: None,
             parts: (0..n_parts).map(|_| SortedPart::default()).collect(),
             // A vector has twice the capacity that it needs at most.
             written_from: share.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX) / 2,
-            chunk_bytes: share.clamp(BLOCK_BYTES_MIN, CHUNK_BYTES_MAX),
+            chunk_bytes: (share / 2).clamp(BLOCK_BYTES_MIN, CHUNK_BYTES_MAX),
             n_changes: 0,
             change: Vec::new(),
         }
@@ -101,7 +104,7 @@ impl RowSorter {
     /// Adds what a step changes.
     ///
     /// # Errors
-    /// When the spill file cannot be written.
+    /// When the file cannot be written.
     pub(super) fn add(&mut self, item: PastItem<'_>) -> Result<(), SpillError> {
         match item {
             PastItem::Accepted { sequence, transaction } => {
@@ -138,7 +141,15 @@ impl RowSorter {
         self.account.exchange(capacity, part.bytes.capacity());
         self.n_changes += 1;
         if part.bytes.len() >= self.written_from {
-            part.written.extend(self.spill.write(&[part.bytes.as_slice().into()])?);
+            if let Some(residency) = self.spill.residency() {
+                residency.check_space()?;
+            }
+            let file = match self.file.take() {
+                Some(file) => file,
+                None => self.spill.temporary_file()?,
+            };
+            let extents = self.file.insert(file).write(&[part.bytes.as_slice().into()])?;
+            part.written.extend(extents);
             part.bytes.clear();
         }
         Ok(())
@@ -148,14 +159,15 @@ impl RowSorter {
     /// order of their steps. An anchor with many changes is in several batches.
     ///
     /// # Errors
-    /// When the spill file cannot be read, and those of `show`.
+    /// When the file cannot be read, and those of `show`.
     pub(super) fn each_batch<E: From<SpillError>>(
         mut self,
         mut show: impl FnMut(&[RowChange]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.account.take(self.chunk_bytes);
+        // The order takes about as much as the changes.
+        self.account.take(2 * self.chunk_bytes);
         for part in 0..self.parts.len() {
-            let mut chunk = Vec::new();
+            let mut chunk = Vec::with_capacity(self.chunk_bytes + 2 * self.written_from);
             while let Some(block) = self.next_block(part)? {
                 chunk.extend_from_slice(&block);
                 if chunk.len() >= self.chunk_bytes {
@@ -171,10 +183,8 @@ impl RowSorter {
     /// Takes the next bytes of a part; `None` at its end.
     fn next_block(&mut self, part: usize) -> Result<Option<Arc<[u8]>>, SpillError> {
         let Some(part) = self.parts.get_mut(part) else { return Ok(None) };
-        if let Some(extent) = part.written.pop_front() {
-            let block = self.account.read(extent);
-            self.account.free(extent);
-            return block.map(Some);
+        if let (Some(extent), Some(file)) = (part.written.pop_front(), &self.file) {
+            return file.read(extent).map(Some);
         }
         self.account.exchange(part.bytes.capacity(), 0);
         let rest = std::mem::take(&mut part.bytes);
@@ -209,8 +219,6 @@ impl RowSorter {
 
 impl Drop for RowSorter {
     fn drop(&mut self) {
-        let written = self.parts.iter_mut().flat_map(|part| part.written.drain(..));
-        written.for_each(|extent| self.spill.free(extent));
         self.account.release_all();
     }
 }
@@ -324,7 +332,7 @@ mod tests {
             let hash = layout.anchor().unwrap().anchor_of(key.bytes()).unwrap().hash;
             expected.entry(hash).or_default().extend(steps.into_iter().map(|step| (n, step)));
         }
-        assert_eq!(spill.spilled_bytes() > 0, is_written, "{n_rows} rows");
+        assert_eq!(sorter.file.is_some(), is_written, "{n_rows} rows");
         let n_expected = sorter.n_changes();
         let (mut shown, mut n_shown) = (HashMap::<u64, Vec<(u64, String)>>::new(), 0);
         let counted = sorter.each_batch(|batch| {
@@ -338,31 +346,16 @@ mod tests {
         counted.unwrap();
         assert_eq!(n_shown, n_expected);
         assert_eq!(shown, expected);
-        assert_eq!((spill.spilled_bytes(), spill.resident_bytes()), (0, 0));
+        assert_eq!(spill.resident_bytes(), 0);
     }
 
     #[test]
-    fn changes_of_an_anchor_keep_their_order_in_memory_and_in_the_spill_file() {
+    fn changes_of_an_anchor_keep_their_order_in_memory_and_in_a_file() {
         check(0, 0, false);
         check(20, 0, false);
         check(400, 0, true);
         check(40_000, 0, true);
         check(40_000, 4 << 20, true);
         check(10_000, 256 << 20, false);
-    }
-
-    #[test]
-    fn blocks_that_nobody_reads_are_freed() {
-        let directory = tempfile::tempdir().unwrap();
-        let spill = Arc::new(Spill::bounded(0, directory.path(), None).unwrap());
-        let mut sorter = RowSorter::new(layout(), &spill);
-        let transaction = Sample { status: Some("open"), ..Sample::default() }.build();
-        for sequence in (1..=10_000).map(Sequence) {
-            sorter.add(PastItem::Accepted { sequence, transaction: &transaction }).unwrap();
-        }
-        assert!(spill.spilled_bytes() > 100_000);
-        let failed = sorter.each_batch(|_| Err(damaged()));
-        assert_eq!(failed, Err(damaged()));
-        assert_eq!(spill.spilled_bytes(), 0);
     }
 }

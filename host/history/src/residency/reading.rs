@@ -1,11 +1,17 @@
 //! Reading records back, and what follows when that fails.
 
+use std::thread;
 use std::time::Instant;
 
 use tollgate_records::{ReadError, ReadResult, RecordKey};
 
+use super::shard::HeldShards;
 use super::{PATIENCE, Residency, unusable};
 use crate::anchor::Anchor;
+use crate::spill::SpillError;
+
+/// Attempts to read a record for a change for which nobody waits.
+const ATTEMPTS_MAX: usize = 60;
 
 impl Residency {
     /// Brings anchors back before a lock is held, so that those who need them then do not wait for the disk.
@@ -41,6 +47,41 @@ impl Residency {
         let mut cold: Vec<Anchor> = anchors.filter(is_cold).collect();
         cold.dedup();
         self.prepare(&cold);
+    }
+
+    /// Changes rows of an anchor while it is in memory. No lock is held while it is read.
+    ///
+    /// # Errors
+    /// When the anchor cannot be read back.
+    pub(crate) fn change_resident(&self, anchor: Anchor, change: impl FnOnce()) -> Result<(), SpillError> {
+        let mut n_attempts = 0;
+        let mut shards = loop {
+            match self.hold_resident(anchor) {
+                Ok(shards) => break shards,
+                Err(error) if n_attempts == ATTEMPTS_MAX || self.has_damaged_records() => return Err(error),
+                Err(_) => n_attempts += 1,
+            }
+            // Nobody waits for this change, so a slow disk gets more time than for a query.
+            thread::sleep(PATIENCE / 4);
+        };
+        shards.mark_changed(anchor);
+        change();
+        Ok(())
+    }
+
+    /// Holds an anchor that is in memory. No lock is held while it is read.
+    pub(super) fn hold_resident(&self, anchor: Anchor) -> Result<HeldShards<'_>, SpillError> {
+        let mut shards = self.shards.hold(&[anchor]);
+        while self.is_cold(&mut shards, anchor) {
+            drop(shards);
+            if let Some(error) = self.unread.reason(anchor) {
+                return Err(error);
+            }
+            let read = self.read(anchor).map_err(|error| unusable(&error))?;
+            shards = self.shards.hold(&[anchor]);
+            self.put_back(&mut shards, anchor, read.as_ref())?;
+        }
+        Ok(shards)
     }
 
     /// Records that the record of an anchor cannot be read. A damaged one is not believed after a start, which reads the

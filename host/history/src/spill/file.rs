@@ -19,7 +19,7 @@ use super::space::{FileSpace, GRAIN_BYTES, grains_of};
 static N_FILES: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
-pub(super) struct SpillFile {
+pub(crate) struct SpillFile {
     file: File,
     space: Mutex<FileSpace>,
     n_heap_bytes: AtomicUsize,
@@ -83,7 +83,7 @@ impl SpillFile {
     }
 
     /// Writes pieces; adjacent ones are written in one call.
-    pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
+    pub(crate) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
         let full = || SpillError { reason: "it has reached its maximum size".into() };
         #[cfg(test)]
         if self.is_full.load(Ordering::Relaxed) {
@@ -133,7 +133,7 @@ impl SpillFile {
         if run.is_empty() { Ok(()) } else { flush(&mut run, from) }
     }
 
-    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
+    pub(crate) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, extent.len()).collect();
         // The only reference, so `get_mut` succeeds.
         self.read_into(extent, Arc::get_mut(&mut bytes).unwrap_or_default())?;
