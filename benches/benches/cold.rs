@@ -1,5 +1,5 @@
 //! A service that has far more customers than its memory has room for: payments per second, latencies, reads of the disk, the time to
-//! start again, and whether every verdict can be derived again.
+//! start again, the time of a new rule over all of it, and whether every verdict can be derived again.
 //!
 //! `cargo bench -p tollgate-benches --bench cold [-- [customers=N] [payments=N] [limit=MiB] [group=MiB] [zipf]]`
 //!
@@ -11,16 +11,17 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use tollgate_benches::report::{cpu_time_of, machine, numbers};
 use tollgate_load::corpus::{Customers, TransactionKind};
 use tollgate_load::{AnsweredLoad, PaymentSender};
 use tollgate_tests::binary::binary;
 use tollgate_tests::control_group::ControlGroup;
-use tollgate_tests::{Home, Service, audit, process};
+use tollgate_tests::{Home, Service, audit, process, sample};
 
 const N_CUSTOMERS: usize = 200_000;
 /// Duration of one batch, after which a line is printed.
@@ -28,6 +29,9 @@ const BATCH: Duration = Duration::from_secs(20);
 /// Duration of each measurement of latencies.
 const LOAD: Duration = Duration::from_secs(20);
 const N_CONNECTIONS: usize = 64;
+/// Maximum time until a new rule is in force, and the pause between two looks.
+const FILL_MAX: Duration = Duration::from_hours(2);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Payments after a start whose latencies are told.
 const N_FIRST: usize = 2_000;
 
@@ -55,7 +59,8 @@ fn main() -> anyhow::Result<()> {
     let service = Service::start(&home);
     let sender = PaymentSender::to(service.address(), TransactionKind::OfCustomers(customers))?;
     let n_stored = fill(&service, &sender, n_payments, group.as_ref())?;
-    latencies(&service, &sender)?;
+    let half = latencies(&service, &sender)?;
+    new_rule(&home, &service, &sender, half)?;
     let begun = Instant::now();
     let (status, _) = service.stop();
     ensure!(status.success(), "the service ended with {status}");
@@ -113,8 +118,8 @@ fn fill(
     Ok(n_stored)
 }
 
-/// Prints the closed-loop rate with its cost, and the latencies at half of it.
-fn latencies(service: &Service, sender: &PaymentSender) -> anyhow::Result<()> {
+/// Prints the closed-loop rate with its cost, and the latencies at half of it, which is returned.
+fn latencies(service: &Service, sender: &PaymentSender) -> anyhow::Result<f64> {
     let (reads, cpu) = (disk_reads(), cpu_time_of(&service.pid().to_string()));
     let peak = sender.closed_loop(N_CONNECTIONS, LOAD)?;
     let spent = cpu_time_of(&service.pid().to_string()).saturating_sub(cpu);
@@ -128,8 +133,33 @@ fn latencies(service: &Service, sender: &PaymentSender) -> anyhow::Result<()> {
         reads / n_judged,
         shown(&peak)
     );
-    let half = sender.open_loop(N_CONNECTIONS, peak.per_second / 2.0, LOAD, &AtomicBool::new(false))?;
-    println!("at half of that rate: {}", shown(&half));
+    let half = peak.per_second / 2.0;
+    let load = sender.open_loop(N_CONNECTIONS, half, LOAD, &AtomicBool::new(false))?;
+    println!("at half of that rate: {}", shown(&load));
+    Ok(half)
+}
+
+/// Adds a rule that needs a key for nearly every stored payment. Prints the time until it is in force, and the latencies of
+/// payments meanwhile.
+fn new_rule(home: &Home, service: &Service, sender: &PaymentSender, per_second: f64) -> anyhow::Result<()> {
+    let condition = "count(when source == $current.source and destination == $current.destination \
+                     and currency == $current.currency, \"P90D\") > 1000000";
+    let is_in_force = AtomicBool::new(false);
+    let begun = Instant::now();
+    let (load, elapsed) = thread::scope(|scope| {
+        let load = scope.spawn(|| sender.open_loop(N_CONNECTIONS, per_second, FILL_MAX, &is_in_force));
+        home.write_rule("every_pair.ws", sample::rule("every_pair", condition));
+        while !service.get("/instructions").text().contains("\"every_pair\"") && begun.elapsed() < FILL_MAX {
+            thread::sleep(LOOK_EVERY);
+        }
+        let elapsed = begun.elapsed();
+        is_in_force.store(true, Ordering::Relaxed);
+        load.join().map(|load| (load, elapsed))
+    })
+    .map_err(|_| anyhow!("the thread that sends payments ended"))?;
+    ensure!(elapsed < FILL_MAX, "a new rule is not in force after {FILL_MAX:?}");
+    let seconds = elapsed.as_secs_f64();
+    println!("a new rule over all payments: in force after {seconds:.0} s; meanwhile {}", shown(&load?));
     Ok(())
 }
 

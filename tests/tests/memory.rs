@@ -120,6 +120,34 @@ fn payments_of_more_accounts_than_memory_has_room_for_are_judged_exactly_after_a
     check_known(&service, 4);
 }
 
+#[test]
+fn a_new_rule_about_more_accounts_than_memory_has_room_for_knows_all_their_payments() {
+    let mut home = Home::with_rules(&[("again.ws", AGAIN)]);
+    home.set("SERVICE_MEMORY_LIMIT", "2MiB");
+    let service = Service::start(&home);
+    service.client().inject_all((0..N_ACCOUNTS).map(first_payment_of));
+    assert!(metric(&service, "tollgate_history_spilled_bytes") > 1 << 20, "no key left memory");
+    let condition = r#"count(when source == $current.source and currency == $current.currency, "P1D") >= 1"#;
+    service.save(&sample::rule("paid", condition)).expect(201);
+    let check = |service: &Service, round: usize| {
+        for account in (0..N_ACCOUNTS).step_by(499) {
+            let verdict_of = |kind: &str, account: usize| {
+                let payment = payment_of(&format!("{kind}-{round}-{account}"), account);
+                service.inject(&payment).expect(200)["verdict"].clone()
+            };
+            assert_eq!(verdict_of("known", account), "block", "{account}, {round}");
+            let new = N_ACCOUNTS * (round + 1) + account;
+            assert_eq!(verdict_of("new", new), "approve", "{account}, {round}");
+        }
+    };
+    check(&service, 0);
+    service.stop();
+    let service = Service::start(&home);
+    check(&service, 1);
+    service.kill();
+    check(&Service::start(&home), 2);
+}
+
 /// Flips every bit of all records.
 fn damage_records(records: &Path) {
     for entry in fs::read_dir(records).unwrap() {
