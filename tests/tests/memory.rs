@@ -125,10 +125,11 @@ fn a_new_rule_about_more_accounts_than_memory_has_room_for_knows_all_their_payme
     let mut home = Home::with_rules(&[("again.ws", AGAIN)]);
     home.set("SERVICE_MEMORY_LIMIT", "2MiB");
     let service = Service::start(&home);
-    service.client().inject_all((0..N_ACCOUNTS).map(first_payment_of));
+    let n_answers = service.client().inject_all((0..N_ACCOUNTS).map(first_payment_of)).len();
+    assert_eq!(n_answers, N_ACCOUNTS);
     assert!(metric(&service, "tollgate_history_spilled_bytes") > 1 << 20, "no key left memory");
     let condition = r#"count(when source == $current.source and currency == $current.currency, "P1D") >= 1"#;
-    service.save(&sample::rule("paid", condition)).expect(201);
+    assert_eq!(service.save(&sample::rule("paid", condition)).status, 201);
     let check = |service: &Service, round: usize| {
         for account in (0..N_ACCOUNTS).step_by(499) {
             let verdict_of = |kind: &str, account: usize| {

@@ -22,7 +22,7 @@ use crate::lookup_error::LookupError;
 use crate::previous::PreviousQuery;
 use crate::residency::INDEX_BYTES;
 use crate::row::Columns;
-use crate::scope::Scope;
+use crate::scope::{Scope, SelectionKind};
 use crate::series::Series;
 use crate::{History, HistoryError};
 
@@ -104,6 +104,15 @@ impl History {
     #[must_use]
     pub fn fits(&self, estimate: &QueryEstimate) -> bool {
         self.spill.fits(usize::try_from(estimate.kept_bytes).unwrap_or(usize::MAX))
+    }
+
+    /// Returns whether there is room for a series of the rows that this aggregate selects.
+    fn may_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
+        let selecting =
+            if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
+        let (plan, _) =
+            AggregateQuery::plan(spec, semantics.of_values(), selecting, self.source().reading())?;
+        Ok(self.activation.lock().reserve_room_for(&plan.spec))
     }
 
     /// Adds the sizes of the series that this history lacks, and of the columns that its series lack.

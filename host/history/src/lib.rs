@@ -70,7 +70,6 @@ use admission::Admission;
 use estimate::SampleCache;
 use fill::FillSource;
 use past::NoPast;
-use scope::SelectionKind;
 use spill::Spill;
 
 pub use activation::SERIES_MAX;
@@ -465,15 +464,6 @@ impl History {
         let _building = self.building.read();
         let source = FillSource { may_select, ..self.source() };
         activation::aggregate(&self.activation, spec, semantics, source)
-    }
-
-    /// Returns whether there is room for a series of the rows that this aggregate selects.
-    fn may_select(&self, spec: &AggregateSpec, semantics: Semantics) -> Result<bool, HistoryError> {
-        let selecting =
-            if semantics.has_prices() { SelectionKind::CheapInSeries } else { SelectionKind::InSeries };
-        let (plan, _) =
-            AggregateQuery::plan(spec, semantics.of_values(), selecting, self.source().reading())?;
-        Ok(self.activation.lock().reserve_room_for(&plan.spec))
     }
 
     /// Activates a lookup, as [`History::aggregate`] does.

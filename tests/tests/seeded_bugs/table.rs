@@ -38,7 +38,7 @@ const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts }
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
 const HISTORY: Gauntlet = Gauntlet { name: "the tests of the history", run: units::history };
 
-pub(crate) const BUGS: [(&str, Gauntlet, &str); 74] = [
+pub(crate) const BUGS: [(&str, Gauntlet, &str); 78] = [
     ("acknowledged_before_commit", KILLS, "answered"),
     ("sync_dropped", POWER_CUTS, "lost"),
     ("synced_at_checkpoints_only", POWER_CUTS, "lost"),
