@@ -1,5 +1,5 @@
-//! A service that has far more customers than its memory has room for: payments per second, latencies, reads of the disk, the time to
-//! start again, the time of a new rule over all of it, and whether every verdict can be derived again.
+//! A service that has far more customers than its memory has room for: payments per second, latencies, reads of the disk, and the time
+//! to start again. Also the time of a new rule over all of it, and whether every verdict can be derived again.
 //!
 //! `cargo bench -p tollgate-benches --bench cold [-- [customers=N] [payments=N] [limit=MiB] [group=MiB] [zipf]]`
 //!
