@@ -50,6 +50,8 @@ pub struct QueryEstimate {
     pub bytes: u64,
     /// The part of `bytes` that cannot leave memory.
     pub kept_bytes: u64,
+    /// The same where keys leave memory: their places on the disk, and the keys that stay.
+    pub kept_without_keys_bytes: u64,
 }
 
 /// A query of either kind.
@@ -134,10 +136,13 @@ impl History {
                 size = size.beyond(sample.size_of(&Arc::new(layout.with(Columns::default()))));
             }
             estimate.bytes = estimate.bytes.saturating_add(size.bytes);
-            // Of a key that leaves memory, the place of its record stays.
-            let leaves = layout.anchor().is_some() && self.spill.residency().is_some();
-            let kept_bytes = if leaves { size.n_keys * INDEX_BYTES as u64 } else { size.kept_bytes };
-            estimate.kept_bytes = estimate.kept_bytes.saturating_add(kept_bytes);
+            let without_keys = match layout.anchor() {
+                Some(_) => size.n_keys.saturating_mul(INDEX_BYTES as u64).min(size.kept_bytes),
+                None => size.kept_bytes,
+            };
+            let kept = if self.spill.residency().is_some() { without_keys } else { size.kept_bytes };
+            estimate.kept_bytes = estimate.kept_bytes.saturating_add(kept);
+            estimate.kept_without_keys_bytes = estimate.kept_without_keys_bytes.saturating_add(without_keys);
         }
     }
 }

@@ -91,7 +91,7 @@ pub(crate) struct EstimateView {
 
 impl From<QueryEstimate> for EstimateView {
     fn from(estimate: QueryEstimate) -> Self {
-        let QueryEstimate { n_stored, fuel, bytes, kept_bytes } = estimate;
+        let QueryEstimate { n_stored, fuel, bytes, kept_bytes, .. } = estimate;
         Self { transactions: n_stored, fuel, history_bytes: bytes, kept_bytes }
     }
 }

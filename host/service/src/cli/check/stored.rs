@@ -54,9 +54,9 @@ impl StoredTransactions {
         let Manifest { needs, semantics, .. } = manifest;
         self.remember(*semantics, needs);
         match self.estimate_of(*semantics, needs) {
-            Ok(QueryEstimate { n_stored, fuel, bytes, kept_bytes }) => format!(
+            Ok(QueryEstimate { n_stored, fuel, bytes, kept_bytes, kept_without_keys_bytes }) => format!(
                 "  estimate with {n_stored} stored transactions: {fuel} units of fuel to read the history, {bytes} bytes of memory, \
-                 of which {kept_bytes} cannot leave it"
+                 of which {kept_without_keys_bytes} cannot leave it, or {kept_bytes} with SERVICE_KEYS_ON_DISK=false"
             ),
             Err(error) => format!("  no estimate: {error}"),
         }
@@ -67,20 +67,22 @@ impl StoredTransactions {
     pub(super) fn total(&self) -> Option<String> {
         let (mut total, mut n_questions) = (QueryEstimate::default(), 0);
         for (semantics, needs) in &*self.estimated.borrow() {
-            let QueryEstimate { n_stored, bytes, kept_bytes, .. } =
-                self.estimate_of(*semantics, needs).ok()?;
-            total.n_stored = n_stored;
-            total.bytes += bytes;
-            total.kept_bytes += kept_bytes;
+            let estimate = self.estimate_of(*semantics, needs).ok()?;
+            total.n_stored = estimate.n_stored;
+            total.bytes += estimate.bytes;
+            total.kept_bytes += estimate.kept_bytes;
+            total.kept_without_keys_bytes += estimate.kept_without_keys_bytes;
             n_questions += needs.aggregates.len() + needs.previous.len();
         }
-        let QueryEstimate { n_stored, bytes, kept_bytes, .. } = total;
+        let mib = |n_bytes: u64| n_bytes.div_ceil(1 << 20);
         (n_questions > 1).then(|| {
             format!(
-                "all {n_questions} different questions together, with {n_stored} stored transactions: {} MiB of memory, of which {} MiB cannot \
-                 leave it",
-                bytes.div_ceil(1 << 20),
-                kept_bytes.div_ceil(1 << 20)
+                "all {n_questions} different questions together, with {} stored transactions: {} MiB of memory, of which {} MiB cannot \
+                 leave it, or {} MiB with SERVICE_KEYS_ON_DISK=false",
+                total.n_stored,
+                mib(total.bytes),
+                mib(total.kept_without_keys_bytes),
+                mib(total.kept_bytes)
             )
         })
     }
