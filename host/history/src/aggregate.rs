@@ -107,7 +107,7 @@ impl AggregateQuery {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<f64, LookupError> {
-        let deadline = LookupDeadline::default();
+        let deadline = LookupDeadline::never();
         let limits = LookupLimits::none(&deadline);
         self.answer_within(current, as_of, lists, limits).map(|answered| answered.value.nearest)
     }

@@ -162,7 +162,7 @@ impl Query {
         semantics: Semantics,
         lists: &dyn NamedLists,
     ) -> Result<u64, LookupError> {
-        let deadline = LookupDeadline::default();
+        let deadline = LookupDeadline::never();
         let limits = LookupLimits { semantics, ..LookupLimits::none(&deadline) };
         match self {
             Self::Aggregate(query) => Ok(query.answer_within(current, as_of, lists, limits)?.fuel),

@@ -29,8 +29,17 @@ pub struct CostedAnswer<T> {
 }
 
 /// The end of the time for the lookups of one transaction. It is set when the first of them reads a transaction.
-#[derive(Debug, Default)]
-pub struct LookupDeadline(Cell<Option<Instant>>);
+#[derive(Debug)]
+pub struct LookupDeadline {
+    end: Cell<Option<Instant>>,
+    time_max: Duration,
+}
+
+impl Default for LookupDeadline {
+    fn default() -> Self {
+        Self { end: Cell::new(None), time_max: TIME_MAX }
+    }
+}
 
 /// The limits of one lookup.
 #[derive(Debug, Clone, Copy)]
@@ -63,17 +72,23 @@ pub(super) struct LookupBudget<'d> {
 }
 
 impl LookupDeadline {
+    /// Returns a deadline that never passes, for lookups for which no transaction waits.
+    #[must_use]
+    pub const fn never() -> Self {
+        Self { end: Cell::new(None), time_max: Duration::MAX }
+    }
+
     /// Resets the time, for the next transaction.
     pub fn reset(&self) {
-        self.0.set(None);
+        self.end.set(None);
     }
 
     fn is_past(&self) -> bool {
         let now = Instant::now();
-        match self.0.get() {
+        match self.end.get() {
             Some(end) => now > end,
             None => {
-                self.0.set(now.checked_add(TIME_MAX));
+                self.end.set(now.checked_add(self.time_max));
                 false
             }
         }

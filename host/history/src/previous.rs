@@ -62,7 +62,7 @@ impl PreviousQuery {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<bool, LookupError> {
-        let deadline = LookupDeadline::default();
+        let deadline = LookupDeadline::never();
         let limits = LookupLimits::none(&deadline);
         self.answer_within(current, as_of, lists, limits).map(|answered| answered.value)
     }

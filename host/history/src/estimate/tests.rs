@@ -104,7 +104,7 @@ fn check(spec: &AggregateSpec) {
     let bytes = history.resident_bytes() as f64;
     let lists = HashMap::<String, NamedList>::new();
     let fuel = |number: u64| {
-        let deadline = LookupDeadline::default();
+        let deadline = LookupDeadline::never();
         let current = &log_row(number);
         query.answer_within(current, Sequence(number), &lists, LookupLimits::none(&deadline)).unwrap().fuel
     };

@@ -95,7 +95,7 @@ fn a_question_looks_at_no_more_rows_than_it_may() {
     ] {
         let question = history.aggregate(&spec, Semantics::CURRENT).unwrap();
         for (semantics, fuel) in [Semantics::V3, Semantics::V4].into_iter().zip(costs) {
-            let deadline = LookupDeadline::default();
+            let deadline = LookupDeadline::never();
             let limits = |fuel_max| LookupLimits { fuel_max, semantics, deadline: &deadline };
             let ask = |fuel_max| question.answer_within(&current, as_of, &no_lists(), limits(fuel_max));
             let answered = ask(u64::MAX).unwrap();
@@ -121,7 +121,7 @@ fn spellings_of_a_number_cost_a_text_nothing_and_a_number_one_key_each() {
     let spec = count_of_same("metadata.card", "PT1H");
     let question = history.aggregate(&spec, Semantics::CURRENT).unwrap();
     let as_of = history.last_sequence().next();
-    let deadline = LookupDeadline::default();
+    let deadline = LookupDeadline::never();
     let ask = |card: Json, fuel_max: u64| {
         let current = row(400, card);
         let limits = LookupLimits { fuel_max, semantics: Semantics::V4, deadline: &deadline };
