@@ -50,6 +50,8 @@ pub(crate) struct Build {
     /// Target directory of the copy, separate from the build without bugs.
     target: PathBuf,
     bug: Option<&'static str>,
+    /// The word of the failure message that is expected of the bug; empty without one.
+    word: &'static str,
 }
 
 impl Build {
@@ -60,7 +62,7 @@ impl Build {
         copy_with_bugs(&tree);
         let existing = env::var_os(BINARY).map(PathBuf::from);
         let binary = existing.unwrap_or_else(|| binary::build(&tree, Some(&target)));
-        Self { binary, tree, target, bug: None }
+        Self { binary, tree, target, bug: None, word: "" }
     }
 
     /// Configures a home to use this build.
@@ -154,7 +156,7 @@ fn every_seeded_bug_is_found() {
     let (mut lines, mut missed) = (Vec::new(), Vec::new());
     for (name, gauntlet, word) in BUGS.into_iter().filter(|(name, ..)| is_wanted(name)) {
         let SeededBug { what, .. } = of_name(name);
-        build.bug = Some(name);
+        (build.bug, build.word) = (Some(name), word);
         let (found, took) = build.go_through(gauntlet);
         let is_caught = found.as_ref().is_some_and(|complaint| complaint.contains(word));
         let said = found.map_or("NOTHING".to_owned(), |complaint| around(word, &complaint));
