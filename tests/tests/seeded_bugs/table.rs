@@ -100,7 +100,7 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 78] = [
     ("filled_series_left_out", HISTORY, "accounts_that_do_not_fit_into_memory"),
     ("emptied_key_kept", HISTORY, "keys_that_lost_all_their_rows"),
     ("filled_rows_not_written", HISTORY, "a_series_of_more_keys_than_memory"),
-    ("sorted_rows_reversed", HISTORY, "a_series_of_more_keys_than_memory"),
+    ("sorted_rows_reversed", HISTORY, "changes_of_an_anchor_keep_their_order"),
     ("table_number_used_again", HISTORY, "keys_of_a_series_that_is_gone"),
     ("use_forgotten", HISTORY, "queries_of_accounts_that_keep_leaving"),
     ("key_class_too_fine", HISTORY, "histories_of_which_keys_are_on_the_disk"),

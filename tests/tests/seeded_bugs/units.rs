@@ -15,9 +15,11 @@ pub(crate) fn history(build: &Build) {
     cargo.args(["--", build.word]).current_dir(&build.tree);
     // To the usual extent, which suffices for these bugs: the full one takes an hour for each.
     cargo.env_remove("TOLLGATE_PROOF");
-    if let Some(bug) = build.bug {
-        cargo.env(VARIABLE, bug);
-    }
+    match build.bug {
+        Some(bug) => cargo.env(VARIABLE, bug),
+        // This process may have been told to look for one.
+        None => cargo.env_remove(VARIABLE),
+    };
     let output = cargo.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     // The names of the tests that failed stand at the end.

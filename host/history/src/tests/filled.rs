@@ -243,13 +243,13 @@ fn keys_of_a_series_that_is_gone_are_not_those_of_a_new_one_after_a_restart() {
     for _ in 0..50 {
         before.spill.next_table();
     }
-    let by_currency = before.aggregate(&of_fields(["source", "currency"]), Semantics::CURRENT).unwrap();
+    let by_status = before.aggregate(&of_fields(["source", "status"]), Semantics::CURRENT).unwrap();
     for row in &past.0 {
         let sequence = before.admit(Arc::clone(row), |sequence| sequence);
         before.settle(sequence);
     }
-    let gone = by_currency.scope().series().table_id();
-    drop(by_currency);
+    let gone = by_status.scope().series().table_id();
+    drop(by_status);
     before.write_snapshot(&file, None, &|| true).unwrap().unwrap();
     drop(before);
 
@@ -262,12 +262,12 @@ fn keys_of_a_series_that_is_gone_are_not_those_of_a_new_one_after_a_restart() {
     while after.spill.tables_end() + 1 < gone {
         after.spill.next_table();
     }
-    let by_status = after.aggregate(&of_fields(["source", "status"]), Semantics::CURRENT).unwrap();
+    let by_id = after.aggregate(&of_fields(["source", "transaction_id"]), Semantics::CURRENT).unwrap();
     for account in (0..N_ACCOUNTS).step_by(13) {
         assert_eq!(ask(&after, &plain, account), Ok(2.0), "{account}");
-        // The key of this account and this status is that of the account and the currency.
-        let n_others =
-            by_status.answer(&current(account, "EUR"), last.next(), &HashMap::<String, NamedList>::new());
+        // The key of this account and this id is that of the account and the status.
+        let other = Transaction { transaction_id: "open".into(), ..current(account, "open") };
+        let n_others = by_id.answer(&other, last.next(), &HashMap::<String, NamedList>::new());
         assert_eq!(n_others, Ok(0.0), "{account}");
     }
 }
