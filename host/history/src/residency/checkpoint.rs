@@ -218,12 +218,16 @@ impl Residency {
         // Those that were copied without what is not settled, so that they seem to have changed.
         let mut seen = HashSet::new();
         let mut waiting = Vec::new();
+        // Those with a record that lacks a change made before the checkpoint began, until they are met.
+        let mut unmet: HashSet<u64> =
+            self.shards.changed_since(*self.generation.read()).into_iter().collect();
         for series in series.iter().map(|one| &one.series).filter(|series| series.has_anchors()) {
             let mut from = Some(0);
             while let Some(slot) = from {
                 let (anchors, next) = series.anchors_from(slot, SLOTS_PER_STEP);
                 let mut n_bytes = 0;
                 for anchor in anchors {
+                    unmet.remove(&anchor.hash);
                     if !seen.contains(&anchor) {
                         match self.copy(spill, anchor, &mut seen)? {
                             Copied::Done(n_more) => n_bytes += n_more,
@@ -243,28 +247,33 @@ impl Residency {
                 }
             }
         }
-        for anchor in self.changed_copies() {
-            if !seen.contains(&anchor) && self.copy(spill, anchor, &mut seen)? == Copied::Unsettled {
-                waiting.push(anchor);
-            }
+        for hash in unmet {
+            self.drop_emptied(hash)?;
         }
         self.copy_when_settled(spill, waiting, &mut seen)?;
         Ok(long)
     }
 
-    /// Returns the anchors in memory with a record that lacks a change, also those of which no key is left.
-    fn changed_copies(&self) -> Vec<Anchor> {
-        let generation = *self.generation.read();
+    /// Removes the record of an anchor that is in memory and has no key left in any series. One that left memory meanwhile
+    /// was written then.
+    fn drop_emptied(&self, hash: u64) -> Result<(), SnapshotError> {
         let domains: Vec<AnchorDomain> = self.series.read().keys().copied().collect();
-        let Some(first) = domains.first() else { return Vec::new() };
+        let anchors = || domains.iter().map(|domain| Anchor { domain: *domain, hash });
+        let Some(anchor) = anchors().next() else { return Ok(()) };
+        let mut shards = self.shards.hold(&[anchor]);
+        let Some(copy) = shards.copy_of(anchor).map(|copy| *copy) else { return Ok(()) };
         let has_keys =
             |anchor: Anchor| self.series_of(anchor.domain).iter().any(|series| series.has_keys_of(anchor));
-        let hashes = self.shards.changed_since(generation).into_iter();
-        let anchors = hashes.map(|hash| {
-            let mut anchors = domains.iter().map(|domain| Anchor { domain: *domain, hash });
-            anchors.find(|anchor| has_keys(*anchor)).unwrap_or(Anchor { domain: *first, hash })
-        });
-        anchors.collect()
+        if anchors().any(has_keys) {
+            return Ok(());
+        }
+        let settled = self.settled();
+        if shards.shard_of(anchor).is_some_and(|shard| shard.last_update > settled) {
+            return Err(SnapshotError::TakenBack);
+        }
+        remove(self.records()?.store(), anchor, copy.address)?;
+        shards.remove_copy(anchor);
+        Ok(())
     }
 
     fn copy_when_settled(
