@@ -378,7 +378,7 @@ impl Spill {
     /// Creates a file beside the spill file, which is gone when it is dropped.
     ///
     /// # Errors
-    /// When it cannot be created, or the disk has too little free space.
+    /// When it cannot be created.
     pub(super) fn temporary_file(&self) -> Result<SpillFile, SpillError> {
         SpillFile::create(&self.bound.as_ref().ok_or_else(nowhere)?.directory)
     }

@@ -247,33 +247,49 @@ impl Residency {
                 }
             }
         }
-        for hash in unmet {
-            self.drop_emptied(hash)?;
-        }
+        self.drop_all_emptied(unmet.into_iter().collect())?;
         self.copy_when_settled(spill, waiting, &mut seen)?;
         Ok(long)
     }
 
+    /// Removes the records of anchors that have no key left, and waits until the changes that removed them are durable.
+    fn drop_all_emptied(&self, mut hashes: Vec<u64>) -> Result<(), SnapshotError> {
+        for _ in 0..SETTLING_LOOKS_MAX {
+            let mut left = Vec::new();
+            for hash in hashes {
+                if !self.drop_emptied(hash)? {
+                    left.push(hash);
+                }
+            }
+            if left.is_empty() {
+                return Ok(());
+            }
+            hashes = left;
+            thread::sleep(SETTLING_PAUSE);
+        }
+        Err(SnapshotError::TakenBack)
+    }
+
     /// Removes the record of an anchor that is in memory and has no key left in any series. One that left memory meanwhile
-    /// was written then.
-    fn drop_emptied(&self, hash: u64) -> Result<(), SnapshotError> {
+    /// was written then. Returns false when a change is not durable yet.
+    fn drop_emptied(&self, hash: u64) -> Result<bool, SnapshotError> {
         let domains: Vec<AnchorDomain> = self.series.read().keys().copied().collect();
         let anchors = || domains.iter().map(|domain| Anchor { domain: *domain, hash });
-        let Some(anchor) = anchors().next() else { return Ok(()) };
+        let Some(anchor) = anchors().next() else { return Ok(true) };
         let mut shards = self.shards.hold(&[anchor]);
-        let Some(copy) = shards.copy_of(anchor).map(|copy| *copy) else { return Ok(()) };
+        let Some(copy) = shards.copy_of(anchor).map(|copy| *copy) else { return Ok(true) };
         let has_keys =
             |anchor: Anchor| self.series_of(anchor.domain).iter().any(|series| series.has_keys_of(anchor));
         if anchors().any(has_keys) {
-            return Ok(());
+            return Ok(true);
         }
         let settled = self.settled();
         if shards.shard_of(anchor).is_some_and(|shard| shard.last_update > settled) {
-            return Err(SnapshotError::TakenBack);
+            return Ok(false);
         }
         remove(self.records()?.store(), anchor, copy.address)?;
         shards.remove_copy(anchor);
-        Ok(())
+        Ok(true)
     }
 
     fn copy_when_settled(

@@ -73,7 +73,7 @@ impl Filled {
         let filled = Self { past, history, by_source, directory };
         for id in 0..2 * N_ACCOUNTS {
             filled.pay(id, id % N_ACCOUNTS, "open");
-            // What is not durable stays in memory.
+            // Rows that are not durable stay in memory.
             filled.settle();
         }
         assert!(filled.history.n_records() > 4_000, "{}", filled.history.n_records());
