@@ -5,8 +5,8 @@
 //!                                       └─ next ─▶ the next bucket of the same class with a text that is a number
 //! ```
 //!
-//! A key keeps its slot as long as it has entries, so the table can be walked in steps. The keys of a class (a number
-//! and the texts that equal it) are linked.
+//! A key keeps its slot as long as it has entries, unless it moves to a lower one, so the table can be walked in steps from
+//! its end. The keys of a class (a number and the texts that equal it) are linked.
 
 mod active_queue;
 mod anchored;
@@ -16,7 +16,9 @@ mod equal_keys;
 mod imported;
 mod index;
 mod pending_spill;
+mod shrinking;
 mod slab;
+mod walk;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -24,16 +26,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::forgotten::{HistoryForgotten, day_of, last_micros_of};
-use crate::key::{ExportKey, Key, KeyQuery, OnlyText, StoredKey, class_of, hash_of, kind_of};
+use crate::forgotten::{HistoryForgotten, day_of};
+use crate::key::{Key, KeyQuery, OnlyText, StoredKey, class_of, hash_of, kind_of};
 use crate::layout::Layout;
 use crate::lookup_budget::LookupBudget;
 use crate::lookup_error::LookupError;
 use crate::spill::{SeriesAccount, Spill, SpillError, heap_bytes};
-use crate::timeline::{DeferredBytes, Entry, EntryPosition, TimeRange, Timeline, TimelineVisitor};
+use crate::timeline::{Entry, EntryPosition, TimeRange, Timeline, TimelineVisitor};
 
 pub(super) use anchored::{AnchorPart, TableState};
 pub(super) use entries::Entries;
+pub(super) use index::shrink;
 pub(super) use pending_spill::PartialDeparture;
 
 use active_queue::ActiveQueue;
@@ -288,23 +291,6 @@ impl KeyTable {
         }
     }
 
-    /// Returns up to `n_keys` keys from a slot on, with handles to their bytes, and the slot to continue from.
-    pub(super) fn stay(
-        &self,
-        from: usize,
-        n_keys: usize,
-    ) -> (Vec<(ExportKey, DeferredBytes)>, Option<usize>) {
-        let mut stays = Vec::new();
-        let mut slot = from;
-        while stays.len() < n_keys && slot < self.buckets.n_slots() {
-            if let Some(bucket) = u32::try_from(slot).ok().and_then(|slot| self.buckets.get(slot)) {
-                stays.push((ExportKey::of(bucket.key.clone()), bucket.timeline.stay()));
-            }
-            slot += 1;
-        }
-        (stays, (slot < self.buckets.n_slots()).then_some(slot))
-    }
-
     /// Returns whether entries of this range should be searched now, and notes that they are. A search reads every key, so it is
     /// due only when the range has grown by a small part of the longest window, or has entries that came late.
     pub(super) fn begin_search(&mut self, what: HistoryForgotten) -> bool {
@@ -314,27 +300,6 @@ impl KeyTable {
         }
         (self.searched_through, self.has_late_entries) = (what.through, false);
         true
-    }
-
-    /// Discards entries in the given range from up to `n_slots` slots. Only entire chunks and keys are removed, so some
-    /// of these entries remain. Returns the slot to continue from.
-    pub(super) fn forget(&mut self, what: HistoryForgotten, from: usize, n_slots: usize) -> Option<usize> {
-        let through = what.through;
-        let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
-        for slot in (from..end).filter_map(|slot| u32::try_from(slot).ok()) {
-            let Some(bucket) = self.buckets.get_mut(slot) else { continue };
-            let mut has_forgotten = bucket.timeline.forget(through, &mut self.account);
-            if last_micros_of(bucket.last_day) <= through && bucket.timeline.forget_latest(&mut self.account)
-            {
-                has_forgotten = true;
-                let hash = hash_of(bucket.key.bytes());
-                self.drop_bucket(slot, hash);
-            }
-            if has_forgotten {
-                self.lacks(what);
-            }
-        }
-        (end < self.buckets.n_slots()).then_some(end)
     }
 
     pub(super) const fn forgotten(&self) -> Option<HistoryForgotten> {
@@ -400,22 +365,28 @@ impl KeyTable {
     }
 
     fn add(&mut self, key: StoredKey, hash: u32) -> u32 {
-        let kind = kind_of(key.bytes());
-        let mut next = NOWHERE;
-        let heap = heap_bytes(key.n_heap_bytes());
-        let head = kind.has_related_classes.then(|| class_of(key.bytes(), self.layout.semantics()));
-        if let Some(class) = &head {
-            next = self.head_of(class).unwrap_or(NOWHERE);
-        }
-        self.n_with_numbers += usize::from(kind.has_number);
+        self.n_with_numbers += usize::from(kind_of(key.bytes()).has_number);
         let bucket = Bucket {
             key,
             timeline: Timeline::default(),
-            next,
+            next: NOWHERE,
             in_use: AtomicU8::new(in_use::AGAIN),
             is_queued: false,
             last_day: 0,
         };
+        self.add_bucket(bucket, hash)
+    }
+
+    /// Puts a bucket into a slot, and into all indexes.
+    fn add_bucket(&mut self, mut bucket: Bucket, hash: u32) -> u32 {
+        let mut next = NOWHERE;
+        let heap = heap_bytes(bucket.key.n_heap_bytes());
+        let has_related_classes = kind_of(bucket.key.bytes()).has_related_classes;
+        let head = has_related_classes.then(|| class_of(bucket.key.bytes(), self.layout.semantics()));
+        if let Some(class) = &head {
+            next = self.head_of(class).unwrap_or(NOWHERE);
+        }
+        bucket.next = next;
         let slot = self.buckets.add(bucket, &mut self.account);
         self.account.take(heap);
         if self.has_anchors {
@@ -443,16 +414,20 @@ impl KeyTable {
     }
 
     fn remove_bucket(&mut self, slot: u32, hash: u32) -> Option<Bucket> {
+        let bucket = self.buckets.remove(slot, &mut self.account)?;
+        self.remove_from_indexes(&bucket, slot, hash);
+        Some(bucket)
+    }
+
+    fn remove_from_indexes(&mut self, bucket: &Bucket, slot: u32, hash: u32) {
         self.keys.remove(hash, slot);
-        let bucket = self.buckets.remove(slot)?;
         if kind_of(bucket.key.bytes()).has_related_classes {
-            self.unlink(&bucket, slot);
+            self.unlink(bucket, slot);
         }
         if self.has_anchors {
             self.anchors.remove(slot);
         }
         self.account.release(heap_bytes(bucket.key.n_heap_bytes()));
-        Some(bucket)
     }
 
     fn unlink(&mut self, gone: &Bucket, slot: u32) {

@@ -331,12 +331,12 @@ impl Series {
         if !self.key_table.write().begin_search(self.out_of_reach(before)) {
             return;
         }
-        let mut from = Some(0);
-        while let Some(slot) = from {
+        let mut next = Some(usize::MAX);
+        while let Some(end) = next {
             let mut key_table = self.key_table.write();
             // Computed under the lock: a query that widens the window now will find the discarded range.
             let what = self.out_of_reach(before);
-            from = key_table.forget(what, slot, FORGOTTEN_SLOTS);
+            next = key_table.forget(what, end, FORGOTTEN_SLOTS);
         }
     }
 
@@ -371,39 +371,39 @@ impl Series {
         self.spill.read(extent)
     }
 
-    /// Passes the entries of up to `n_keys` keys from slot `from` on to `show`, each with its key, if `wants` it. Returns the
-    /// slot to continue from, `None` at the end. The lock is held only while handles are copied; a key that changes meanwhile
-    /// is shown as it is before or after the change.
+    /// Passes the entries of up to `n_keys` keys before a slot to `show`, each with its key, if `wants` it: all of them from
+    /// `usize::MAX` on. Returns the slot before which to continue, `None` at the end. The lock is held only while handles are
+    /// copied; a key that changes meanwhile is shown as it is before or after the change, or both.
     ///
     /// # Errors
     /// When the contents are uncertain or cannot be read. Some keys were shown.
     pub(super) fn export(
         &self,
-        from: usize,
+        end: usize,
         n_keys: usize,
         wants: &dyn Fn(&ExportKey) -> bool,
         show: &mut dyn FnMut(&ExportKey, &TimelineRuns),
     ) -> Result<Option<usize>, SpillError> {
-        let mut next = from;
+        let mut end = end;
         for _ in 0..n_keys.max(1) {
-            let (exported, after) = until_read(|| {
+            let (exported, next) = until_read(|| {
                 let key_table = self.key_table.read();
                 if let Some(error) = key_table.doubt() {
                     return Err(error.clone().into());
                 }
-                let (stays, after) = key_table.stay(next, 1);
+                let (stay, next) = key_table.stay(end);
                 drop(key_table);
-                let mut exported = Vec::new();
-                for (key, stay) in stays.into_iter().filter(|(key, _)| wants(key)) {
-                    exported.push((key, stay.runs(|extent| self.spill.read(extent))?));
-                }
-                Ok((exported, after))
+                let Some((key, stay)) = stay.filter(|(key, _)| wants(key)) else { return Ok((None, next)) };
+                let runs = stay.runs(|extent| self.spill.read(extent))?;
+                Ok((Some((key, runs)), next))
             })?;
-            exported.iter().for_each(|(key, runs)| show(key, runs));
-            let Some(after) = after else { return Ok(None) };
-            next = after;
+            if let Some((key, runs)) = exported {
+                show(&key, &runs);
+            }
+            let Some(next) = next else { return Ok(None) };
+            end = next;
         }
-        Ok(Some(next))
+        Ok(Some(end))
     }
 }
 

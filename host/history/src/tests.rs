@@ -8,6 +8,7 @@ mod parallel;
 mod questions;
 mod random;
 mod settled;
+mod shrunk;
 mod spilled;
 mod updated;
 

@@ -42,6 +42,15 @@ impl ActiveQueue {
         Some(slot)
     }
 
+    /// Frees memory for slots that are gone.
+    pub(super) fn shrink(&mut self, n_slots: usize, account: &mut SeriesAccount) {
+        let before = self.n_heap_bytes();
+        self.is_queued.truncate(n_slots);
+        self.is_queued.shrink_to(2 * n_slots);
+        self.queue.shrink_to(2 * self.queue.len());
+        account.exchange(before, self.n_heap_bytes());
+    }
+
     fn n_heap_bytes(&self) -> usize {
         heap_bytes(self.queue.capacity() * size_of::<u32>()) + heap_bytes(self.is_queued.capacity())
     }

@@ -6,6 +6,7 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 use tollgate_model::sequence::Sequence;
 
+use super::index::shrink;
 use super::{KeyTable, in_use};
 use crate::anchor::Anchor;
 use crate::forgotten::HistoryForgotten;
@@ -69,6 +70,16 @@ impl AnchorIndex {
         if let Ok(entry) = self.slots.find_entry(hash, |other| *other == slot) {
             entry.remove();
         }
+    }
+
+    /// Frees memory for slots that are gone.
+    pub(super) fn shrink(&mut self, n_slots: usize, account: &mut SeriesAccount) {
+        let before = self.n_heap_bytes();
+        self.hashes.truncate(n_slots);
+        self.hashes.shrink_to(2 * n_slots);
+        let hashes = &self.hashes;
+        shrink(&mut self.slots, |slot| hashes.get(*slot as usize).copied().unwrap_or_default());
+        account.exchange(before, self.n_heap_bytes());
     }
 
     pub(super) fn hash_of(&self, slot: u32) -> u64 {
@@ -148,13 +159,11 @@ impl KeyTable {
         self.anchors.has(anchor.hash)
     }
 
-    /// Returns the anchors of up to `n_slots` slots, and the slot to continue from.
-    pub(crate) fn anchors_from(&self, from: usize, n_slots: usize) -> (Vec<Anchor>, Option<usize>) {
-        let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
-        let slots = (from..end).filter_map(|slot| u32::try_from(slot).ok());
+    /// Returns the anchors of up to `n_slots` slots before one, and the slot before which to continue.
+    pub(crate) fn anchors_before(&self, end: usize, n_slots: usize) -> (Vec<Anchor>, Option<usize>) {
+        let (slots, next) = self.slots_before(end, n_slots);
         let anchors = slots.filter(|slot| self.buckets.get(*slot).is_some());
-        let anchors = anchors.filter_map(|slot| self.anchor_of_slot(slot)).collect();
-        (anchors, (end < self.buckets.n_slots()).then_some(end))
+        (anchors.filter_map(|slot| self.anchor_of_slot(slot)).collect(), next)
     }
 
     /// Returns the keys of an anchor; with `takes_used`, also those that were used lately.

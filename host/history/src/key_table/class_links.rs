@@ -30,6 +30,13 @@ impl ClassLinks {
         }
     }
 
+    /// Frees memory that many removed slots have left.
+    pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
+        let bytes_before = self.before.allocation_size();
+        self.before.shrink_to(2 * self.before.len());
+        account.exchange(heap_bytes(bytes_before), heap_bytes(self.before.allocation_size()));
+    }
+
     /// Removes a slot that is followed by `next`. Returns the slot before it, whose next one is now `next`.
     pub(super) fn remove(&mut self, slot: u32, next: u32) -> Option<u32> {
         let before = self.before.remove(&slot);

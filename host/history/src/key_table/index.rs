@@ -4,6 +4,8 @@ use hashbrown::HashTable;
 
 use crate::spill::{SeriesAccount, heap_bytes};
 
+/// A table is made smaller when it has room for so many times what is in it.
+const ROOM_SHARE: usize = 4;
 /// Number of tables that share the slots, so that a growing table moves few.
 const N_TABLES: usize = 16;
 
@@ -28,12 +30,28 @@ impl Index {
         account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
     }
 
+    /// Frees memory that many removed slots have left.
+    pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
+        for table in &mut self.tables {
+            let before = table.allocation_size();
+            shrink(table, |(hash, _)| spread(*hash));
+            account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
+        }
+    }
+
     /// Removes a slot and returns whether it existed.
     pub(super) fn remove(&mut self, hash: u32, slot: u32) -> bool {
         let table = self.tables.get_mut(table_of(hash));
         let found =
             table.and_then(|table| table.find_entry(spread(hash), |entry| *entry == (hash, slot)).ok());
         found.map(hashbrown::hash_table::OccupiedEntry::remove).is_some()
+    }
+}
+
+/// Makes a table smaller that has much more room than it needs.
+pub(crate) fn shrink<T>(table: &mut HashTable<T>, hash_of: impl Fn(&T) -> u64) {
+    if table.capacity() / ROOM_SHARE > table.len() {
+        table.shrink_to(2 * table.len(), hash_of);
     }
 }
 

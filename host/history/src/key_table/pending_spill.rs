@@ -72,6 +72,11 @@ impl KeyTable {
         unused
     }
 
+    /// Returns whether keys may have latest entries in memory.
+    pub(crate) fn has_active_keys(&self) -> bool {
+        self.awake.len() > 0
+    }
+
     /// Removes written bytes from memory, unless they changed meanwhile.
     fn depart(&mut self, leaving: &PendingSpill, extents: &[Extent]) {
         for ((slot, what), extent) in leaving.iter().zip(extents) {
@@ -96,28 +101,29 @@ impl KeyTable {
 
 impl SpillSource for RwLock<KeyTable> {
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
-        self.let_go_of(n_bytes, None)
+        let has_left = self.let_go_of(n_bytes, None)?;
+        Ok(if has_left || self.read().has_active_keys() { SpillTurn::GoesOn } else { SpillTurn::InVain })
     }
 }
 
 /// A table of which parts leave memory.
 pub(crate) trait PartialDeparture {
-    /// Spills about `n_bytes`; with `long`, only of these keys, and the chunks of long ones.
+    /// Spills about `n_bytes`; with `long`, only of these keys, and the chunks of long ones. Returns whether memory was freed.
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<SpillTurn, SpillError>;
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<bool, SpillError>;
 }
 
 impl PartialDeparture for RwLock<KeyTable> {
-    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<SpillTurn, SpillError> {
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<bool, SpillError> {
         let mut own = self.write();
+        let has_shrunk = own.shrink();
         let spill = Arc::clone(own.account.spill());
         let leaving = own.departure(n_bytes, long);
-        let is_empty = own.awake.len() == 0;
         drop(own);
         if leaving.is_empty() {
-            return Ok(if is_empty { SpillTurn::InVain } else { SpillTurn::GoesOn });
+            return Ok(has_shrunk);
         }
         // No lock is held during the write.
         let pieces: Vec<Arc<[u8]>> = leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect();
@@ -128,6 +134,6 @@ impl PartialDeparture for RwLock<KeyTable> {
                 return Err(error);
             }
         }
-        Ok(SpillTurn::GoesOn)
+        Ok(true)
     }
 }

@@ -1,9 +1,15 @@
 //! Values in numbered slots, which they keep until they are removed.
 
+use std::ops::Range;
+
 use crate::spill::{SeriesAccount, heap_bytes};
 
-/// Slots per segment; a new segment moves no values.
-const SEGMENT_SLOTS: usize = 512;
+/// Slots per segment; a new segment moves no values. Tests have few keys.
+const SEGMENT_SLOTS: usize = if cfg!(test) { 8 } else { 512 };
+/// Maximum number of segments that are freed at once.
+const FREED_SEGMENTS_MAX: usize = 4;
+/// Segments are freed while more than one slot in this many is free.
+const FREE_SHARE: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Slab<T> {
@@ -65,10 +71,49 @@ impl<T> Slab<T> {
         u32::try_from(slot).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn remove(&mut self, slot: u32) -> Option<T> {
-        let thing = self.place(slot)?.take()?;
+    pub(super) fn remove(&mut self, slot: u32, account: &mut SeriesAccount) -> Option<T> {
+        let thing = self.take(slot)?;
+        let before = self.n_free_bytes();
         self.free.push(slot);
+        account.exchange(before, self.n_free_bytes());
         Some(thing)
+    }
+
+    /// Removes a value whose slot gets no other: one of those that [`Slab::vacate`] returned.
+    pub(super) fn take(&mut self, slot: u32) -> Option<T> {
+        self.place(slot)?.take()
+    }
+
+    /// Returns the last slots when many are free: their values are to be [taken](Slab::take) and added again, before
+    /// [`Slab::truncate`] frees their memory. Other slots are free for all of them.
+    pub(super) fn vacate(&mut self) -> Option<Range<u32>> {
+        let n_slots = self.n_slots();
+        let n_free = self.free.len();
+        if n_free <= n_slots / FREE_SHARE {
+            return None;
+        }
+        let last = self.segments.last().map_or(0, Vec::len);
+        let n_whole = n_free.checked_sub(last)? / SEGMENT_SLOTS;
+        // The first segment stays.
+        let n_vacated = last
+            + n_whole.min(FREED_SEGMENTS_MAX - 1).min(self.segments.len().checked_sub(2)?) * SEGMENT_SLOTS;
+        let slots = u32::try_from(n_slots - n_vacated).ok()?..u32::try_from(n_slots).ok()?;
+        self.free.retain(|slot| *slot < slots.start);
+        Some(slots)
+    }
+
+    /// Frees the memory of the slots from one on, which [`Slab::vacate`] returned as the first, and which are empty.
+    pub(super) fn truncate(&mut self, first: u32, account: &mut SeriesAccount) {
+        for segment in self.segments.drain(first as usize / SEGMENT_SLOTS..) {
+            account.release(Self::n_bytes(segment.capacity()));
+        }
+        let before = self.n_free_bytes();
+        self.free.shrink_to(2 * self.free.len());
+        account.exchange(before, self.n_free_bytes());
+    }
+
+    const fn n_free_bytes(&self) -> usize {
+        heap_bytes(self.free.capacity() * size_of::<u32>())
     }
 
     fn place(&mut self, slot: u32) -> Option<&mut Option<T>> {

@@ -222,9 +222,9 @@ impl Residency {
         let mut unmet: HashSet<u64> =
             self.shards.changed_since(*self.generation.read()).into_iter().collect();
         for series in series.iter().map(|one| &one.series).filter(|series| series.has_anchors()) {
-            let mut from = Some(0);
-            while let Some(slot) = from {
-                let (anchors, next) = series.anchors_from(slot, SLOTS_PER_STEP);
+            let mut before = Some(usize::MAX);
+            while let Some(slot) = before {
+                let (anchors, next) = series.anchors_before(slot, SLOTS_PER_STEP);
                 let mut n_bytes = 0;
                 for anchor in anchors {
                     unmet.remove(&anchor.hash);
@@ -236,7 +236,7 @@ impl Residency {
                         }
                     }
                 }
-                from = next;
+                before = next;
                 self.clean(n_bytes);
                 // Those who accept payments make room themselves; this thread may be slower than they are.
                 if !spill.has_room_to_fill() {

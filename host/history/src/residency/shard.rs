@@ -9,6 +9,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_records::Address;
 
 use crate::anchor::Anchor;
+use crate::key_table::shrink;
 
 /// Maximum number of locks that all anchors share.
 const N_SHARDS_MAX: usize = 1_024;
@@ -141,9 +142,13 @@ impl HeldShards<'_> {
 
     /// Records that an anchor left memory, or that it has no record.
     pub(super) fn remove_copy(&mut self, anchor: Anchor) {
+        let all = self.all;
         let Some(shard) = self.shard_of(anchor) else { return };
         if let Ok(entry) = shard.copies.find_entry(anchor.hash, |copy| copy.hash == anchor.hash) {
             entry.remove();
+            let before = shard.copies.allocation_size();
+            shrink(&mut shard.copies, |copy| copy.hash);
+            all.n_copy_bytes.fetch_sub(before - shard.copies.allocation_size(), Ordering::Relaxed);
         }
     }
 

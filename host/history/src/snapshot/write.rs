@@ -229,11 +229,11 @@ fn write_series(
     let section = Section { identity: identity.clone(), ..Section::default() };
     let mut writer =
         SectionWriter { growing, through, block: BlockWriter::default(), section, stopped: None };
-    let mut next = Some(0);
-    while let Some(from) = next {
+    let mut next = Some(usize::MAX);
+    while let Some(end) = next {
         let wants = |key: &ExportKey| wants(series, key.to_bytes());
-        match series.export(from, KEYS_PER_STEP, &wants, &mut |key, runs| writer.add(key, runs)) {
-            Ok(behind) => next = behind,
+        match series.export(end, KEYS_PER_STEP, &wants, &mut |key, runs| writer.add(key, runs)) {
+            Ok(before) => next = before,
             Err(error) => {
                 tracing::warn!(error = %error, "a series cannot be read; it is left out of the snapshot");
                 writer.stopped = Some(WriteStopped::Changed);

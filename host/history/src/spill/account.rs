@@ -95,6 +95,13 @@ impl SeriesAccount {
         self.chunks.pop_front()
     }
 
+    /// Frees memory of the queue of chunks that it does not need.
+    pub(crate) fn shrink_chunks(&mut self) {
+        let capacity = self.chunks.capacity();
+        self.chunks.shrink_to(2 * self.chunks.len());
+        self.exchange(chunks_bytes(capacity), chunks_bytes(self.chunks.capacity()));
+    }
+
     /// Reads a piece that will not be read again.
     ///
     /// # Errors

@@ -106,6 +106,17 @@ impl Timeline {
         }
     }
 
+    /// Passes the place of the last entry of each chunk in memory.
+    pub(crate) fn each_chunk_here(&self, show: &mut impl FnMut(EntryPosition)) {
+        if let Some(more) = &self.more {
+            more.root.each_chunk(&mut |chunk| {
+                if chunk.is_here() {
+                    show(chunk.figures.last);
+                }
+            });
+        }
+    }
+
     /// Returns a copy of the latest run, if it is in memory and not empty.
     pub(crate) fn leaving_latest(&self) -> Option<SpillingBytes> {
         let LatestRun::Here(rows) = &self.latest else { return None };

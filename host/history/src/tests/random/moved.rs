@@ -17,13 +17,13 @@ impl Story {
         self.bring_all_back();
         self.history.each_series(|series| {
             let mut key_table = series.empty_key_table(series.columns());
-            let (mut from, n_keys) = (Some(0), 1 + self.dice.below(5));
-            while let Some(slot) = from {
+            let (mut next, n_keys) = (Some(usize::MAX), 1 + self.dice.below(5));
+            while let Some(end) = next {
                 let mut import = |key: &ExportKey, runs: &TimelineRuns| {
                     let key = ExportKey::from_bytes(key.to_bytes()).unwrap();
                     key_table.import(&key, &runs.entries());
                 };
-                from = series.export(slot, n_keys, &|_| true, &mut import).unwrap();
+                next = series.export(end, n_keys, &|_| true, &mut import).unwrap();
             }
             series.replace(key_table);
         });
