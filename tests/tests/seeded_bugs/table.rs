@@ -101,6 +101,8 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 78] = [
     ("emptied_key_kept", HISTORY, "keys_that_lost_all_their_rows"),
     ("filled_rows_not_written", HISTORY, "a_series_of_more_keys_than_memory"),
     ("sorted_rows_reversed", HISTORY, "changes_of_an_anchor_keep_their_order"),
+    ("moved_key_lost", HISTORY, "memory_of_a_series_whose_keys_left"),
+    ("moved_key_missed", HISTORY, "walk_over_a_series_meets_keys"),
     ("table_number_used_again", HISTORY, "keys_of_a_series_that_is_gone"),
     ("use_forgotten", HISTORY, "queries_of_accounts_that_keep_leaving"),
     ("key_class_too_fine", HISTORY, "histories_of_which_keys_are_on_the_disk"),
