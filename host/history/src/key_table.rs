@@ -36,7 +36,7 @@ use crate::timeline::{Entry, EntryPosition, TimeRange, Timeline, TimelineVisitor
 
 pub(super) use anchored::{AnchorPart, TableState};
 pub(super) use entries::Entries;
-pub(super) use index::shrink;
+pub(super) use index::{has_much_room, shrink};
 pub(super) use pending_spill::PartialDeparture;
 
 use active_queue::ActiveQueue;
@@ -74,6 +74,8 @@ pub(super) struct KeyTable {
     sequence_max: Sequence,
     /// Slots considered for spilling when there is a memory limit.
     awake: ActiveQueue,
+    /// Number of slots that were considered since memory was last freed.
+    n_considered: usize,
     /// Discarded range and its end, which is compared with every query.
     forgotten: Option<HistoryForgotten>,
     forgotten_through: i64,
@@ -131,6 +133,7 @@ impl KeyTable {
             n_with_numbers: 0,
             sequence_max: Sequence::default(),
             awake: ActiveQueue::default(),
+            n_considered: 0,
             forgotten: None,
             forgotten_through: i64::MIN,
             searched_through: i64::MIN,
@@ -433,7 +436,7 @@ impl KeyTable {
     fn unlink(&mut self, gone: &Bucket, slot: u32) {
         let class = class_of(gone.key.bytes(), self.layout.semantics());
         let hash = hash_of(&class);
-        match self.class_links.remove(slot, gone.next) {
+        match self.class_links.remove(slot, gone.next, &mut self.account) {
             Some(before) => {
                 if let Some(bucket) = self.buckets.get_mut(before) {
                     bucket.next = gone.next;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::index::has_much_room;
 use crate::spill::{SeriesAccount, heap_bytes};
 
 /// A queue of slots, each at most once. The consumer skips keys that are gone or have nothing in memory.
@@ -42,13 +43,22 @@ impl ActiveQueue {
         Some(slot)
     }
 
-    /// Frees memory for slots that are gone.
-    pub(super) fn shrink(&mut self, n_slots: usize, account: &mut SeriesAccount) {
+    /// Removes the slots from a number on.
+    pub(super) fn truncate(&mut self, n_slots: usize, account: &mut SeriesAccount) {
         let before = self.n_heap_bytes();
+        self.queue.retain(|slot| (*slot as usize) < n_slots);
         self.is_queued.truncate(n_slots);
         self.is_queued.shrink_to(2 * n_slots);
-        self.queue.shrink_to(2 * self.queue.len());
         account.exchange(before, self.n_heap_bytes());
+    }
+
+    /// Frees memory that many removed slots have left.
+    pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
+        if has_much_room(self.queue.capacity(), self.queue.len()) {
+            let before = self.n_heap_bytes();
+            self.queue.shrink_to(2 * self.queue.len());
+            account.exchange(before, self.n_heap_bytes());
+        }
     }
 
     fn n_heap_bytes(&self) -> usize {

@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 use tollgate_model::sequence::Sequence;
 
-use super::index::shrink;
+use super::index::{has_much_room, shrink};
 use super::{KeyTable, in_use};
 use crate::anchor::Anchor;
 use crate::forgotten::HistoryForgotten;
@@ -76,7 +76,9 @@ impl AnchorIndex {
     pub(super) fn shrink(&mut self, n_slots: usize, account: &mut SeriesAccount) {
         let before = self.n_heap_bytes();
         self.hashes.truncate(n_slots);
-        self.hashes.shrink_to(2 * n_slots);
+        if has_much_room(self.hashes.capacity(), self.hashes.len()) {
+            self.hashes.shrink_to(2 * n_slots);
+        }
         let hashes = &self.hashes;
         shrink(&mut self.slots, |slot| hashes.get(*slot as usize).copied().unwrap_or_default());
         account.exchange(before, self.n_heap_bytes());
@@ -182,6 +184,7 @@ impl KeyTable {
 
     /// Drops keys whose entries are elsewhere now.
     pub(crate) fn leave<'k>(&mut self, keys: impl IntoIterator<Item = &'k ExportKey>) {
+        self.n_considered = 0;
         for key in keys {
             let hash = hash_of(key.to_bytes());
             if let Some(slot) = self.find_bytes(key.to_bytes(), hash)
@@ -206,9 +209,10 @@ impl KeyTable {
         is_sound
     }
 
-    /// Returns anchors that were not used lately, of keys that are considered next, until these have about `n_bytes`.
-    /// The slots must be considered again if they stay.
+    /// Frees memory of keys that are gone; see [`KeyTable::shrink`]. Then returns anchors that were not used lately, of keys
+    /// that are considered next, until these have about `n_bytes`. The slots must be considered again if they stay.
     pub(crate) fn anchors_to_leave(&mut self, n_bytes: usize) -> Vec<(u32, Anchor)> {
+        self.shrink();
         let slots = self.take_unused(n_bytes, size_of::<super::Bucket>());
         slots.into_iter().filter_map(|slot| Some((slot, self.anchor_of_slot(slot)?))).collect()
     }

@@ -4,6 +4,7 @@ use ahash::RandomState;
 use hashbrown::HashMap;
 
 use super::NOWHERE;
+use super::index::has_much_room;
 use crate::key::seeded;
 use crate::spill::{SeriesAccount, heap_bytes};
 
@@ -32,13 +33,16 @@ impl ClassLinks {
 
     /// Frees memory that many removed slots have left.
     pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
-        let bytes_before = self.before.allocation_size();
-        self.before.shrink_to(2 * self.before.len());
-        account.exchange(heap_bytes(bytes_before), heap_bytes(self.before.allocation_size()));
+        if has_much_room(self.before.capacity(), self.before.len()) {
+            let bytes_before = self.before.allocation_size();
+            self.before.shrink_to(2 * self.before.len());
+            account.exchange(heap_bytes(bytes_before), heap_bytes(self.before.allocation_size()));
+        }
     }
 
     /// Removes a slot that is followed by `next`. Returns the slot before it, whose next one is now `next`.
-    pub(super) fn remove(&mut self, slot: u32, next: u32) -> Option<u32> {
+    pub(super) fn remove(&mut self, slot: u32, next: u32, account: &mut SeriesAccount) -> Option<u32> {
+        let bytes_before = self.before.allocation_size();
         let before = self.before.remove(&slot);
         match before {
             _ if next == NOWHERE => {}
@@ -49,6 +53,7 @@ impl ClassLinks {
                 self.before.remove(&next);
             }
         }
+        account.exchange(heap_bytes(bytes_before), heap_bytes(self.before.allocation_size()));
         before
     }
 }

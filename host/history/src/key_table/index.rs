@@ -30,12 +30,15 @@ impl Index {
         account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
     }
 
-    /// Frees memory that many removed slots have left.
+    /// Frees memory that many removed slots have left, of one table at a time.
     pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
         for table in &mut self.tables {
             let before = table.allocation_size();
             shrink(table, |(hash, _)| spread(*hash));
-            account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
+            if table.allocation_size() != before {
+                account.exchange(heap_bytes(before), heap_bytes(table.allocation_size()));
+                return;
+            }
         }
     }
 
@@ -48,9 +51,14 @@ impl Index {
     }
 }
 
+/// Returns whether something has much more room than it needs.
+pub(crate) const fn has_much_room(capacity: usize, n_used: usize) -> bool {
+    capacity / ROOM_SHARE > n_used
+}
+
 /// Makes a table smaller that has much more room than it needs.
 pub(crate) fn shrink<T>(table: &mut HashTable<T>, hash_of: impl Fn(&T) -> u64) {
-    if table.capacity() / ROOM_SHARE > table.len() {
+    if has_much_room(table.capacity(), table.len()) {
         table.shrink_to(2 * table.len(), hash_of);
     }
 }

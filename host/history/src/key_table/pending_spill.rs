@@ -28,9 +28,10 @@ impl KeyTable {
             && let Some((slot, last)) = self.account.next_chunk()
         {
             let Some(bucket) = self.buckets.get_mut(slot) else { continue };
+            let Some(chunk) = bucket.timeline.leaving_chunk(last) else { continue };
             if long.is_some() && bucket.timeline.has_few_chunks(CHUNKS_MAX) {
                 short.push((slot, last));
-            } else if let Some(chunk) = bucket.timeline.leaving_chunk(last) {
+            } else {
                 total += chunk.bytes().len();
                 leaving.push((slot, chunk));
             }
@@ -60,6 +61,7 @@ impl KeyTable {
                 break;
             }
             let Some(slot) = self.awake.next() else { break };
+            self.n_considered += 1;
             let Some(bucket) = self.buckets.get_mut(slot) else { continue };
             bucket.is_queued = false;
             if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
@@ -72,13 +74,15 @@ impl KeyTable {
         unused
     }
 
-    /// Returns whether keys may have latest entries in memory.
-    pub(crate) fn has_active_keys(&self) -> bool {
-        self.awake.len() > 0
+    /// Returns the result of a turn: in vain when all keys were considered since memory was last freed, twice because those
+    /// that were used are spared once.
+    pub(crate) fn turn(&self) -> SpillTurn {
+        if self.n_considered >= 2 * self.awake.len() { SpillTurn::InVain } else { SpillTurn::GoesOn }
     }
 
     /// Removes written bytes from memory, unless they changed meanwhile.
     fn depart(&mut self, leaving: &PendingSpill, extents: &[Extent]) {
+        self.n_considered = 0;
         for ((slot, what), extent) in leaving.iter().zip(extents) {
             let bucket = self.buckets.get_mut(*slot);
             if !bucket.is_some_and(|bucket| bucket.timeline.leave(what, *extent, &mut self.account)) {
@@ -101,29 +105,29 @@ impl KeyTable {
 
 impl SpillSource for RwLock<KeyTable> {
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {
-        let has_left = self.let_go_of(n_bytes, None)?;
-        Ok(if has_left || self.read().has_active_keys() { SpillTurn::GoesOn } else { SpillTurn::InVain })
+        self.write().shrink();
+        self.let_go_of(n_bytes, None)?;
+        Ok(self.read().turn())
     }
 }
 
 /// A table of which parts leave memory.
 pub(crate) trait PartialDeparture {
-    /// Spills about `n_bytes`; with `long`, only of these keys, and the chunks of long ones. Returns whether memory was freed.
+    /// Spills about `n_bytes`; with `long`, only of these keys, and the chunks of long ones.
     ///
     /// # Errors
     /// When the file cannot be written.
-    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<bool, SpillError>;
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<(), SpillError>;
 }
 
 impl PartialDeparture for RwLock<KeyTable> {
-    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<bool, SpillError> {
+    fn let_go_of(&self, n_bytes: usize, long: Option<&[u32]>) -> Result<(), SpillError> {
         let mut own = self.write();
-        let has_shrunk = own.shrink();
         let spill = Arc::clone(own.account.spill());
         let leaving = own.departure(n_bytes, long);
         drop(own);
         if leaving.is_empty() {
-            return Ok(has_shrunk);
+            return Ok(());
         }
         // No lock is held during the write.
         let pieces: Vec<Arc<[u8]>> = leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect();
@@ -134,6 +138,6 @@ impl PartialDeparture for RwLock<KeyTable> {
                 return Err(error);
             }
         }
-        Ok(true)
+        Ok(())
     }
 }

@@ -4,10 +4,26 @@ use super::KeyTable;
 use crate::key::hash_of;
 
 impl KeyTable {
-    /// Frees memory of keys that are gone, when it is much. Keys in the last slots move to lower ones. Returns whether any
-    /// was freed; there may be more.
+    /// Frees memory of keys that are gone, when it is much. Returns whether any was freed; there may be more.
     pub(super) fn shrink(&mut self) -> bool {
-        let Some(slots) = self.buckets.vacate() else { return false };
+        let before = self.n_bytes();
+        self.move_last_keys();
+        self.keys.shrink(&mut self.account);
+        self.classes.shrink(&mut self.account);
+        self.class_links.shrink(&mut self.account);
+        self.anchors.shrink(self.buckets.n_slots(), &mut self.account);
+        self.awake.shrink(&mut self.account);
+        self.account.shrink_chunks();
+        let has_shrunk = self.n_bytes() < before;
+        if has_shrunk {
+            self.n_considered = 0;
+        }
+        has_shrunk
+    }
+
+    /// Moves keys in the last slots to lower ones, and frees those, when many slots are free.
+    fn move_last_keys(&mut self) {
+        let Some(slots) = self.buckets.vacate() else { return };
         for slot in slots.clone() {
             if let Some(bucket) = self.buckets.take(slot) {
                 let hash = hash_of(bucket.key.bytes());
@@ -17,14 +33,7 @@ impl KeyTable {
             }
         }
         self.buckets.truncate(slots.start, &mut self.account);
-        let n_slots = self.buckets.n_slots();
-        self.keys.shrink(&mut self.account);
-        self.classes.shrink(&mut self.account);
-        self.class_links.shrink(&mut self.account);
-        self.anchors.shrink(n_slots, &mut self.account);
-        self.awake.shrink(n_slots, &mut self.account);
-        self.account.shrink_chunks();
-        true
+        self.awake.truncate(self.buckets.n_slots(), &mut self.account);
     }
 
     /// Queues a key, and its chunks, under its new slot.

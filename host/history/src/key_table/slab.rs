@@ -6,6 +6,8 @@ use crate::spill::{SeriesAccount, heap_bytes};
 
 /// Slots per segment; a new segment moves no values. Tests have few keys.
 const SEGMENT_SLOTS: usize = if cfg!(test) { 8 } else { 512 };
+/// Slots of a table with few keys.
+const SLOTS_MIN: usize = 4;
 /// Maximum number of segments that are freed at once.
 const FREED_SEGMENTS_MAX: usize = 4;
 /// Segments are freed while more than one slot in this many is free.
@@ -60,8 +62,11 @@ impl<T> Slab<T> {
             let capacity = last.capacity();
             if last.len() == capacity {
                 // A series with few keys takes little memory.
-                let n_more =
-                    if is_first { last.len().clamp(4, SEGMENT_SLOTS - last.len()) } else { SEGMENT_SLOTS };
+                let n_more = if is_first {
+                    last.len().max(SLOTS_MIN).min(SEGMENT_SLOTS - last.len())
+                } else {
+                    SEGMENT_SLOTS
+                };
                 last.reserve_exact(n_more);
                 account.exchange(Self::n_bytes(capacity), Self::n_bytes(last.capacity()));
             }
@@ -89,14 +94,21 @@ impl<T> Slab<T> {
     pub(super) fn vacate(&mut self) -> Option<Range<u32>> {
         let n_slots = self.n_slots();
         let n_free = self.free.len();
-        if n_free <= n_slots / FREE_SHARE {
-            return None;
-        }
-        let last = self.segments.last().map_or(0, Vec::len);
-        let n_whole = n_free.checked_sub(last)? / SEGMENT_SLOTS;
-        // The first segment stays.
-        let n_vacated = last
-            + n_whole.min(FREED_SEGMENTS_MAX - 1).min(self.segments.len().checked_sub(2)?) * SEGMENT_SLOTS;
+        let n_vacated = match self.segments.as_slice() {
+            [] => return None,
+            // A part of the only segment.
+            [only] => {
+                let n_kept = (2 * (n_slots - n_free)).max(SLOTS_MIN);
+                only.capacity().checked_sub(2 * n_kept)?;
+                n_slots.checked_sub(n_kept)?
+            }
+            [_, others @ ..] if n_free > n_slots / FREE_SHARE => {
+                let last = others.last().map_or(0, Vec::len);
+                let n_whole = n_free.checked_sub(last)? / SEGMENT_SLOTS;
+                last + n_whole.min(FREED_SEGMENTS_MAX - 1).min(others.len() - 1) * SEGMENT_SLOTS
+            }
+            _ => return None,
+        };
         let slots = u32::try_from(n_slots - n_vacated).ok()?..u32::try_from(n_slots).ok()?;
         self.free.retain(|slot| *slot < slots.start);
         Some(slots)
@@ -104,8 +116,17 @@ impl<T> Slab<T> {
 
     /// Frees the memory of the slots from one on, which [`Slab::vacate`] returned as the first, and which are empty.
     pub(super) fn truncate(&mut self, first: u32, account: &mut SeriesAccount) {
-        for segment in self.segments.drain(first as usize / SEGMENT_SLOTS..) {
+        let first = first as usize;
+        for segment in self.segments.drain(first.div_ceil(SEGMENT_SLOTS)..) {
             account.release(Self::n_bytes(segment.capacity()));
+        }
+        if let [only] = self.segments.as_mut_slice()
+            && first < only.len()
+        {
+            let before = Self::n_bytes(only.capacity());
+            only.truncate(first);
+            only.shrink_to_fit();
+            account.exchange(before, Self::n_bytes(only.capacity()));
         }
         let before = self.n_free_bytes();
         self.free.shrink_to(2 * self.free.len());

@@ -125,7 +125,7 @@ impl SpillSource for Series {
         let Some(residency) = residency else { return self.key_table.let_go(n_bytes) };
         residency.begin();
         let anchors = self.key_table.write().anchors_to_leave(n_bytes);
-        let (mut n_left_bytes, mut has_left, mut failed) = (0, false, None);
+        let (mut n_left_bytes, mut failed) = (0, None);
         let (mut stay, mut long) = (Vec::new(), Vec::new());
         for (slot, anchor) in anchors {
             if n_left_bytes >= n_bytes || failed.is_some() {
@@ -133,10 +133,7 @@ impl SpillSource for Series {
                 continue;
             }
             match residency.leave(&self.spill, anchor) {
-                Ok(Departure::Left(n_more)) => {
-                    n_left_bytes += n_more;
-                    has_left = true;
-                }
+                Ok(Departure::Left(n_more)) => n_left_bytes += n_more,
                 Ok(Departure::InUse) => stay.push(slot),
                 Ok(Departure::TooLong) => long.push(slot),
                 Err(error) => {
@@ -145,19 +142,16 @@ impl SpillSource for Series {
                 }
             }
         }
-        let n_staying = stay.len();
         let mut key_table = self.key_table.write();
         stay.into_iter().for_each(|slot| key_table.consider(slot));
-        let is_sparing = n_staying == 0 && key_table.has_active_keys();
         drop(key_table);
         if let Some(error) = failed {
             return Err(error);
         }
         residency.clean(n_left_bytes);
         let n_more_bytes = n_bytes.saturating_sub(n_left_bytes);
-        let has_left = self.key_table.let_go_of(n_more_bytes, Some(&long))? || has_left;
-        // Keys that were used are spared once. Those that cannot leave now are tried again a while later.
-        Ok(if has_left || is_sparing { SpillTurn::GoesOn } else { SpillTurn::InVain })
+        self.key_table.let_go_of(n_more_bytes, Some(&long))?;
+        Ok(self.key_table.read().turn())
     }
 }
 

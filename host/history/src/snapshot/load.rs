@@ -20,7 +20,7 @@ use crate::key::ExportKey;
 use crate::past::Past;
 use crate::residency::resident_file_of;
 use crate::series::Series;
-use crate::timeline::OpenRun;
+use crate::timeline::{OpenRun, Rows};
 
 /// Bytes of chunks from which they are imported, so that a key with many of them stays within the memory limit.
 const PENDING_BYTES_MAX: usize = 32 << 10;
@@ -225,7 +225,7 @@ fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<
 }
 
 /// Imports a block; returns the number of entries, `None` when the block is invalid.
-fn fill_from(filling: &FillingTable, bytes: &[u8]) -> Option<u64> {
+pub(super) fn fill_from(filling: &FillingTable, bytes: &[u8]) -> Option<u64> {
     let mut block = BlockReader::new(bytes);
     let mut n_entries = 0;
     let mut runs = PendingRuns::default();
@@ -236,7 +236,13 @@ fn fill_from(filling: &FillingTable, bytes: &[u8]) -> Option<u64> {
             runs.key = Some(key);
         }
         match part {
-            BlockPart::Chunk(chunk) => runs.add_chunk(chunk),
+            BlockPart::Chunk(chunk) => {
+                if runs.is_behind(chunk) {
+                    // The key moved during the export, so it was exported twice.
+                    n_entries += runs.import(filling)?;
+                }
+                runs.add_chunk(chunk);
+            }
             BlockPart::Latest(latest) => runs.latest = Some(latest),
             BlockPart::Entries(entries) => {
                 n_entries += runs.import(filling)?;
@@ -260,6 +266,12 @@ struct PendingRuns<'a> {
 }
 
 impl<'a> PendingRuns<'a> {
+    /// Returns whether a chunk belongs before the last one.
+    fn is_behind(&self, chunk: &[u8]) -> bool {
+        let last = |bytes: &[u8]| Rows::of(bytes).ends().map(|(_, last)| last);
+        self.chunks.last().is_some_and(|behind| last(behind) >= last(chunk))
+    }
+
     fn add_chunk(&mut self, chunk: &'a [u8]) {
         self.chunks.push(chunk);
         self.n_bytes += chunk.len();

@@ -13,9 +13,13 @@ use tollgate_guest_abi::{
 use tollgate_model::named_list::NamedList;
 use tollgate_model::transaction::Transaction;
 
+use super::block::BlockWriter;
+use super::load::fill_from;
 use super::*;
+use crate::key::ExportKey;
 use crate::restoration::{RestorationObserver, Restored};
 use crate::sample::{Sample, text};
+use crate::timeline::TimelineRuns;
 use crate::{AggregateQuery, History, Past, PastItem, PastSummary};
 
 #[derive(Debug)]
@@ -302,4 +306,34 @@ fn it_is_exact_while_transactions_come_and_become_durable() {
             assert_eq!(again.answers(), plain.answers());
         }
     });
+}
+
+#[test]
+fn key_that_moved_while_it_was_exported_counts_once() {
+    let history = History::new();
+    let query =
+        history.aggregate(&spec(AggregateFunction::Count, "amount", "source"), Semantics::CURRENT).unwrap();
+    // Two chunks, and no latest run.
+    let n_rows = 256;
+    (0..n_rows).for_each(|id| history.admit(alone(id), |_| ()));
+    history.activation.lock().each_series(|series| {
+        let mut block = BlockWriter::default();
+        for _ in 0..2 {
+            let mut write = |key: &ExportKey, runs: &TimelineRuns| {
+                assert_eq!((runs.chunks.len(), runs.latest.is_none()), (2, true));
+                runs.chunks.iter().for_each(|chunk| block.add_chunk(key.to_bytes(), chunk.bytes()));
+            };
+            series.export(usize::MAX, 1, &|_| true, &mut write).unwrap();
+        }
+        let filling = series.filling_table(series.columns());
+        assert_eq!(fill_from(&filling, &block.take()), Some(2 * n_rows));
+        series.replace(filling.finish());
+    });
+    let lists = std::collections::HashMap::<String, NamedList>::new();
+    assert_eq!(query.answer(&alone(n_rows), history.last_sequence().next(), &lists), Ok(256.0));
+}
+
+/// A payment of one account, each a second later.
+fn alone(id: u64) -> Arc<Transaction> {
+    Arc::new(Sample { id, at: id as i64, ..Sample::default() }.build())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Extent, Spill, SpillError};
+use crate::key_table::has_much_room;
 use crate::timeline::EntryPosition;
 
 /// The share of one series in the memory account; released when it is dropped.
@@ -98,8 +99,10 @@ impl SeriesAccount {
     /// Frees memory of the queue of chunks that it does not need.
     pub(crate) fn shrink_chunks(&mut self) {
         let capacity = self.chunks.capacity();
-        self.chunks.shrink_to(2 * self.chunks.len());
-        self.exchange(chunks_bytes(capacity), chunks_bytes(self.chunks.capacity()));
+        if has_much_room(capacity, self.chunks.len()) {
+            self.chunks.shrink_to(2 * self.chunks.len());
+            self.exchange(chunks_bytes(capacity), chunks_bytes(self.chunks.capacity()));
+        }
     }
 
     /// Reads a piece that will not be read again.
