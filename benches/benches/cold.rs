@@ -21,7 +21,7 @@ use tollgate_load::corpus::{Customers, TransactionKind};
 use tollgate_load::{AnsweredLoad, PaymentSender};
 use tollgate_tests::binary::binary;
 use tollgate_tests::control_group::ControlGroup;
-use tollgate_tests::{Home, Service, audit, process, sample};
+use tollgate_tests::{Home, Service, audit, links, process, sample};
 
 const N_CUSTOMERS: usize = 200_000;
 /// Duration of one batch, after which a line is printed.
@@ -108,8 +108,12 @@ fn fill(
     let mut n_stored = 0.0;
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     while n_stored < n_payments as f64 {
-        let per_second = sender.batch(BATCH)?;
-        n_stored += per_second * BATCH.as_secs_f64();
+        let begun = Instant::now();
+        sender.batch(BATCH)?;
+        // Also of payments whose answers were still under way when the batch ended.
+        let n_now = links::metric(service, "tollgate_history_transactions") as f64;
+        let per_second = (n_now - n_stored) / begun.elapsed().as_secs_f64();
+        n_stored = n_now;
         let resident = process::resident_kib(service.pid()).0 >> 10;
         let memory = service.get("/readyz").at("/checks/memory");
         let used = group.map_or(0, ControlGroup::used_mib);
