@@ -4,8 +4,8 @@ use super::KeyTable;
 use crate::key::hash_of;
 
 impl KeyTable {
-    /// Frees memory of keys that are gone, when it is much. Returns whether any was freed; there may be more.
-    pub(super) fn shrink(&mut self) -> bool {
+    /// Frees memory of keys that are gone, when it is much. There may be more, which the next call frees.
+    pub(super) fn shrink(&mut self) {
         let before = self.n_bytes();
         self.move_last_keys();
         self.keys.shrink(&mut self.account);
@@ -14,11 +14,9 @@ impl KeyTable {
         self.anchors.shrink(self.buckets.n_slots(), &mut self.account);
         self.awake.shrink(&mut self.account);
         self.account.shrink_chunks();
-        let has_shrunk = self.n_bytes() < before;
-        if has_shrunk {
+        if self.n_bytes() < before {
             self.n_considered = 0;
         }
-        has_shrunk
     }
 
     /// Moves keys in the last slots to lower ones, and frees those, when many slots are free.

@@ -6,8 +6,8 @@ use crate::key::{ExportKey, hash_of};
 use crate::timeline::DeferredBytes;
 
 impl KeyTable {
-    /// Returns up to `n_slots` slots before one, the last first, and the slot before which to continue. Keys move to lower
-    /// slots alone, so that none is missed.
+    /// Returns up to `n_slots` slots before one, the last first, and the slot before which to continue. Keys move only
+    /// to lower slots, so none is missed.
     pub(super) fn slots_before(
         &self,
         end: usize,
