@@ -192,7 +192,7 @@ impl Growth {
         let lasts = lasts.map_or_else(String::new, |lasts| {
             format!(", enough for {} at the rate of the last hour", words_of(lasts))
         });
-        let free = free_bytes >> 20;
+        let free = two_digits(free_bytes >> 20);
         Some(format!(
             "{free} MiB are free for SERVICE_DATA_DIR{lasts}; without free space every transaction is refused"
         ))
@@ -214,6 +214,12 @@ fn words_about(outlook: DiskOutlook) -> String {
         bytes_per_day >> 20,
         full_at.format("%Y-%m-%d")
     )
+}
+
+/// Rounds a number down to its first two digits, so that the log has no line for each MiB less.
+fn two_digits(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    number - number % unit
 }
 
 fn words_of(time: Duration) -> String {
@@ -260,8 +266,17 @@ mod tests {
     fn a_store_that_stands_still_needs_a_fixed_amount() {
         let growth = grown(7_200, 0);
         assert_eq!(growth.lack(256 * MIB), None);
-        let words = "255 MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused";
+        let words = "250 MiB are free for SERVICE_DATA_DIR; without free space every transaction is refused";
         assert_eq!(growth.lack(256 * MIB - 1).as_deref(), Some(words));
+    }
+
+    #[test]
+    fn free_space_that_shrinks_is_told_in_few_steps() {
+        let growth = grown(600, 60 * MIB);
+        let told: Vec<String> = (1..=40_000).filter_map(|free| growth.lack(free * MIB)).collect();
+        let n_lines = told.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!((300..500).contains(&n_lines), "{n_lines}");
+        assert_eq!(two_digits(0), 0);
     }
 
     #[test]
