@@ -90,7 +90,7 @@ pub use snapshot::{
     RECORDS_DIRECTORY, SNAPSHOT_FILE, SnapshotError, SnapshotMark, SnapshotSummary, WrittenSnapshot,
     recognise as recognise_snapshot,
 };
-pub use spill::SpillError;
+pub use spill::{MemoryUse, SpillError};
 
 /// All accepted transactions that active queries need.
 ///
@@ -231,17 +231,6 @@ impl History {
         self.spill.kept_excess()
     }
 
-    /// Returns whether memory use is at most a fifth above the limit; spills first if necessary. `false` means that the
-    /// spill file cannot take the excess; nothing more should be admitted then.
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        if self.spill.has_room() {
-            return true;
-        }
-        self.spill.make_room();
-        self.spill.has_room()
-    }
-
     /// Returns the memory use that grows with the transactions, in bytes.
     #[must_use]
     pub fn resident_bytes(&self) -> usize {
@@ -254,14 +243,17 @@ impl History {
         self.spill.spilled_bytes()
     }
 
-    /// Accepts a transaction; see [`History::admit_as`].
+    /// Accepts a transaction as [`History::admit_as`] does, and [makes room](History::make_room).
     pub fn admit<T>(&self, transaction: Arc<Transaction>, with: impl FnOnce(Sequence) -> T) -> T {
-        self.admit_as(|sequence| (transaction, with(sequence)))
+        let answer = self.admit_as(|sequence| (transaction, with(sequence)));
+        self.make_room();
+        answer
     }
 
     /// Accepts a transaction under the admission lock. `make` receives the next sequence number and returns the
     /// transaction. It may read state that must be consistent with the number, but must not query this history. Every
-    /// later transaction sees the new one. If `make` panics, the number is lost and nothing is accepted.
+    /// later transaction sees the new one. If `make` panics, the number is lost and nothing is accepted. The caller then
+    /// [makes room](History::make_room): the next number must not wait for the disk.
     pub fn admit_as<T>(&self, make: impl FnOnce(Sequence) -> (Arc<Transaction>, T)) -> T {
         let mut admission = self.admission.lock();
         let sequence = admission.take_number();
@@ -269,7 +261,6 @@ impl History {
         let orphans = admission.insert(sequence, transaction);
         drop(admission);
         drop(orphans);
-        self.spill.make_room();
         answer
     }
 
@@ -298,7 +289,6 @@ impl History {
         self.note_update(None);
         drop(admission);
         drop(orphans);
-        self.spill.make_room();
         answers
     }
 

@@ -15,14 +15,14 @@ mod allowed;
 mod file;
 mod in_vain;
 mod piece_cache;
+mod room;
 mod space;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use allowed::AllowedBytes;
 use in_vain::AttemptInVain;
@@ -31,12 +31,14 @@ use piece_cache::PieceCache;
 use crate::residency::Residency;
 
 pub(super) use account::{SeriesAccount, heap_bytes};
+use room::SpillOrder;
+
+pub use room::MemoryUse;
+
 pub(super) use file::{Extent, SpillFile};
 
 /// Maximum number of bytes that one series spills at a time.
 pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
-/// Maximum number of rounds over all series in one call, so that it ends.
-const ROUNDS_MAX: usize = 16;
 /// Maximum number of retries of a query after bytes it was about to read have moved.
 const MISSES_MAX: usize = 64;
 /// Memory left unused between allocations is estimated as the allocated memory divided by this, from a measurement with
@@ -48,8 +50,6 @@ const ROOM_BYTES: usize = 48;
 const ROOM_FOR_GROWTH_SHARE: usize = 16;
 /// The limit divided by this is what keys and precomputed sums may take before whole keys leave.
 const KEYS_SHARE: usize = 2;
-/// The limit divided by this is the room that is freed at once; the next attempt waits until it is used up.
-const LIMIT_SHARE: usize = 64;
 
 /// The reason the spill file, or a file of keys, cannot be created, written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,8 +90,7 @@ struct SpillLimit {
     in_vain: AttemptInVain,
     /// `None` when keys stay in memory.
     residency: Option<Residency>,
-    /// Owners of memory, in the order in which they spill.
-    spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
+    order: Mutex<SpillOrder>,
 }
 
 /// Memory that is being replaced.
@@ -123,7 +122,7 @@ pub(super) trait SpillSource: std::fmt::Debug + Send + Sync {
 
 impl SpillLimit {
     fn n_leaving_key_bytes(&self) -> usize {
-        let sources: Vec<_> = self.spill_sources.lock().iter().filter_map(Weak::upgrade).collect();
+        let sources: Vec<_> = self.order.lock().sources().collect();
         sources.iter().map(|source| source.n_leaving_key_bytes()).sum()
     }
 }
@@ -153,7 +152,7 @@ impl Spill {
             recent: PieceCache::within(limit_bytes),
             in_vain: AttemptInVain::none(),
             residency,
-            spill_sources: Mutex::default(),
+            order: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })
     }
@@ -262,21 +261,6 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns whether memory use is at most a fifth above the limit.
-    pub(super) fn has_room(&self) -> bool {
-        self.bound.as_ref().is_none_or(|bound| {
-            self.resident_bytes() <= bound.limit_bytes.saturating_add(bound.limit_bytes / 5)
-        })
-    }
-
-    /// Returns whether memory use is at most a tenth above the limit. A series that is filled is given up beyond that, so
-    /// that there is still [room](Self::has_room) for transactions.
-    pub(super) fn has_room_to_fill(&self) -> bool {
-        self.bound.as_ref().is_none_or(|bound| {
-            self.resident_bytes() <= bound.limit_bytes.saturating_add(bound.limit_bytes / 10)
-        })
-    }
-
     /// Returns whether there is a limit, so that data may have to leave memory.
     pub(super) const fn is_bounded(&self) -> bool {
         self.bound.is_some()
@@ -284,94 +268,7 @@ impl Spill {
 
     pub(super) fn register(&self, spill_source: Weak<dyn SpillSource>) {
         if let Some(bound) = &self.bound {
-            let mut spill_sources = bound.spill_sources.lock();
-            spill_sources.retain(|spill_source| spill_source.strong_count() > 0);
-            spill_sources.push_back(spill_source);
-        }
-    }
-
-    /// Spills what was not used recently, until the limit is met or nothing more can be spilled. Call this without a
-    /// lock that queries need.
-    pub(super) fn make_room(&self) {
-        let Some(bound) = &self.bound else { return };
-        bound.allowed.look(self.resident_bytes());
-        if self.excess(bound) == 0 {
-            return;
-        }
-        // Another thread is already doing this.
-        let Some(spill_sources) = bound.spill_sources.try_lock() else { return };
-        self.spill_in_turn(bound, spill_sources);
-    }
-
-    /// Does the same as [`Self::make_room`], and waits for another thread that is doing it: whoever fills a series must not
-    /// be faster than that.
-    pub(super) fn make_room_in_turn(&self) {
-        let Some(bound) = &self.bound else { return };
-        bound.allowed.look(self.resident_bytes());
-        if self.excess(bound) > 0 {
-            self.spill_in_turn(bound, bound.spill_sources.lock());
-        }
-    }
-
-    /// Lets nothing be spilled until the returned value is dropped.
-    pub(super) fn pause(&self) -> Option<impl Drop + '_> {
-        self.bound.as_ref().map(|bound| bound.spill_sources.lock())
-    }
-
-    /// Forgets that an attempt to free memory failed, because what is in memory is different now.
-    pub(super) fn attempt_anew(&self) {
-        if let Some(bound) = &self.bound {
-            bound.in_vain.clear();
-        }
-    }
-
-    fn spill_in_turn(
-        &self,
-        bound: &SpillLimit,
-        mut spill_sources: MutexGuard<'_, VecDeque<Weak<dyn SpillSource>>>,
-    ) {
-        let (mut n_in_vain, mut n_rounds) = (0, 0);
-        while n_in_vain < spill_sources.len() {
-            let excess = self.excess(bound);
-            // After so many rounds the next caller continues.
-            if excess == 0 || n_rounds == ROUNDS_MAX * spill_sources.len() {
-                return;
-            }
-            let Some(weak) = spill_sources.pop_front() else { return };
-            let Some(spill_source) = weak.upgrade() else { continue };
-            spill_sources.push_back(weak);
-            n_rounds += 1;
-            match spill_source.let_go(excess.min(LEAVING_BYTES_MAX)) {
-                Ok(SpillTurn::InVain) => n_in_vain += 1,
-                Ok(SpillTurn::GoesOn) => n_in_vain = 0,
-                Err(error) => {
-                    tracing::error!(error = %error, "the history cannot leave memory");
-                    break;
-                }
-            }
-        }
-        drop(spill_sources);
-        self.gave_up(bound);
-    }
-
-    /// Returns the number of bytes to free; 0 while an attempt would fail.
-    fn excess(&self, bound: &SpillLimit) -> usize {
-        let resident = self.resident_bytes();
-        let allowed = bound.allowed.get();
-        if resident <= allowed || bound.in_vain.covers(resident) {
-            return 0;
-        }
-        let over = resident - (allowed - bound.limit_bytes / LIMIT_SHARE);
-        // Freeing memory also reduces the estimate of what the allocator leaves unused.
-        over - over / (FRAGMENTS_SHARE + 1)
-    }
-
-    fn gave_up(&self, bound: &SpillLimit) {
-        let resident = self.resident_bytes();
-        if resident > bound.allowed.get() {
-            bound.in_vain.mark(resident + bound.limit_bytes / LIMIT_SHARE / 4);
-        } else {
-            bound.in_vain.clear();
+            bound.order.lock().add(spill_source);
         }
     }
 

@@ -27,6 +27,7 @@ mod batch;
 mod clock_watch;
 mod committer;
 mod deferred;
+mod elsewhere;
 mod error;
 mod failures;
 mod feed;
@@ -49,7 +50,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{Semaphore, TryAcquireError, mpsc};
+use tokio::sync::{Mutex, Semaphore, TryAcquireError, mpsc};
+use tokio::time::{Instant, timeout};
 use tollgate_engine::evaluation::{Breakers, Evaluated, EvaluationJob, EvaluatorPool};
 use tollgate_engine::registry::Registry;
 use tollgate_history::History;
@@ -132,6 +134,11 @@ struct TransactionPipeline {
     /// Further permits that the transactions of batches need.
     batch_permits: Arc<Semaphore>,
     gate: Arc<UpdateGate>,
+    /// Held while keys leave memory for transactions, so that one thread at a time waits for that, and while updates are
+    /// prepared.
+    room: Arc<Mutex<()>>,
+    /// Permits to read the history of a transaction from the disk.
+    reading: Arc<Semaphore>,
     committer: mpsc::UnboundedSender<CommitMessage>,
     /// Bounded by the permits, like the committer's channel.
     updater: mpsc::UnboundedSender<Update>,
@@ -170,7 +177,13 @@ impl Monitor {
         let committing = Committer::new(&deps).start(arriving)?;
         let (updater, waiting) = mpsc::unbounded_channel();
         let (history, gate) = (Arc::clone(&deps.history), Arc::<UpdateGate>::default());
-        let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
+        let room = Arc::<Mutex<()>>::default();
+        let updating = Updater {
+            gate: Arc::clone(&gate),
+            room: Arc::clone(&room),
+            history,
+            committer: committer.clone(),
+        };
         tokio::spawn(updating.run(waiting));
         let permits = Arc::new(Semaphore::new(deps.in_flight_max.get()));
         let batch_permits = Arc::new(Semaphore::new(batch::batched_max(deps.in_flight_max)));
@@ -182,6 +195,8 @@ impl Monitor {
             permits,
             batch_permits,
             gate,
+            room,
+            reading: Arc::new(Semaphore::new(elsewhere::READ_AT_ONCE)),
             committer,
             updater,
         };
@@ -342,6 +357,8 @@ impl Monitor {
         let every_one = self.pipeline.permits.acquire_many(all).await;
         self.pipeline.permits.close();
         drop(every_one);
+        // A key that leaves memory after the last snapshot makes the next start longer.
+        timeout(elsewhere::PATIENCE, self.pipeline.room.lock()).await.ok();
     }
 }
 
@@ -373,11 +390,14 @@ impl TransactionPipeline {
 
     /// Judges a transaction that the store does not have.
     async fn judge_new(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+        let mut deadline = Instant::now() + elsewhere::PATIENCE;
+        self.make_room(deadline).await;
         if let Some(turn) = &waiting.turn {
             // The others of its batch do this at the same time. What is read here is found again below.
             Arc::make_mut(&mut transaction).read_long_texts();
-            self.prepare_history(&transaction).await;
+            self.prepare_history(&transaction, deadline).await;
             turn.wait().await;
+            deadline = Instant::now() + elsewhere::PATIENCE;
         }
         let claimed = match self.readiness() {
             Ok(()) => hashes::claim(&self.deps, &transaction, waiting.pending_entry.is_a_report()).await,
@@ -386,7 +406,7 @@ impl TransactionPipeline {
         match claimed {
             Ok(hash) => {
                 waiting.hash = hash;
-                self.admit(transaction, waiting).await;
+                self.admit(transaction, waiting, deadline).await;
             }
             Err(error) => {
                 waiting.pending_entry.settle(Err(error)).ok();
@@ -404,22 +424,19 @@ impl TransactionPipeline {
         Ok(())
     }
 
-    /// Reads the history of a transaction that is on the disk before others wait for it. What cannot be read fails the
-    /// rules that ask for it.
-    async fn prepare_history(&self, transaction: &Arc<Transaction>) {
-        if self.deps.history.is_elsewhere(transaction) {
-            let (history, transaction) = (Arc::clone(&self.deps.history), Arc::clone(transaction));
-            tokio::task::spawn_blocking(move || history.prepare(&transaction)).await.ok();
-        }
-    }
-
-    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, mut waiting: CommitWaiter) {
+    /// Gives a transaction its number and has it judged. Waits until the deadline for others that read the disk.
+    async fn admit(
+        self: Arc<Self>,
+        mut transaction: Arc<Transaction>,
+        mut waiting: CommitWaiter,
+        deadline: Instant,
+    ) {
         if let Err(error) = self.settle_holds().await {
             return drop(waiting.pending_entry.settle(Err(error)));
         }
         // Before it gets its number, because others wait for that.
         Arc::make_mut(&mut transaction).read_long_texts();
-        self.prepare_history(&transaction).await;
+        self.prepare_history(&transaction, deadline).await;
         let evaluating = self.gate.evaluate().await;
         let (slot, admitted) = self.deps.history.admit_as(|sequence| {
             let slot = SequenceSlot::new(sequence, self.committer.clone());

@@ -62,6 +62,13 @@ impl History {
         residency.is_some_and(|residency| !residency.elsewhere([transaction]).is_empty())
     }
 
+    /// Same as [`History::is_elsewhere`], except for what could not be read a moment ago, which nobody should wait for.
+    #[must_use]
+    pub fn must_read(&self, transaction: &Transaction) -> bool {
+        let residency = self.spill.residency().filter(|residency| residency.has_records());
+        residency.is_some_and(|residency| residency.must_read(transaction))
+    }
+
     /// Returns whether keys are on the disk, so that a snapshot is a checkpoint of their records.
     #[must_use]
     pub fn keeps_records(&self) -> bool {

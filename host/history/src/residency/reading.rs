@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Instant;
 
+use tollgate_model::transaction::Transaction;
 use tollgate_records::{ReadError, ReadResult, RecordKey};
 
 use super::shard::HeldShards;
@@ -37,6 +38,11 @@ impl Residency {
                 None => false,
             });
         }
+    }
+
+    /// Returns whether an anchor of a transaction is on the disk and did not fail to be read a moment ago.
+    pub(crate) fn must_read(&self, transaction: &Transaction) -> bool {
+        self.elsewhere([transaction]).into_iter().any(|anchor| self.unread.reason(anchor).is_none())
     }
 
     /// Same as [`Residency::prepare`], for those of these anchors that are on the disk. Equal ones are adjacent.

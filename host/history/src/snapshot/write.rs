@@ -113,6 +113,15 @@ impl History {
         }))
     }
 
+    /// Returns what identifies the contents of each series of rules in force, sorted.
+    #[must_use]
+    pub fn series_identities(&self) -> Vec<String> {
+        let series = self.admission.lock().settled_part().series;
+        let mut identities: Vec<String> = series.iter().map(|series| series.identity()).collect();
+        identities.sort_unstable();
+        identities
+    }
+
     /// Leaves what the next start needs to open the records of keys on the disk quickly. Call it after the last snapshot.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use super::{count_of_same, same, spec, transaction};
-use crate::{AggregateQuery, History, HistoryError, LookupError, Past, PastError, PastItem};
+use crate::{AggregateQuery, History, HistoryError, LookupError, MemoryUse, Past, PastError, PastItem};
 
 const N_ROWS: i64 = 3_000;
 
@@ -45,6 +45,23 @@ fn a_spilled_transaction_counts_as_if_it_were_in_memory() {
         assert_eq!(ask(&history, &sum, at), Ok((at + 1) as f64 * 2.5));
         assert_eq!(ask(&history, &distinct, at), Ok((at + 1) as f64));
     }
+}
+
+#[test]
+fn memory_use_rises_until_room_is_made() {
+    let (_directory, history, [sum, _]) = spilled(100_000);
+    history.make_room();
+    let mut uses = vec![history.memory_use()];
+    for at in N_ROWS..2 * N_ROWS {
+        history.admit_as(|_| (transaction("alice", "2.5", at), ()));
+        uses.push(history.memory_use());
+    }
+    uses.dedup();
+    // It falls again whenever rows become a chunk.
+    assert_eq!(uses[..3], [MemoryUse::Within, MemoryUse::Above, MemoryUse::FarAbove]);
+    history.make_room();
+    assert_eq!(history.memory_use(), MemoryUse::Within);
+    assert_eq!(ask(&history, &sum, 2 * N_ROWS - 1), Ok(3_601.0 * 2.5));
 }
 
 #[test]

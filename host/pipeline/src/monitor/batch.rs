@@ -1,12 +1,12 @@
 //! Transactions that are judged in the order in which a caller sends them, many at a time.
 //!
 //! ```text
-//!  judge 1 ─▶ in the store? ─▶ read its history ─▶ turn 1 ─▶ number ─▶ evaluate, commit ─▶ answer 1
-//!  judge 2 ─▶ in the store? ─▶ read its history ──▶ turn 2 ─▶ number ─▶ evaluate, commit ─▶ answer 2
+//!  judge 1 ─▶ in the store? ─▶ room, its history ─▶ turn 1 ─▶ number ─▶ evaluate, commit ─▶ answer 1
+//!  judge 2 ─▶ in the store? ─▶ room, its history ──▶ turn 2 ─▶ number ─▶ evaluate, commit ─▶ answer 2
 //! ```
 //!
-//! A transaction is looked up in the store, and what its history has on the disk is read, while those before it are under
-//! way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch. One whose id
+//! A transaction is looked up in the store, waits for room in memory, and what its history has on the disk is read, while
+//! those before it are under way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch. One whose id
 //! was under way with other content, and was then not stored, loses its place: it is judged when it can be.
 
 use std::future::{Future, ready};

@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tollgate_model::transaction::{Fingerprint, Transaction, compare_report};
 use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress};
 
+use crate::monitor::elsewhere;
 use crate::monitor::group::CommitWaiter;
 use crate::monitor::hashes;
 use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
@@ -234,7 +236,9 @@ impl TransactionPipeline {
             for (row, pending_entry) in some {
                 let hash = hashes::to_record(&self.deps, &row.transaction);
                 let waiting = CommitWaiter::of_feed(pending_entry, hash);
-                Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
+                let deadline = Instant::now() + elsewhere::PATIENCE;
+                self.make_room(deadline).await;
+                Arc::clone(self).admit(Arc::new(row.transaction), waiting, deadline).await;
             }
             all_durable(durable).await?;
         }

@@ -25,6 +25,7 @@ impl TransactionPipeline {
             let transaction = Arc::new(transaction);
             (Arc::clone(&transaction), (slot, transaction, arrival))
         });
+        self.deps.history.make_room();
         let record = TransactionRecord {
             sequence: slot.sequence(),
             transaction_id: Arc::clone(&transaction.transaction_id),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tollgate_history::{History, StatusChange};
 use tollgate_model::transaction::ReportedStatus;
 use tollgate_store::StatusUpdateRecord;
@@ -27,6 +27,8 @@ pub(super) struct Update {
 
 pub(super) struct Updater {
     pub(super) gate: Arc<UpdateGate>,
+    /// Held while keys leave memory for transactions.
+    pub(super) room: Arc<Mutex<()>>,
     pub(super) history: Arc<History>,
     pub(super) committer: mpsc::UnboundedSender<CommitMessage>,
 }
@@ -44,6 +46,8 @@ impl Updater {
             if batch.is_empty() && arriving.recv_many(&mut batch, BATCH_MAX).await == 0 {
                 return;
             }
+            // Transactions let no key leave that is read back here, until it has changed.
+            let room = Arc::clone(&updater.room).lock_owned().await;
             updater.prepare_history(&mut batch).await;
             if batch.is_empty() {
                 continue;
@@ -61,7 +65,8 @@ impl Updater {
             // Blocking: takes longer the more series there are.
             let applied = tokio::task::spawn_blocking(move || {
                 same.apply(updates);
-                drop(alone);
+                drop((alone, room));
+                same.history.make_some_room();
             });
             if let Err(error) = applied.await {
                 tracing::error!(error = %error, "status updates did not complete; they are rolled back");

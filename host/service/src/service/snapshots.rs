@@ -41,6 +41,8 @@ pub(super) struct Snapshots {
     /// State that the file contains, if known. Locked while a snapshot is written, so that only one is written at a
     /// time.
     mark: Mutex<Option<SnapshotMark>>,
+    /// Identities of the series that there were when the last snapshot began that did not fail.
+    begun_with: Mutex<Vec<String>>,
     /// Whether a snapshot in progress must stop.
     is_stopping: AtomicBool,
 }
@@ -61,6 +63,7 @@ impl Snapshots {
             interval: settings.snapshot_interval,
             metrics: Arc::clone(metrics),
             mark: Mutex::default(),
+            begun_with: Mutex::default(),
             is_stopping: AtomicBool::new(false),
         })
     }
@@ -92,7 +95,7 @@ impl Snapshots {
             tokio::time::sleep(self.interval.map_or(LOOK_EVERY, |interval| interval.min(LOOK_EVERY))).await;
             let is_due = self.interval.is_some_and(|interval| last.elapsed() >= interval);
             let may_try = !has_failed || last.elapsed() >= RETRY_AFTER;
-            if is_due || (may_try && self.has_many_unwritten()) {
+            if is_due || (may_try && (self.has_many_unwritten() || self.has_new_series())) {
                 let writing = Arc::clone(&self);
                 let written = tokio::task::spawn_blocking(move || writing.write_gently()).await;
                 has_failed = !written.unwrap_or(false);
@@ -108,6 +111,16 @@ impl Snapshots {
         let through = mark.as_ref().map_or(0, |mark| mark.through().0);
         self.history.keeps_records()
             && self.history.last_sequence().0.saturating_sub(through) >= UNWRITTEN_MAX
+    }
+
+    /// Returns whether a start would read all of the store for a series that came since the last snapshot. A file of
+    /// everything is not written for that.
+    fn has_new_series(&self) -> bool {
+        if !self.history.keeps_records() || !self.restoring.is_done() {
+            return false;
+        }
+        let begun_with = self.begun_with.lock();
+        self.history.series_identities().iter().any(|identity| begun_with.binary_search(identity).is_err())
     }
 
     /// Writes the final snapshot, unless the file is already current.
@@ -142,12 +155,13 @@ impl Snapshots {
             *mark = None;
         }
         let started = Instant::now();
-        match self.history.write_snapshot(&self.file, mark.as_ref(), go_on) {
+        let identities = self.history.series_identities();
+        let written = match self.history.write_snapshot(&self.file, mark.as_ref(), go_on) {
             Ok(None) | Err(SnapshotError::GivenUp) => true,
-            Ok(Some(written)) => {
-                self.metrics.snapshot_written(written.n_bytes);
-                log(&written, started.elapsed());
-                *mark = Some(written.mark);
+            Ok(Some(snapshot)) => {
+                self.metrics.snapshot_written(snapshot.n_bytes);
+                log(&snapshot, started.elapsed());
+                *mark = Some(snapshot.mark);
                 true
             }
             Err(error) => {
@@ -155,7 +169,11 @@ impl Snapshots {
                 tracing::warn!(error = %ErrorChain(&error), "the snapshot of the history cannot be written; a restart takes longer");
                 false
             }
+        };
+        if written {
+            *self.begun_with.lock() = identities;
         }
+        written
     }
 }
 
