@@ -62,8 +62,10 @@ fn main() -> anyhow::Result<()> {
     let half = latencies(&service, &sender)?;
     new_rule(&home, &service, &sender, half)?;
     let begun = Instant::now();
-    let (status, _) = service.stop();
+    let (status, log) = service.stop();
     ensure!(status.success(), "the service ended with {status}");
+    let failed = log.iter().find(|line| line.contains("the snapshot of the history cannot be written"));
+    ensure!(failed.is_none(), "a start would read the store: {failed:?}");
     println!("stopped in {:.1} s; in the data directory:", begun.elapsed().as_secs_f64());
     sizes(&home, n_stored)?;
     let service = started(&home, "a clean stop", customers)?;
