@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A transaction is looked up in the store, waits for room in memory, and what its history has on the disk is read, while
-//! those before it are under way. It gets its number after theirs: a verdict counts every transaction that comes before its own in the batch. One whose id
-//! was under way with other content, and was then not stored, loses its place: it is judged when it can be.
+//! those before it are under way. It gets its number after theirs: a verdict counts every transaction that comes before its
+//! own in the batch. One whose id was under way with other content, and was then not stored, loses its place: it is judged
+//! when it can be.
 
 use std::future::{Future, ready};
 use std::num::NonZeroUsize;

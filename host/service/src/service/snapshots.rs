@@ -41,7 +41,7 @@ pub(super) struct Snapshots {
     /// State that the file contains, if known. Locked while a snapshot is written, so that only one is written at a
     /// time.
     mark: Mutex<Option<SnapshotMark>>,
-    /// Identities of the series that there were when the last snapshot began that did not fail.
+    /// Identities of the series when the last snapshot began that did not fail.
     begun_with: Mutex<Vec<String>>,
     /// Whether a snapshot in progress must stop.
     is_stopping: AtomicBool,
