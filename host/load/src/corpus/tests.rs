@@ -86,6 +86,13 @@ fn payments_of_customers_are_spread_as_asked() {
         let n_by_card =
             bodies.iter().filter(|(_, body)| body["meta_data"]["card_fingerprint"].is_string()).count();
         assert!((3_500..4_500).contains(&n_by_card), "{n_by_card}");
+        let n_different = |field: &str| {
+            let values = bodies.iter().filter_map(|(_, body)| body["meta_data"][field].as_str());
+            values.collect::<BTreeSet<_>>().len()
+        };
+        assert!((1_000..3_000).contains(&n_different("merchant_id")), "{}", n_different("merchant_id"));
+        assert!((480..=500).contains(&n_different("bin")), "{}", n_different("bin"));
+        assert!(n_different("ip") > 5_000, "{}", n_different("ip"));
     }
 }
 

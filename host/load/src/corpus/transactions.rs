@@ -19,6 +19,15 @@ const AMOUNT_MAX: f64 = 250_000.0;
 /// Placeholders for the digits of a customer and of the customer who is paid.
 const CUSTOMER: &str = "cccccccc";
 const PAYEE: &str = "pppppppp";
+/// Placeholders for the digits of a merchant, of the bank that issued a card, and for an address.
+const MERCHANT: &str = "mmmmm";
+const ISSUER: &str = "qqq";
+const ADDRESS: &str = "10.1aa.1aa.1aa";
+/// Number of merchants; the n-th has a share of the card payments that is proportional to 1/n (Zipf's law).
+const MERCHANTS: Customers = Customers { n_customers: 50_000, is_zipf: true };
+const N_ISSUERS: u64 = 500;
+/// Number of addresses; of each customer one in two cases, any in the others. Several customers share one.
+const N_ADDRESSES: u64 = 1_000_000;
 /// Upper bound of the amounts of suspicious transactions, which are evenly distributed.
 const SUSPICIOUS_AMOUNT_MAX: f64 = 25_000.0;
 /// Creation time of the first reported transaction, in seconds since 1970 UTC.
@@ -83,6 +92,9 @@ struct PreparedRequest {
     source_at: Option<usize>,
     customer_at: Vec<usize>,
     payee_at: Option<usize>,
+    merchant_at: Vec<usize>,
+    issuer_at: Option<usize>,
+    address_at: Option<usize>,
     time_at: Option<usize>,
 }
 
@@ -121,10 +133,7 @@ impl Requests {
             put_digits(buffer, source_at, SOURCE.len(), account);
         }
         if let TransactionKind::OfCustomers(customers) = self.kind {
-            let mut random = Rng::with_seed(number);
-            let (customer, payee) = (customers.draw(random.u64(..)), customers.draw(random.u64(..)));
-            prepared.customer_at.iter().for_each(|at| put_digits(buffer, *at, CUSTOMER.len(), customer));
-            prepared.payee_at.iter().for_each(|at| put_digits(buffer, *at, PAYEE.len(), payee));
+            prepared.put_parties(buffer, customers, &mut Rng::with_seed(number));
         }
         if let Some(time_at) = prepared.time_at {
             put_time(buffer, time_at, REPORTED_FROM + number);
@@ -149,10 +158,39 @@ impl PreparedRequest {
         let id_at = wire::position(&bytes, ID.as_bytes())?;
         let find = |placeholder: &str| wire::position(&bytes, placeholder.as_bytes());
         let (source_at, payee_at, time_at) = (find(SOURCE), find(PAYEE), find(TIME));
-        let is_customer = |window: &[u8]| window == CUSTOMER.as_bytes();
-        let windows = bytes.windows(CUSTOMER.len()).enumerate();
-        let customer_at = windows.filter(|(_, window)| is_customer(window)).map(|(at, _)| at).collect();
-        Some(Self { bytes, id_at, source_at, customer_at, payee_at, time_at })
+        let find_all = |placeholder: &str| -> Vec<usize> {
+            let windows = bytes.windows(placeholder.len()).enumerate();
+            windows.filter(|(_, window)| *window == placeholder.as_bytes()).map(|(at, _)| at).collect()
+        };
+        let (customer_at, merchant_at) = (find_all(CUSTOMER), find_all(MERCHANT));
+        let (issuer_at, address_at) = (find(ISSUER), find(ADDRESS));
+        Some(Self {
+            bytes,
+            id_at,
+            source_at,
+            customer_at,
+            payee_at,
+            merchant_at,
+            issuer_at,
+            address_at,
+            time_at,
+        })
+    }
+
+    /// Puts who pays, who is paid, and what belongs to them over their placeholders.
+    fn put_parties(&self, buffer: &mut [u8], customers: Customers, random: &mut Rng) {
+        let (customer, payee) = (customers.draw(random.u64(..)), customers.draw(random.u64(..)));
+        self.customer_at.iter().for_each(|at| put_digits(buffer, *at, CUSTOMER.len(), customer));
+        self.payee_at.iter().for_each(|at| put_digits(buffer, *at, PAYEE.len(), payee));
+        let merchant = MERCHANTS.draw(random.u64(..));
+        self.merchant_at.iter().for_each(|at| put_digits(buffer, *at, MERCHANT.len(), merchant));
+        self.issuer_at.iter().for_each(|at| put_digits(buffer, *at, ISSUER.len(), customer % N_ISSUERS));
+        if let Some(at) = self.address_at {
+            let address = if random.bool() { customer % N_ADDRESSES } else { random.u64(..N_ADDRESSES) };
+            for (octet_at, power) in [(4, 10_000), (8, 100), (12, 1)] {
+                put_digits(buffer, at + octet_at, 2, address / power % 100);
+            }
+        }
     }
 }
 
@@ -219,21 +257,20 @@ fn body(random: &mut Rng, run: u32, kind: TransactionKind) -> Json {
 fn of_customer(random: &mut Rng, run: u32, amount: f64) -> Json {
     let mut metadata = json!({
         "device_id": format!("device-{CUSTOMER}-{}", random.u32(..3)),
-        "ip": format!("10.{}.{}.{}", random.u8(..), random.u8(..), random.u8(..)),
+        "ip": ADDRESS,
         "country": pick(random, &COUNTRIES),
         "type": "transfer",
     });
     let mut destination = format!("acc-{PAYEE}");
     if random.u32(..5) < 2 {
-        let merchant = random.u32(..50_000);
-        destination = format!("shop-{merchant}");
+        destination = format!("shop-{MERCHANT}");
         metadata = json!({
             "device_id": format!("device-{CUSTOMER}-{}", random.u32(..3)),
             "country": pick(random, &COUNTRIES),
             "card_fingerprint": format!("card-{CUSTOMER}-{}", random.u32(..2)),
-            "bin": (400_000 + random.u32(..500)).to_string(),
+            "bin": format!("400{ISSUER}"),
             "email": format!("{CUSTOMER}@example.org"),
-            "merchant_id": format!("merchant-{merchant}"),
+            "merchant_id": format!("merchant-{MERCHANT}"),
             "card_present": random.bool(),
             "type": "sale",
         });
