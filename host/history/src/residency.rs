@@ -359,6 +359,11 @@ impl Residency {
         spill.fail_if_full()?;
         let records = self.records()?;
         if self.is_cold(&mut shards, anchor) {
+            let series = self.series_of(anchor.domain);
+            if !series.iter().any(|series| series.has_keys_of(anchor)) {
+                // It left with another of its keys.
+                return Ok(Departure::Left(0));
+            }
             // Rows came beside its record, which leaves with them the next time.
             drop(shards);
             self.prepare(&[anchor]);

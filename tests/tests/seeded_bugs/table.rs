@@ -38,7 +38,7 @@ const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts }
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
 const HISTORY: Gauntlet = Gauntlet { name: "the tests of the history", run: units::history };
 
-pub(crate) const BUGS: [(&str, Gauntlet, &str); 81] = [
+pub(crate) const BUGS: [(&str, Gauntlet, &str); 82] = [
     ("acknowledged_before_commit", KILLS, "answered"),
     ("sync_dropped", POWER_CUTS, "lost"),
     ("synced_at_checkpoints_only", POWER_CUTS, "lost"),
@@ -104,6 +104,7 @@ pub(crate) const BUGS: [(&str, Gauntlet, &str); 81] = [
     ("moved_key_lost", HISTORY, "memory_of_a_series_whose_keys_left"),
     ("moved_key_counted_twice", HISTORY, "key_that_moved_while_it_was_exported"),
     ("moved_key_missed", HISTORY, "walk_over_a_series_meets_keys"),
+    ("left_anchor_read_back", HISTORY, "an_account_that_left_is_not_read_back"),
     ("table_number_used_again", HISTORY, "keys_of_a_series_that_is_gone"),
     ("use_forgotten", HISTORY, "queries_of_accounts_that_keep_leaving"),
     ("key_class_too_fine", HISTORY, "histories_of_which_keys_are_on_the_disk"),

@@ -1,6 +1,6 @@
 //! More accounts than memory: whole keys leave it, and every answer stays exact or is an error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -14,6 +14,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use super::{count_of_same, same, spec};
+use crate::residency::Departure;
 use crate::sample::{Sample, text};
 use crate::{AggregateQuery, History, LookupError};
 
@@ -97,6 +98,23 @@ fn accounts_on_the_disk_come_back_before_they_are_needed() {
         assert_eq!(ask(&history, &queries[0], account, 0), Ok(2.0));
     }
     assert!(n_prepared > 300, "{n_prepared}");
+}
+
+#[test]
+fn an_account_that_left_is_not_read_back_when_another_of_its_keys_is_to_leave() {
+    let (_directory, history, _queries) = filled();
+    let residency = history.spill.residency().unwrap();
+    let payments: Vec<_> = (0..N_ACCOUNTS).map(|account| payment(account, account, account)).collect();
+    let elsewhere = || residency.elsewhere(payments.iter().map(|payment| &**payment));
+    let mut left = elsewhere();
+    // Of the others, rows came beside their records.
+    history.each_series(|series| left.retain(|anchor| !series.has_keys_of(*anchor)));
+    assert!(left.len() > 1_000, "{}", left.len());
+    for anchor in &left {
+        assert_eq!(residency.leave(&history.spill, *anchor).unwrap(), Departure::Left(0));
+    }
+    let still: HashSet<_> = elsewhere().into_iter().collect();
+    assert!(left.iter().all(|anchor| still.contains(anchor)));
 }
 
 #[test]
