@@ -14,6 +14,7 @@ mod class_links;
 mod entries;
 mod equal_keys;
 mod imported;
+mod in_use;
 mod index;
 mod pending_spill;
 mod shrinking;
@@ -95,24 +96,13 @@ struct Bucket {
     timeline: Timeline,
     /// Next bucket of the same class.
     next: u32,
-    /// One of [`in_use`].
+    /// Its [use](in_use).
     in_use: AtomicU8,
     /// Whether it was added to the queue of the keys considered for spilling. A key that takes the slot of a removed one begins
     /// with `false`, although the queue may still have the slot.
     is_queued: bool,
     /// Upper bound of the day of all entries, in days since 1970 UTC.
     last_day: u16,
-}
-
-/// Use of a key with its latest entries in memory since it was last considered for spilling. A transaction that loads a
-/// key also queries it at once, which does not predict further use.
-mod in_use {
-    /// Not used.
-    pub(super) const NOT: u8 = 0;
-    /// Loaded for one transaction.
-    pub(super) const ONCE: u8 = 1;
-    /// Used again; not spilled this time.
-    pub(super) const AGAIN: u8 = 2;
 }
 
 const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket must fill one cache line");
@@ -185,9 +175,8 @@ impl KeyTable {
     pub(super) fn put_at(&mut self, slot: Option<u32>, key: &Key, entry: &Entry) {
         let slot = slot.unwrap_or_else(|| self.add(StoredKey::of(key.bytes()), key.hash()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
-        bucket
-            .in_use
-            .store(if bucket.timeline.is_asleep() { in_use::ONCE } else { in_use::AGAIN }, Ordering::Relaxed);
+        let in_use = bucket.in_use.get_mut();
+        *in_use = in_use::after_entry(*in_use, bucket.timeline.is_asleep());
         bucket.last_day = bucket.last_day.max(day_of(entry.micros));
         self.has_late_entries |= entry.micros <= self.searched_through;
         let is_new = self.sequence_max < entry.sequence;

@@ -57,6 +57,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) const INDEX_BYTES: usize = 12;
 /// The limit divided by this is what the index may take in its layout.
 const INDEX_SHARE: usize = 4;
+/// An anchor left lately while no more than the limit divided by this was written since.
+const LATELY_SHARE: usize = 2;
 /// The bytes written divided by this are the bytes that are cleaned.
 const CLEANED_SHARE: usize = 2;
 /// Memory that a key takes at least, in bytes.
@@ -332,6 +334,7 @@ impl Residency {
             self.note_damaged();
             return Err(unusable(&"a record is damaged"));
         };
+        let left_lately = store.n_bytes_since(record) <= self.limit_bytes / LATELY_SHARE;
         let generation = self.generation.read();
         let series = self.series_of(anchor.domain);
         // A series that was filled meanwhile has keys that the record lacks.
@@ -339,7 +342,7 @@ impl Residency {
         for (table, keys) in parts {
             // The others were dropped, or filled anew from the store.
             let Some(series) = series.iter().find(|series| series.table_id() == table) else { continue };
-            if !series.come_back(table, &keys) {
+            if !series.come_back(table, &keys, left_lately) {
                 self.note_damaged();
                 return Err(unusable(&"a key of a record is damaged"));
             }

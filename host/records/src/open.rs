@@ -1,6 +1,7 @@
 //! Opening a folder: after a clean stop from its index, otherwise from the feet of its segments.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 
@@ -113,6 +114,7 @@ impl RecordStore {
             origin,
             index,
             cleaning: Mutex::new(Cleaning::default()),
+            open_id: AtomicU64::new(open.segment.id),
             open: Mutex::new(open),
             slots: RwLock::new(slots),
             checkpoint: Mutex::new(LastCheckpoint::of_start(n_checkpoints)),

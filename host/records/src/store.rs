@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
-use crate::address::Address;
+use crate::address::{Address, SEGMENT_BYTES};
 use crate::checkpoint::LastCheckpoint;
 use crate::clean::Cleaning;
 use crate::error::{AppendError, ReadError};
@@ -31,6 +31,8 @@ pub struct RecordStore {
     pub(crate) cleaning: Mutex<Cleaning>,
     pub(crate) open: Mutex<OpenSegment>,
     pub(crate) slots: RwLock<Slots>,
+    /// Number of the segment that is open.
+    pub(crate) open_id: AtomicU64,
     // Locked before all others.
     pub(crate) checkpoint: Mutex<LastCheckpoint>,
 }
@@ -78,6 +80,14 @@ impl RecordStore {
         let segment = self.segment(record.address.slot());
         segment.is_some_and(|segment| segment.id == record.segment)
             && self.index.contains(key.prefix(), record.address)
+    }
+
+    /// Returns the size of the segments that were begun since a record was written, in bytes. A record that was moved when its
+    /// segment was cleaned counts as written then.
+    #[must_use]
+    pub fn n_bytes_since(&self, record: &StoredRecord) -> usize {
+        let n_segments = self.open_id.load(Ordering::Relaxed).saturating_sub(record.segment);
+        usize::try_from(n_segments).unwrap_or(usize::MAX).saturating_mul(SEGMENT_BYTES)
     }
 
     /// Reads the record of a key; `None` when it has none.
@@ -225,6 +235,7 @@ impl RecordStore {
             let name = file();
             let next = open.go_on_in(&*self.folder, slot, self.origin.digest());
             let next = next.map_err(|source| AppendError::Io { file: name, source })?;
+            self.open_id.store(next.id, Ordering::Relaxed);
             put(&mut self.slots.write(), next);
         }
         let name = open_name(open);

@@ -332,3 +332,22 @@ fn records_are_replaced_and_cleaned_on_a_disk_that_is_nearly_full() {
     folder.fill(false);
     subject.store.check_space().unwrap();
 }
+
+#[test]
+fn the_age_of_a_record_is_what_was_written_since() {
+    let subject = Subject::new(&SimulatedFolder::default());
+    let age = || subject.store.n_bytes_since(&subject.store.read(key(1)).unwrap().unwrap());
+    subject.apply(1, Some(&[1; 100])).unwrap();
+    assert_eq!(age(), 0);
+    let mut ages = Vec::new();
+    for number in 2..KEYS {
+        subject.apply(number, Some(&[2; 1_000])).unwrap();
+        ages.push(age());
+    }
+    assert!(
+        ages.is_sorted() && ages.last().is_some_and(|age| (256 << 10..512 << 10).contains(age)),
+        "{ages:?}"
+    );
+    subject.apply(1, Some(&[3; 100])).unwrap();
+    assert_eq!(age(), 0);
+}

@@ -175,7 +175,7 @@ impl KeyTable {
         if slots.len() > KEYS_MAX || buckets().any(|bucket| !bucket.timeline.has_few_chunks(CHUNKS_MAX)) {
             return AnchorPart::TooLong;
         }
-        if !takes_used && buckets().any(|bucket| bucket.in_use.load(Ordering::Relaxed) == in_use::AGAIN) {
+        if !takes_used && buckets().any(|bucket| bucket.in_use.load(Ordering::Relaxed) >= in_use::AGAIN) {
             return AnchorPart::InUse;
         }
         let key = |bucket: &super::Bucket| (ExportKey::of(bucket.key.clone()), bucket.timeline.stay());
@@ -195,8 +195,14 @@ impl KeyTable {
         }
     }
 
-    /// Takes back a key that left memory. Returns whether the bytes are valid.
-    pub(crate) fn come_back(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
+    /// Takes back a key that left memory, lately or long ago. Returns whether the bytes are valid.
+    pub(crate) fn come_back(
+        &mut self,
+        key: &ExportKey,
+        chunks: &[&[u8]],
+        latest: Option<&[u8]>,
+        left_lately: bool,
+    ) -> bool {
         // It was counted when it left.
         let n_with_numbers = self.n_with_numbers;
         let is_sound = self.import_runs(key, chunks, latest);
@@ -204,7 +210,9 @@ impl KeyTable {
         if let Some(slot) = self.find_bytes(key.to_bytes(), hash_of(key.to_bytes()))
             && let Some(bucket) = self.buckets.get(slot)
         {
-            bucket.in_use.store(in_use::AGAIN, Ordering::Relaxed);
+            // One that left too early is used often.
+            let in_use = if left_lately { in_use::OFTEN } else { in_use::BACK };
+            bucket.in_use.store(in_use, Ordering::Relaxed);
         }
         is_sound
     }

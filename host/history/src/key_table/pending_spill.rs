@@ -1,7 +1,6 @@
 //! The order of spilling: first the oldest full chunks, then the latest entries of keys not used recently.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
@@ -64,9 +63,12 @@ impl KeyTable {
             self.n_considered += 1;
             let Some(bucket) = self.buckets.get_mut(slot) else { continue };
             bucket.is_queued = false;
-            if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
+            let in_use = bucket.in_use.get_mut();
+            if let Some(use_left) = in_use::spared(*in_use) {
+                *in_use = use_left;
                 self.mark_active(slot);
             } else {
+                *in_use = in_use::NOT;
                 total += bucket.timeline.n_latest_bytes() + n_more_bytes;
                 unused.push(slot);
             }
@@ -74,10 +76,11 @@ impl KeyTable {
         unused
     }
 
-    /// Returns the result of a turn: in vain when all keys were considered since memory was last freed, twice because those
-    /// that were used are spared once.
+    /// Returns the result of a turn: in vain when all keys were considered since memory was last freed, so often that those
+    /// which were used are no longer spared.
     pub(crate) fn turn(&self) -> SpillTurn {
-        if self.n_considered >= 2 * self.awake.len() { SpillTurn::InVain } else { SpillTurn::GoesOn }
+        let is_in_vain = self.n_considered >= in_use::CONSIDERED_MAX * self.awake.len();
+        if is_in_vain { SpillTurn::InVain } else { SpillTurn::GoesOn }
     }
 
     /// Removes written bytes from memory, unless they changed meanwhile.

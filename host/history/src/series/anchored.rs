@@ -103,11 +103,12 @@ impl Series {
         }
     }
 
-    /// Takes back keys of a table that left memory, if it still has that table. Returns whether their bytes are valid.
-    pub(crate) fn come_back(&self, table: u64, keys: &[KeptKey<'_>]) -> bool {
+    /// Takes back keys of a table that left memory, lately or long ago, if it still has that table. Returns whether their bytes
+    /// are valid.
+    pub(crate) fn come_back(&self, table: u64, keys: &[KeptKey<'_>], left_lately: bool) -> bool {
         let mut key_table = self.key_table.write();
         key_table.id() != table
-            || keys.iter().all(|one| key_table.come_back(&one.key, &one.chunks, one.latest))
+            || keys.iter().all(|one| key_table.come_back(&one.key, &one.chunks, one.latest, left_lately))
     }
 }
 
