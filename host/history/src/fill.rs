@@ -27,7 +27,7 @@ use crate::past::{Past, PastItem};
 use crate::progress::FillProgress;
 use crate::row::Columns;
 use crate::series::Series;
-use crate::spill::Spill;
+use crate::spill::{MemoryUse, Spill};
 
 use row_sorter::RowSorter;
 
@@ -193,7 +193,7 @@ impl<'h> FillSource<'h> {
         let Some(residency) = self.spill.residency() else { return Ok(()) };
         progress.sorted(sorter.n_changes());
         sorter.each_batch(|batch| {
-            residency.prepare_cold(batch.iter().map(|change| change.anchor));
+            let mut finished = residency.prepare_cold(batch.iter().map(|change| change.anchor));
             let anchors = batch.chunk_by(|change, next| change.anchor == next.anchor);
             for changes in anchors.flat_map(|changes| changes.chunks(CHANGES_AT_ONCE)) {
                 let Some(first) = changes.first() else { continue };
@@ -201,13 +201,25 @@ impl<'h> FillSource<'h> {
                 progress.put(changes.len());
                 pace.step();
             }
-            self.make_room()
+            if self.spill.memory_use() != MemoryUse::Within {
+                finished = batch.iter().map(|change| change.anchor).collect();
+                finished.dedup();
+            }
+            // No later batch needs these. If they stayed, others would leave for them, and transactions would wait for that.
+            self.spill.let_leave(&finished);
+            self.spill.make_some_room();
+            self.check_room()
         })
     }
 
-    /// Lets something leave memory, if it is too much. Fails before rules in force would be suspended for the new one.
+    /// Lets something leave memory, if it is too much.
     fn make_room(&self) -> Result<(), HistoryError> {
         self.spill.make_room_in_turn();
+        self.check_room()
+    }
+
+    /// Fails before rules in force would be suspended for the new one.
+    fn check_room(&self) -> Result<(), HistoryError> {
         let fits = self.spill.has_room_to_fill() && self.spill.kept_excess() == 0;
         if self.must_fit && !fits { Err(HistoryError::OverLimit) } else { Ok(()) }
     }

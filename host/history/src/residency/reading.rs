@@ -45,14 +45,16 @@ impl Residency {
         self.elsewhere([transaction]).into_iter().any(|anchor| self.unread.reason(anchor).is_none())
     }
 
-    /// Same as [`Residency::prepare`], for those of these anchors that are on the disk. Equal ones are adjacent.
-    pub(crate) fn prepare_cold(&self, anchors: impl Iterator<Item = Anchor>) {
-        let Some(records) = self.records.get() else { return };
+    /// Same as [`Residency::prepare`], for those of these anchors that are on the disk, which are returned. Equal ones are
+    /// adjacent.
+    pub(crate) fn prepare_cold(&self, anchors: impl Iterator<Item = Anchor>) -> Vec<Anchor> {
+        let Some(records) = self.records.get() else { return Vec::new() };
         let is_cold =
             |anchor: &Anchor| records.store().may_contain(anchor.key()) && !self.shards.has_copy(*anchor);
         let mut cold: Vec<Anchor> = anchors.filter(is_cold).collect();
         cold.dedup();
         self.prepare(&cold);
+        cold
     }
 
     /// Changes rows of an anchor while it is in memory. No lock is held while it is read.

@@ -7,6 +7,8 @@ use parking_lot::MutexGuard;
 
 use super::{FRAGMENTS_SHARE, LEAVING_BYTES_MAX, Spill, SpillLimit, SpillSource, SpillTurn};
 use crate::History;
+use crate::anchor::Anchor;
+use crate::residency::Departure;
 
 /// Maximum number of rounds over all series in one call, so that it ends.
 const ROUNDS_MAX: usize = 16;
@@ -38,7 +40,7 @@ pub(super) struct SpillOrder {
 
 /// Whether an attempt to make room goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AttemptState {
+pub(crate) enum AttemptState {
     GoesOn,
     /// There is enough room, or nothing more can leave.
     Ended,
@@ -113,7 +115,7 @@ impl Spill {
         })
     }
 
-    fn memory_use(&self) -> MemoryUse {
+    pub(crate) fn memory_use(&self) -> MemoryUse {
         let Some(bound) = &self.bound else { return MemoryUse::Within };
         let resident = self.resident_bytes();
         bound.allowed.look(resident);
@@ -153,9 +155,29 @@ impl Spill {
         }
     }
 
+    /// Lets these anchors leave memory, but those that transactions used lately. One that cannot be written stays.
+    pub(crate) fn let_leave(&self, anchors: &[Anchor]) {
+        let (Some(bound), Some(residency)) = (&self.bound, self.residency()) else { return };
+        if !residency.has_records() {
+            return;
+        }
+        let order = bound.order.lock();
+        let mut n_bytes = 0;
+        for anchor in anchors {
+            match residency.leave(self, *anchor) {
+                Ok(Departure::Left(n_more)) => n_bytes += n_more,
+                Ok(Departure::InUse | Departure::TooLong) => {}
+                // The next attempt to make room meets the same, and logs it.
+                Err(_) => break,
+            }
+        }
+        residency.clean(n_bytes);
+        MutexGuard::unlock_fair(order);
+    }
+
     /// Spills from one series after the other until a little has left, if the limit is exceeded. Waits for another thread
     /// that is doing it.
-    fn make_some_room(&self) -> AttemptState {
+    pub(crate) fn make_some_room(&self) -> AttemptState {
         let Some(bound) = &self.bound else { return AttemptState::Ended };
         bound.allowed.look(self.resident_bytes());
         if self.excess(bound) == 0 {
