@@ -12,6 +12,8 @@
 mod row_sorter;
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tollgate_model::background::Pace;
@@ -42,6 +44,8 @@ const CATCH_UP_ROUNDS_MAX: usize = 16;
 const ROWS_AFTER_MISFIT: u64 = 2_048;
 /// Rows that change while an anchor is held; payments of it wait meanwhile.
 const CHANGES_AT_ONCE: usize = 32;
+/// Maximum rest between two batches of anchors while transactions come.
+const REST_MAX: Duration = Duration::from_millis(50);
 /// Attempts to read back what the last steps change before they are applied.
 const PREPARATIONS_MAX: usize = 3;
 
@@ -182,7 +186,7 @@ impl<'h> FillSource<'h> {
         self.make_room()
     }
 
-    /// Changes the rows of one anchor after the other.
+    /// Changes the rows of one anchor after the other. While transactions come, half of the time is left to them.
     fn put_sorted(
         &self,
         filled: &Series,
@@ -193,6 +197,7 @@ impl<'h> FillSource<'h> {
         let Some(residency) = self.spill.residency() else { return Ok(()) };
         progress.sorted(sorter.n_changes());
         sorter.each_batch(|batch| {
+            let (begun, settled) = (Instant::now(), self.admission.lock().settled());
             let mut finished = residency.prepare_cold(batch.iter().map(|change| change.anchor));
             let anchors = batch.chunk_by(|change, next| change.anchor == next.anchor);
             for changes in anchors.flat_map(|changes| changes.chunks(CHANGES_AT_ONCE)) {
@@ -208,6 +213,9 @@ impl<'h> FillSource<'h> {
             // No later batch needs these. If they stayed, others would leave for them, and transactions would wait for that.
             self.spill.let_leave(&finished);
             self.spill.make_some_room();
+            if self.admission.lock().settled() != settled {
+                thread::sleep(begun.elapsed().min(REST_MAX));
+            }
             self.check_room()
         })
     }
