@@ -96,7 +96,7 @@ pub(super) fn fill(
         }
         drop(state);
         progress.begin(settled);
-        if let Err(error) = source.read_into(&filled, out_of_reach, progress, (seen, settled)) {
+        if let Err(error) = source.read_into(&filled, out_of_reach, progress, (seen, settled), is_last) {
             let detached = admission.lock().give_up_filling(series);
             // Freed without the lock.
             drop(detached);
@@ -148,6 +148,7 @@ impl<'h> FillSource<'h> {
         out_of_reach: Option<HistoryForgotten>,
         progress: &FillProgress,
         (after, through): (Sequence, Sequence),
+        is_last: bool,
     ) -> Result<(), HistoryError> {
         let mut sorter = filled.has_anchors().then(|| RowSorter::new(filled.layout(), self.spill));
         let (mut seen, mut pace) = (after, Pace::default());
@@ -175,7 +176,7 @@ impl<'h> FillSource<'h> {
             seen = end;
         }
         if let Some(sorter) = sorter {
-            self.put_sorted(filled, sorter, progress, &mut pace)?;
+            self.put_sorted(filled, sorter, progress, &mut pace, is_last)?;
         }
         filled.doubt().map_or(Ok(()), |error| Err(error.into()))
     }
@@ -186,13 +187,15 @@ impl<'h> FillSource<'h> {
         self.make_room()
     }
 
-    /// Changes the rows of one anchor after the other. While transactions come, half of the time is left to them.
+    /// Changes the rows of one anchor after the other. While transactions come, half of the time is left to them, but in the
+    /// last round, during which steps are retained.
     fn put_sorted(
         &self,
         filled: &Series,
         sorter: RowSorter,
         progress: &FillProgress,
         pace: &mut Pace,
+        is_last: bool,
     ) -> Result<(), HistoryError> {
         let Some(residency) = self.spill.residency() else { return Ok(()) };
         progress.sorted(sorter.n_changes());
@@ -210,17 +213,17 @@ impl<'h> FillSource<'h> {
                 finished = batch.iter().map(|change| change.anchor).collect();
                 finished.dedup();
             }
-            // No later batch needs these. If they stayed, others would leave for them, and transactions would wait for that.
+            // Hardly any later batch needs these. If they stayed, others would leave for them, and transactions would wait for that.
             self.spill.let_leave(&finished);
             self.spill.make_some_room();
-            if self.admission.lock().settled() != settled {
+            if !is_last && self.admission.lock().settled() != settled {
                 thread::sleep(begun.elapsed().min(REST_MAX));
             }
             self.check_room()
         })
     }
 
-    /// Lets something leave memory, if it is too much.
+    /// Lets something leave memory, if it is too much. Fails when that is not enough.
     fn make_room(&self) -> Result<(), HistoryError> {
         self.spill.make_room_in_turn();
         self.check_room()
@@ -228,6 +231,9 @@ impl<'h> FillSource<'h> {
 
     /// Fails before rules in force would be suspended for the new one.
     fn check_room(&self) -> Result<(), HistoryError> {
+        if !self.spill.has_room_to_fill() {
+            self.spill.make_room_in_turn();
+        }
         let fits = self.spill.has_room_to_fill() && self.spill.kept_excess() == 0;
         if self.must_fit && !fits { Err(HistoryError::OverLimit) } else { Ok(()) }
     }

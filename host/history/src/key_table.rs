@@ -362,7 +362,7 @@ impl KeyTable {
             key,
             timeline: Timeline::default(),
             next: NOWHERE,
-            in_use: AtomicU8::new(in_use::AGAIN),
+            in_use: AtomicU8::new(in_use::NOT),
             is_queued: false,
             last_day: 0,
         };

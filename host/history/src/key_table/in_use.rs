@@ -6,7 +6,7 @@
 pub(super) const NOT: u8 = 0;
 /// Loaded for one transaction.
 pub(super) const ONCE: u8 = 1;
-/// Brought back for a transaction that has not come yet; spared once.
+/// Brought back for a transaction that has not come yet; spared once, unless the anchor leaves with another of its keys.
 pub(super) const BACK: u8 = 2;
 /// Used again; spared once.
 pub(super) const AGAIN: u8 = 3;
@@ -33,8 +33,9 @@ pub(super) const fn spared(use_before: u8) -> Option<u8> {
     }
 }
 
-/// Maximum number of times that a key is considered before it leaves.
-pub(super) const CONSIDERED_MAX: usize = (OFTEN - AGAIN) as usize + 2;
+/// Maximum number of times that a key is considered before it leaves: once as it is, and once after it was joined with what is on
+/// the disk, which counts as being used often.
+pub(super) const CONSIDERED_MAX: usize = 2 * ((OFTEN - AGAIN) as usize + 2);
 
 #[cfg(test)]
 mod tests {
