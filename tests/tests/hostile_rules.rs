@@ -98,7 +98,7 @@ fn fill(service: &Service, n_stored: usize) {
                         json!({"source": source, "amount": n % 1_000, "meta_data": {"card": format!("{n}")}});
                     sample::with(&sample::transaction(&id), &fields)
                 });
-                // Few at once: each answer names all rules that match.
+                // Each answer names all rules that match, so few are kept at once.
                 while payments.len() > 0 {
                     let answers = client.inject_all(payments.by_ref().take(ANSWERS_AT_ONCE));
                     assert!(answers.iter().all(|answer| answer["verdict"].is_string()));

@@ -213,7 +213,7 @@ impl<'h> FillSource<'h> {
                 finished = batch.iter().map(|change| change.anchor).collect();
                 finished.dedup();
             }
-            // Hardly any later batch needs these. If they stayed, others would leave for them, and transactions would wait for that.
+            // Later batches rarely need these anchors. If they stayed, others would leave for them, and transactions would wait.
             self.spill.let_leave(&finished);
             self.spill.make_some_room();
             if !is_last && self.admission.lock().settled() != settled {

@@ -210,7 +210,7 @@ impl KeyTable {
         if let Some(slot) = self.find_bytes(key.to_bytes(), hash_of(key.to_bytes()))
             && let Some(bucket) = self.buckets.get(slot)
         {
-            // One that left too early is used often.
+            // A key that is needed soon after it left counts as used often.
             let in_use = if left_lately { in_use::OFTEN } else { in_use::BACK };
             bucket.in_use.store(in_use, Ordering::Relaxed);
         }

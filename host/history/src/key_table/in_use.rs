@@ -10,7 +10,8 @@ pub(super) const ONCE: u8 = 1;
 pub(super) const BACK: u8 = 2;
 /// Used again; spared once.
 pub(super) const AGAIN: u8 = 3;
-/// Used four times or more, or read back soon after it left; spared four times. What is between is spared in between.
+/// Used four times or more, or read back soon after it left; spared four times. The values between this and [`AGAIN`] are spared
+/// two and three times.
 pub(super) const OFTEN: u8 = 6;
 
 /// Returns the use of a key after one more entry. `is_loaded` means that its latest entries were not in memory.

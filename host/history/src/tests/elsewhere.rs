@@ -107,7 +107,7 @@ fn an_account_that_left_is_not_read_back_when_another_of_its_keys_is_to_leave() 
     let payments: Vec<_> = (0..N_ACCOUNTS).map(|account| payment(account, account, account)).collect();
     let elsewhere = || residency.elsewhere(payments.iter().map(|payment| &**payment));
     let mut left = elsewhere();
-    // Of the others, rows came beside their records.
+    // Anchors with keys in memory have rows there beside their records.
     history.each_series(|series| left.retain(|anchor| !series.has_keys_of(*anchor)));
     assert!(left.len() > 1_000, "{}", left.len());
     for anchor in &left {

@@ -23,10 +23,10 @@ const PAYEE: &str = "pppppppp";
 const MERCHANT: &str = "mmmmm";
 const ISSUER: &str = "qqq";
 const ADDRESS: &str = "10.1aa.1aa.1aa";
-/// Number of merchants; the n-th has a share of the card payments that is proportional to 1/n (Zipf's law).
+/// Merchants, drawn as customers are; the n-th has a share of the card payments that is proportional to 1/n (Zipf's law).
 const MERCHANTS: Customers = Customers { n_customers: 50_000, is_zipf: true };
 const N_ISSUERS: u64 = 500;
-/// Number of addresses; of each customer one in two cases, any in the others. Several customers share one.
+/// Number of addresses. A customer sends half of the payments from its own, which others may share, and half from any.
 const N_ADDRESSES: u64 = 1_000_000;
 /// Upper bound of the amounts of suspicious transactions, which are evenly distributed.
 const SUSPICIOUS_AMOUNT_MAX: f64 = 25_000.0;
