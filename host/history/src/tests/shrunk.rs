@@ -18,9 +18,9 @@ const N_ACCOUNTS: u64 = 6_000;
 /// Room for a seventh of the accounts.
 const LIMIT_BYTES: usize = 300_000;
 
-/// A payment from an account, or to one.
+/// A payment from an account, or to another one.
 fn payment(id: u64, is_from: bool) -> Arc<Transaction> {
-    let account: &str = format!("account-{}", id % N_ACCOUNTS).leak();
+    let account: &str = format!("{}-{}", if is_from { "account" } else { "payee" }, id % N_ACCOUNTS).leak();
     let (source, destination) = if is_from { (Some(account), None) } else { (None, Some(account)) };
     Arc::new(Sample { id, source, destination, ..Sample::default() }.build())
 }
