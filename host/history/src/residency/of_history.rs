@@ -7,7 +7,7 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::History;
-use crate::residency::{Residency, unusable};
+use crate::residency::{INDEX_SHARE, Residency, unusable};
 use crate::spill::{Spill, SpillError};
 
 /// Beginning of the names of directories of records that go with their history.
@@ -79,6 +79,14 @@ impl History {
     #[must_use]
     pub fn n_records(&self) -> usize {
         self.spill.residency().map_or(0, Residency::n_records)
+    }
+
+    /// Returns the memory limit, in bytes, that the index of the records needs, if it takes more than half of the limit in force:
+    /// what is left is too little for the keys that transactions need.
+    #[must_use]
+    pub fn limit_for_index(&self) -> Option<usize> {
+        let n_index_bytes = self.spill.residency()?.n_index_bytes();
+        (n_index_bytes > self.spill.limit_bytes() / 2).then_some(n_index_bytes * INDEX_SHARE)
     }
 
     /// Returns how often a record was read while nothing else could be accepted, for a status change or a retraction that

@@ -66,6 +66,20 @@ fn filled_within(limit_bytes: usize) -> (TempDir, History, Vec<Arc<AggregateQuer
     (directory, history, queries)
 }
 
+#[test]
+fn limit_that_the_index_fills_is_named_with_one_that_suffices() {
+    let check = |limit_bytes| {
+        let directory = tempfile::tempdir().unwrap();
+        let (history, _queries) = limited(directory.path(), limit_bytes);
+        (0..1_500).for_each(|id| history.admit(payment(id, id, id), |_| ()));
+        assert!(history.keeps_records(), "{limit_bytes}");
+        history.limit_for_index()
+    };
+    let needed_bytes = check(20_000).unwrap();
+    assert!(needed_bytes < 200_000, "{needed_bytes}");
+    assert_eq!(check(needed_bytes), None);
+}
+
 fn ask(history: &History, query: &AggregateQuery, from: u64, to: u64) -> Result<f64, LookupError> {
     let as_of = history.last_sequence().next();
     query.answer(&payment(2 * N_ACCOUNTS, from, to), as_of, &HashMap::<String, NamedList>::new())

@@ -144,6 +144,14 @@ impl RuntimeProbe {
                 "{n_unread} reads of keys of the history failed in the last {UNREAD_CHECKS} seconds; rules that ask about such keys \
                  fail, and the payments are at least `review`; look at the disk of SERVICE_DATA_DIR"
             ));
+        } else if let Some(needed_bytes) = self.history.limit_for_index() {
+            reports.memory.degraded(format!(
+                "the index of the history's {} records takes more than half of SERVICE_MEMORY_LIMIT, {} MiB: payments are slow, and \
+                 rules may be suspended; raise the limit to {} MiB or more",
+                self.history.n_records(),
+                self.memory.bytes >> 20,
+                (needed_bytes >> 20) + 1,
+            ));
         } else if let Some(lack) = self.memory.lack() {
             reports.memory.degraded(lack);
         } else {
