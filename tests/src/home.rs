@@ -113,6 +113,13 @@ impl Home {
         self.directory.path().join("data")
     }
 
+    /// Removes what a start opens of the history, so that it reads the store. Returns whether there was anything.
+    pub fn remove_history(&self) -> bool {
+        let snapshot = fs::remove_file(self.data().join("history.snapshot"));
+        let keys = fs::remove_dir_all(self.data().join("history"));
+        snapshot.is_ok() || keys.is_ok()
+    }
+
     /// Returns the rules directory.
     #[must_use]
     pub fn rules(&self) -> PathBuf {

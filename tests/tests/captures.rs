@@ -64,7 +64,7 @@ fn a_capture_below_the_authorised_amount_changes_what_rules_count_from_its_numbe
     assert_eq!(service.inject(&payment("p", &json!(100), "authorized")).expect(200), authorised);
     service.kill();
     // From the store alone as well: the new rule reads what the others have.
-    std::fs::remove_file(home.data().join("history.snapshot")).ok();
+    home.remove_history();
     let rule = sample::rule(
         "sixty",
         r#"sum(when source == $current.meta_data.asks and status == "refunded", "P2D") == 60"#,

@@ -1,6 +1,5 @@
 //! Limited memory: a control group whose limit the service detects and respects.
 
-use std::fs;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
@@ -81,7 +80,7 @@ fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
     drop(service.stop());
     for snapshot in ["kept", "removed"] {
         if snapshot == "removed" {
-            fs::remove_file(home.data().join("history.snapshot")).unwrap();
+            assert!(home.remove_history());
         }
         // Above its limit the service answers but is not ready.
         let service = Service::listen(&home);

@@ -52,7 +52,7 @@ fn rules_count_what_the_ledger_fed_also_after_every_kind_of_restart() {
     assert_eq!(seen(&probe(&service, "second", "acc")), 6);
     // From the store.
     service.kill();
-    std::fs::remove_file(home.data().join("history.snapshot")).unwrap();
+    assert!(home.remove_history());
     let service = Service::start(&home);
     assert_eq!(seen(&probe(&service, "third", "acc")), 7);
     caught_up(&service);

@@ -141,7 +141,7 @@ fn check(subject: &Subject, limit_bytes: usize, restarts: &[(End, Origin)]) {
     end(service, End::Stop);
     for (round, (how, origin)) in restarts.iter().enumerate() {
         if matches!(origin, Origin::Store) {
-            std::fs::remove_file(home.data().join("history.snapshot")).ok();
+            home.remove_history();
         }
         let context = format!("limit {limit_bytes}, start {round}, {how:?}, {origin:?}");
         let service = Service::start(&home);
