@@ -125,15 +125,16 @@ impl RuntimeProbe {
     fn report(&self, reports: &mut RuntimeChecks) {
         let n_unread = reports.unread_lately(self.history.n_unread_records());
         if !self.history.has_room() {
-            reports.memory.failing(
+            reports.memory.failing(format!(
                 "the history is over SERVICE_MEMORY_LIMIT and cannot be moved to disk: every transaction is refused; raise the \
-                 limit, or make room in SERVICE_DATA_DIR and SERVICE_SPILL_DIR",
-            );
+                 limit{}, or make room in SERVICE_DATA_DIR and SERVICE_SPILL_DIR", self.limit_for_index()
+            ));
         } else if self.history.kept_excess() > 0 {
-            reports.memory.degraded(
+            reports.memory.degraded(format!(
                 "what stays in memory of the history exceeds SERVICE_MEMORY_LIMIT; rules of the API are \
-                 suspended until they fit; a fifth above the limit every transaction is refused; raise the limit, or remove rules",
-            );
+                 suspended until they fit; a fifth above the limit every transaction is refused; raise the limit{}, or remove rules",
+                self.limit_for_index()
+            ));
         } else if self.history.has_damaged_records() {
             reports.memory.degraded(
                 "a file of the history is damaged; rules that ask about the keys in it fail, and the payments are at least `review`; \
@@ -144,13 +145,10 @@ impl RuntimeProbe {
                 "{n_unread} reads of keys of the history failed in the last {UNREAD_CHECKS} seconds; rules that ask about such keys \
                  fail, and the payments are at least `review`; look at the disk of SERVICE_DATA_DIR"
             ));
-        } else if let Some(needed_bytes) = self.history.limit_for_index() {
+        } else if self.history.limit_for_index().is_some() {
             reports.memory.degraded(format!(
-                "the index of the history's {} records takes more than half of SERVICE_MEMORY_LIMIT, {} MiB: payments are slow, and \
-                 rules may be suspended; raise the limit to {} MiB or more",
-                self.history.n_records(),
-                self.memory.bytes >> 20,
-                (needed_bytes >> 20) + 1,
+                "the index of the history takes more than half of SERVICE_MEMORY_LIMIT: payments are slow, and rules may be \
+                 suspended; raise the limit{}", self.limit_for_index()
             ));
         } else if let Some(lack) = self.memory.lack() {
             reports.memory.degraded(lack);
@@ -158,6 +156,12 @@ impl RuntimeProbe {
             reports.memory.ok_with(self.memory.to_string());
         }
         self.report_quarantine(&reports.quarantine);
+    }
+
+    /// Returns " to N MiB" if the index needs that, else nothing. N changes rarely, and the text of a check with it.
+    fn limit_for_index(&self) -> String {
+        let needed = self.history.limit_for_index().map(|n_bytes| n_bytes.next_power_of_two() >> 20);
+        needed.map_or_else(String::new, |mib| format!(" to {} MiB", mib.max(1)))
     }
 
     fn report_quarantine(&self, check: &ReadinessCheck) {
