@@ -242,6 +242,7 @@ fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
         executor: tokio::runtime::Handle::current(),
         artifacts: Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process())),
         sandbox,
+        n_threads: NonZeroUsize::MIN,
         memory_bytes: 1 << 26,
         spill_dir: directory.to_owned(),
     }))

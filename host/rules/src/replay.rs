@@ -8,16 +8,18 @@
 //!
 //! The audit uses the same history and evaluation code as the monitor, and the stored modules and lists. It takes over
 //! what no log records: the time of a verdict, and rule failures caused by the machine. It writes nothing, and holds
-//! one batch of the log in memory at a time.
+//! two batches of the log in memory at a time.
 
 mod comparison;
 mod pass;
 mod questions;
 mod single;
 mod status_words;
+mod verdict_jobs;
 mod version_cache;
 mod zones;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,6 +54,8 @@ pub struct AuditDeps {
     pub executor: Handle,
     /// The sandbox that runs rules.
     pub sandbox: Sandbox,
+    /// Threads that derive verdicts at the same time.
+    pub n_threads: NonZeroUsize,
     /// Admits modules of untrusted authors.
     pub artifacts: Arc<Artifacts>,
     /// Memory limit of the history, in bytes.

@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
-use tollgate_engine::evaluation::{Evaluator, RuleOutcomes};
-use tollgate_engine::registry::RuleSet;
 use tollgate_history::{History, PastItem};
-use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_store::{DeferredVerdictRecord, LogEntry, StatusUpdateRecord, StoreError, TransactionRecord};
 
-use crate::replay::comparison::{Difference, compare, is_of_the_moment};
+use crate::replay::comparison::Difference;
 use crate::replay::questions::AnswerableQuestions;
+use crate::replay::verdict_jobs::{VerdictEvaluators, VerdictJob};
 use crate::replay::version_cache::{RebuiltVersion, VersionCache};
 use crate::replay::{
     AuditDeps, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary,
@@ -22,16 +20,26 @@ use crate::replay::{
 };
 
 const BATCH: u64 = 1_024;
-/// Maximum number of runs when a rule fails because of the machine.
-const ATTEMPTS_MAX: usize = 3;
+/// Maximum number of transactions that are judged together.
+const TOGETHER_MAX: usize = 64;
+/// Transactions whose history is read from the disk at the same time. They wait a second at most, as those of the service do.
+const READ_AT_ONCE: usize = 16;
 
 type LogReading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
 
-struct LoggedVerdict<'a> {
-    version: u64,
-    /// The evaluation counts transactions with lower numbers.
-    as_of: Sequence,
-    stored: &'a str,
+/// A transaction that is not in the history yet.
+struct WaitingTransaction {
+    position: VerdictPosition,
+    transaction: Arc<Transaction>,
+    /// Its verdict, if it is one of this pass.
+    verdict: Option<WaitingVerdict>,
+}
+
+struct WaitingVerdict {
+    /// Contradictions within the row, and with earlier rows.
+    contradictions: Vec<Difference>,
+    /// What is derived, or the reason why nothing can be.
+    job: Result<VerdictJob, AuditRemark>,
 }
 
 pub(super) struct AuditPass<'m> {
@@ -42,7 +50,8 @@ pub(super) struct AuditPass<'m> {
     /// Whether items that belong to no version are counted; true in the first pass.
     counts_all: bool,
     editions: VersionCache,
-    evaluator: Evaluator,
+    evaluators: VerdictEvaluators,
+    waiting: Vec<WaitingTransaction>,
     /// The highest number fed to the history.
     fed: Sequence,
     /// The highest version so far that judged a transaction at its own number.
@@ -69,7 +78,8 @@ impl<'m> AuditPass<'m> {
             versions: versions.into_iter().collect(),
             counts_all: false,
             editions: VersionCache::default(),
-            evaluator: Evaluator::new(deps.sandbox.clone()),
+            evaluators: VerdictEvaluators::new(&deps.sandbox, deps.n_threads),
+            waiting: Vec::with_capacity(TOGETHER_MAX),
             fed: Sequence::default(),
             latest_version: 0,
         })
@@ -91,8 +101,13 @@ impl<'m> AuditPass<'m> {
             // The next batch is read while this one is judged.
             reading = self.read(seen, stretch.through);
             for entry in batch {
-                self.take(entry, stretch, witness, summary)?;
+                let taken = self.take(entry, stretch, witness, summary);
+                if taken.is_err() {
+                    self.judge_waiting(witness, summary);
+                }
+                taken?;
             }
+            self.judge_waiting(witness, summary);
             if !witness.reached(seen) {
                 return Ok(false);
             }
@@ -114,70 +129,96 @@ impl<'m> AuditPass<'m> {
     ) -> Result<(), AuditError> {
         let is_asked_for = entry.sequence() >= stretch.from;
         let finding = match entry {
-            LogEntry::Accepted(record) => self.accepted(&record, is_asked_for, summary)?,
-            LogEntry::Updated(record, body) => self.updated(&record, &body, is_asked_for),
+            LogEntry::Accepted(record) => return self.accepted(record, is_asked_for, witness, summary),
+            LogEntry::Updated(record, body) => {
+                // A change is seen by every query from then on, whatever number it is answered as of.
+                self.judge_waiting(witness, summary);
+                self.updated(&record, &body, is_asked_for)
+            }
             LogEntry::JudgedDeferred(late)
                 if is_asked_for && self.versions.contains(&late.rule_set_version) =>
             {
+                self.judge_waiting(witness, summary);
                 summary.n_verdicts += 1;
-                self.judged_deferred(&late, summary)?
+                self.judged_deferred(late, summary)?
             }
             LogEntry::JudgedDeferred(_) => None,
         };
-        let Some(finding) = finding else { return Ok(()) };
-        match finding.what {
-            AuditRemark::Differs(_) => summary.n_differing += 1,
-            AuditRemark::TakenOver(_) => summary.n_taken_over += 1,
-            AuditRemark::NotDerived(_) => summary.n_not_derived += 1,
-        }
-        witness.on_finding(finding);
+        note(finding, witness, summary);
         Ok(())
     }
 
     fn accepted(
         &mut self,
-        record: &TransactionRecord,
+        record: TransactionRecord,
         is_asked_for: bool,
+        witness: &mut dyn AuditObserver,
         summary: &mut AuditSummary,
-    ) -> Result<Option<AuditFinding>, AuditError> {
-        let sequence = record.sequence;
+    ) -> Result<(), AuditError> {
         let position = VerdictPosition {
-            sequence,
+            sequence: record.sequence,
             transaction_id: Arc::clone(&record.transaction_id),
             rule_set_version: record.rule_set_version,
         };
         let transaction = match Transaction::from_stored(&record.body) {
             Ok(transaction) => Arc::new(transaction),
-            Err(error) if self.counts_all && is_asked_for => {
-                summary.n_verdicts += u64::from(record.assessment.is_some());
-                return Ok(Some(position.unreadable(&error)));
+            Err(error) => {
+                if self.counts_all && is_asked_for {
+                    self.judge_waiting(witness, summary);
+                    summary.n_verdicts += u64::from(record.assessment.is_some());
+                    note(Some(position.unreadable(&error)), witness, summary);
+                }
+                return Ok(());
             }
-            Err(_) => return Ok(None),
         };
         let is_ours = is_asked_for && self.versions.contains(&record.rule_set_version);
-        let finding = match &record.assessment {
-            Some(stored) if is_ours => {
+        let contradictions = if is_ours { self.contradictions(&record, &transaction) } else { Vec::new() };
+        let is_judged = record.assessment.is_some();
+        summary.n_unjudged += u64::from(!is_judged && is_asked_for && self.counts_all);
+        let verdict = match record.assessment.filter(|_| is_ours) {
+            Some(stored) => {
                 summary.n_verdicts += 1;
-                let odd = self.oddities(record, &transaction);
-                let verdict = LoggedVerdict { version: record.rule_set_version, as_of: sequence, stored };
-                let remark = self.judge(&transaction, verdict, summary)?;
-                remark_of(odd, remark).map(|what| AuditFinding { position, what })
+                let version = (record.rule_set_version, record.sequence);
+                let job = self.job(&transaction, version, stored, summary)?;
+                Some(WaitingVerdict { contradictions, job })
             }
-            Some(_) => None,
-            None => {
-                summary.n_unjudged += u64::from(is_asked_for && self.counts_all);
-                None
-            }
+            None => None,
         };
-        if record.assessment.is_some() {
+        if is_judged {
             self.latest_version = self.latest_version.max(record.rule_set_version);
         }
-        self.feed(PastItem::Accepted { sequence, transaction: &transaction });
-        Ok(finding)
+        self.waiting.push(WaitingTransaction { position, transaction, verdict });
+        if self.waiting.len() >= TOGETHER_MAX {
+            self.judge_waiting(witness, summary);
+        }
+        Ok(())
+    }
+
+    /// Adds the transactions that wait to the history, and derives their verdicts.
+    fn judge_waiting(&mut self, witness: &mut dyn AuditObserver, summary: &mut AuditSummary) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let jobs: Vec<&VerdictJob> = waiting.iter().filter_map(WaitingTransaction::job).collect();
+        for at_once in jobs.chunks(READ_AT_ONCE) {
+            self.history.prepare_all(at_once.iter().map(|job| &*job.transaction));
+        }
+        for WaitingTransaction { position, transaction, .. } in &waiting {
+            self.feed(PastItem::Accepted { sequence: position.sequence, transaction });
+        }
+        let mut remarks = self.evaluators.remarks(&jobs).into_iter();
+        for WaitingTransaction { position, verdict, .. } in waiting.drain(..) {
+            let Some(WaitingVerdict { contradictions, job }) = verdict else { continue };
+            let remark = match job {
+                Ok(_) => remarks.next().flatten(),
+                Err(remark) => Some(remark),
+            };
+            let what = remark_of(contradictions, remark);
+            note(what.map(|what| AuditFinding { position, what }), witness, summary);
+        }
+        self.waiting = waiting;
     }
 
     /// Returns contradictions within the row, and with earlier rows.
-    fn oddities(&self, record: &TransactionRecord, transaction: &Transaction) -> Vec<Difference> {
+    fn contradictions(&self, record: &TransactionRecord, transaction: &Transaction) -> Vec<Difference> {
         let of_body = &*transaction.transaction_id;
         let micros = transaction.timestamp.micros();
         let odd = [
@@ -215,68 +256,46 @@ impl<'m> AuditPass<'m> {
 
     fn judged_deferred(
         &mut self,
-        late: &DeferredVerdictRecord,
+        late: DeferredVerdictRecord,
         summary: &mut AuditSummary,
     ) -> Result<Option<AuditFinding>, AuditError> {
         let DeferredVerdictRecord { sequence, target, rule_set_version, verdict } = late;
-        let position = |transaction_id| VerdictPosition {
-            sequence: *sequence,
-            transaction_id,
-            rule_set_version: *rule_set_version,
-        };
+        let position = |transaction_id| VerdictPosition { sequence, transaction_id, rule_set_version };
         let transaction = match Transaction::from_stored(&verdict.body) {
             Ok(transaction) => Arc::new(transaction),
             Err(error) => {
                 return Ok(Some(position(format!("transaction number {target}").into()).unreadable(&error)));
             }
         };
-        let stored = &verdict.assessment;
-        let verdict = LoggedVerdict { version: *rule_set_version, as_of: *target, stored };
-        let remark = self.judge(&transaction, verdict, summary)?;
+        let job = self.job(&transaction, (rule_set_version, target), verdict.assessment, summary)?;
+        let remark = match job {
+            Ok(job) => self.evaluators.remarks(&[&job]).into_iter().next().flatten(),
+            Err(remark) => Some(remark),
+        };
         Ok(remark
             .map(|what| AuditFinding { position: position(Arc::clone(&transaction.transaction_id)), what }))
     }
 
-    fn judge(
+    /// Returns what is derived for a verdict of a version, as of a number, and counts it; or the reason why nothing can be.
+    fn job(
         &mut self,
         transaction: &Arc<Transaction>,
-        LoggedVerdict { version, as_of, stored }: LoggedVerdict<'_>,
+        (version, as_of): (u64, Sequence),
+        stored: String,
         summary: &mut AuditSummary,
-    ) -> Result<Option<AuditRemark>, AuditError> {
+    ) -> Result<Result<VerdictJob, AuditRemark>, AuditError> {
         let made = match self.editions.edition(self.deps, &self.history, version)? {
             RebuiltVersion::Whole(made) => made,
             RebuiltVersion::Broken(why) => {
                 let why = format!("it cannot be rebuilt: {why}");
-                return Ok(Some(AuditRemark::Differs(vec![Difference::new(
-                    "rule_set_version",
-                    version,
-                    why,
-                )])));
+                let differs = vec![Difference::new("rule_set_version", version, why)];
+                return Ok(Err(AuditRemark::Differs(differs)));
             }
         };
         summary.n_by_another_service += u64::from(made.is_by_another_service);
         summary.n_on_assumed_terms += u64::from(made.has_assumed_terms);
-        let outcomes = self.outcomes(&made.rule_set, transaction, as_of);
-        Ok(compare(&made.rule_set, transaction, &outcomes, stored))
-    }
-
-    /// Returns the outcomes of the rules. A busy machine may interrupt a rule; then all rules run again.
-    fn outcomes(
-        &mut self,
-        rule_set: &Arc<RuleSet>,
-        transaction: &Arc<Transaction>,
-        as_of: Sequence,
-    ) -> RuleOutcomes {
-        let mut outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
-        for _ in 1..ATTEMPTS_MAX {
-            let died =
-                |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(how) if is_of_the_moment(*how));
-            if !outcomes.noted().any(|(_, outcome)| died(outcome)) {
-                break;
-            }
-            outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
-        }
-        outcomes
+        let (rule_set, transaction) = (made.rule_set, Arc::clone(transaction));
+        Ok(Ok(VerdictJob { rule_set, transaction, as_of, stored }))
     }
 
     /// Adds an item to the history, ignoring a repeated number; the service never assigns one twice.
@@ -286,6 +305,23 @@ impl<'m> AuditPass<'m> {
             self.history.restore_item(item);
         }
     }
+}
+
+impl WaitingTransaction {
+    fn job(&self) -> Option<&VerdictJob> {
+        self.verdict.as_ref()?.job.as_ref().ok()
+    }
+}
+
+/// Counts and reports a finding.
+fn note(finding: Option<AuditFinding>, witness: &mut dyn AuditObserver, summary: &mut AuditSummary) {
+    let Some(finding) = finding else { return };
+    match finding.what {
+        AuditRemark::Differs(_) => summary.n_differing += 1,
+        AuditRemark::TakenOver(_) => summary.n_taken_over += 1,
+        AuditRemark::NotDerived(_) => summary.n_not_derived += 1,
+    }
+    witness.on_finding(finding);
 }
 
 /// Merges the differences of the row into the remark on the verdict.

@@ -70,7 +70,8 @@ fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Resul
     let directory = asked.data_dir.as_ref().unwrap_or(&settings.data_dir);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let store = runtime.block_on(Store::open_to_read(directory))?;
-    let sandbox = Sandbox::executing(settings.execution)?;
+    let n_threads = settings.evaluation_threads;
+    let sandbox = Sandbox::for_threads(settings.execution, n_threads)?;
     let audit = Audit::new(AuditDeps {
         store: store.clone(),
         executor: runtime.handle().clone(),
@@ -79,6 +80,7 @@ fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Resul
             Compiler::of_this_program(settings.walls_are_needed),
         )),
         sandbox,
+        n_threads,
         memory_bytes: HistoryMemory::new(settings.memory_limit_bytes).bytes,
         spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
     });

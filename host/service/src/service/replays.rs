@@ -1,5 +1,6 @@
 //! Derives verdicts again while the service runs.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
@@ -24,6 +25,7 @@ pub(super) fn create_replays(settings: &Settings, store: &Store, sandbox: &Sandb
             Compiler::of_this_program(settings.walls_are_needed),
         )),
         sandbox: sandbox.clone(),
+        n_threads: NonZeroUsize::MIN,
         memory_bytes: MEMORY_BYTES,
         spill_dir: spill_directory(settings.spill_dir.as_deref(), &settings.data_dir),
     }))
