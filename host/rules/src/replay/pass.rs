@@ -38,7 +38,7 @@ struct WaitingTransaction {
 struct WaitingVerdict {
     /// Contradictions within the row, and with earlier rows.
     contradictions: Vec<Difference>,
-    /// What is derived, or the reason why nothing can be.
+    /// The job that derives it, or the reason why it cannot be derived.
     job: Result<VerdictJob, AuditRemark>,
 }
 
@@ -276,7 +276,8 @@ impl<'m> AuditPass<'m> {
             .map(|what| AuditFinding { position: position(Arc::clone(&transaction.transaction_id)), what }))
     }
 
-    /// Returns what is derived for a verdict of a version, as of a number, and counts it; or the reason why nothing can be.
+    /// Returns the job that derives a verdict by a version, as of a number, or the reason why it cannot be derived. Counts verdicts of
+    /// other services, and those on assumed terms.
     fn job(
         &mut self,
         transaction: &Arc<Transaction>,

@@ -21,7 +21,7 @@ use crate::replay::comparison::{compare, is_of_the_moment};
 
 /// Maximum number of runs when a rule fails because of the machine.
 const ATTEMPTS_MAX: usize = 3;
-/// Fewer verdicts take less time than another thread takes to start.
+/// Verdicts for each thread at least: fewer take less time than a thread takes to start.
 const JOBS_PER_THREAD: usize = 8;
 
 /// A verdict to derive and to compare with the stored answer.

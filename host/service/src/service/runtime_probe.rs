@@ -158,7 +158,7 @@ impl RuntimeProbe {
         self.report_quarantine(&reports.quarantine);
     }
 
-    /// Returns " to N MiB" if the index needs that, else nothing. N changes rarely, and the text of a check with it.
+    /// Returns " to N MiB" if the index needs that, else nothing. N is a power of two: each change of a text is logged.
     fn limit_for_index(&self) -> String {
         let needed = self.history.limit_for_index().map(|n_bytes| n_bytes.next_power_of_two() >> 20);
         needed.map_or_else(String::new, |mib| format!(" to {} MiB", mib.max(1)))
