@@ -203,7 +203,18 @@ impl Spill {
 
     /// Returns the number of bytes by which what cannot leave memory exceeds the limit; 0 without a limit.
     pub(super) fn kept_excess(&self) -> usize {
-        self.bound.as_ref().map_or(0, |bound| self.kept_bytes().saturating_sub(bound.limit_bytes))
+        let Some(bound) = &self.bound else { return 0 };
+        // Nearly always the limit is not reached, and the keys that leave need not be counted.
+        if self.kept_bytes() <= bound.limit_bytes {
+            return 0;
+        }
+        self.kept_for_good(bound).saturating_sub(bound.limit_bytes)
+    }
+
+    /// Returns [`Spill::kept_bytes`] without the keys that leave memory as a whole.
+    fn kept_for_good(&self, bound: &SpillLimit) -> usize {
+        let leaving = if bound.residency.is_some() { bound.n_leaving_key_bytes() } else { 0 };
+        self.kept_bytes().saturating_sub(leaving + leaving / FRAGMENTS_SHARE)
     }
 
     /// Returns the limit, in bytes; 0 without one.
@@ -216,9 +227,7 @@ impl Spill {
     pub(super) fn fits(&self, kept_bytes: usize) -> bool {
         self.bound.as_ref().is_none_or(|bound| {
             let room = bound.limit_bytes - bound.limit_bytes / ROOM_FOR_GROWTH_SHARE;
-            let leaving = if bound.residency.is_some() { bound.n_leaving_key_bytes() } else { 0 };
-            let kept = self.kept_bytes().saturating_sub(leaving + leaving / FRAGMENTS_SHARE);
-            kept.saturating_add(kept_bytes) <= room
+            self.kept_for_good(bound).saturating_add(kept_bytes) <= room
         })
     }
 

@@ -55,6 +55,21 @@ fn memory_of_a_series_whose_keys_left_is_used_by_another() {
 }
 
 #[test]
+fn keys_that_may_leave_are_no_excess_of_what_stays_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let check = |history: History| {
+        let _query = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
+        // Nothing leaves memory meanwhile.
+        (0..N_ACCOUNTS).for_each(|id| history.admit_as(|_| (payment(id, true), ())));
+        history.each_series(|series| assert!(series.n_kept_bytes() > LIMIT_BYTES));
+        history.kept_excess()
+    };
+    let records = directory.path().join("records");
+    assert_eq!(check(History::new().bounded_with_keys(LIMIT_BYTES, directory.path(), &records).unwrap()), 0);
+    assert!(check(History::new().bounded(LIMIT_BYTES, directory.path()).unwrap()) > LIMIT_BYTES / 2);
+}
+
+#[test]
 fn walk_over_a_series_meets_keys_that_move_meanwhile() {
     let directory = tempfile::tempdir().unwrap();
     let history = History::new().bounded(64 << 20, directory.path()).unwrap();
