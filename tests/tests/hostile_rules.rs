@@ -131,7 +131,9 @@ fn save(service: &Service, attack: &Attack) -> Fate {
         note_saved(&mut fate, &client.save_without_waiting(script));
     }
     if !attack.is_filling {
-        fate.ids.iter().for_each(|id| until_in_force(service, id));
+        let n_saved = fate.ids.len();
+        fate.ids.retain(|id| comes_into_force(service, id));
+        fate.n_refused += n_saved - fate.ids.len();
     }
     for module in &attack.modules {
         note_saved(&mut fate, &client.upload("", module));
@@ -139,10 +141,18 @@ fn save(service: &Service, attack: &Attack) -> Fate {
     fate
 }
 
-/// Waits until a rule judges, for which the history may have to be read.
-fn until_in_force(service: &Service, id: &Value) {
+/// Waits until a rule judges, for which the history may have to be read. Returns `false` when that does not fit into memory, so
+/// that the service removed the rule.
+fn comes_into_force(service: &Service, id: &Value) -> bool {
     let begun = Instant::now();
-    while service.get(&format!("/instructions/{id}")).expect(200)["status"] == "activating" {
+    loop {
+        let shown = service.get(&format!("/instructions/{id}"));
+        if shown.status == 404 {
+            return false;
+        }
+        if shown.expect(200)["status"] != "activating" {
+            return true;
+        }
         assert!(begun.elapsed() < FILL_PATIENCE, "rule {id} is not in force after {FILL_PATIENCE:?}");
         thread::sleep(LOOK_EVERY);
     }
@@ -161,7 +171,13 @@ fn note_saved(fate: &mut Fate, answer: &tollgate_tests::Answer) {
 fn remove(client: &Client, fate: &mut Fate) {
     for id in &fate.ids {
         let path = format!("/instructions/{id}");
-        let shown = client.get(&path).expect(200);
+        let shown = client.get(&path);
+        if shown.status == 404 {
+            // What it asks about did not fit into memory.
+            fate.n_refused += 1;
+            continue;
+        }
+        let shown = shown.expect(200);
         fate.n_quarantined += usize::from(shown["status"] == "quarantined");
         assert_eq!(client.delete(&path).status, 204);
     }
