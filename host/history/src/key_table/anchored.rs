@@ -232,6 +232,13 @@ impl KeyTable {
         }
     }
 
+    /// Returns the memory of the keys that may leave, in bytes. A key of an anchor that is too long for that is considered no
+    /// more, until it is used again.
+    pub(crate) fn n_leaving_bytes(&self) -> usize {
+        let n_slots = self.buckets.n_slots().max(1);
+        self.n_kept_bytes() / n_slots * self.awake.len().min(n_slots)
+    }
+
     /// Considers all slots, whether their entries are in memory or not.
     pub(crate) fn consider_all(&mut self) {
         if self.lets_keys_leave {

@@ -114,7 +114,12 @@ impl Series {
 
 impl SpillSource for Series {
     fn n_leaving_key_bytes(&self) -> usize {
-        if self.has_anchors() { self.n_kept_bytes() } else { 0 }
+        if !self.has_anchors() {
+            return 0;
+        }
+        let key_table = self.key_table.read();
+        // When the first anchor leaves, all keys are considered.
+        if self.spill.has_records() { key_table.n_leaving_bytes() } else { key_table.n_kept_bytes() }
     }
 
     fn let_go(&self, n_bytes: usize) -> Result<SpillTurn, SpillError> {

@@ -1,14 +1,15 @@
 //! Memory of keys that left it, or are gone, is free for others.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
-use tollgate_guest_abi::Semantics;
+use tollgate_guest_abi::{AggregateFunction, Condition, Semantics};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use super::count_of_same;
+use super::{count_of_same, same, spec};
 use crate::History;
 use crate::key::ExportKey;
 use crate::sample::Sample;
@@ -56,17 +57,39 @@ fn memory_of_a_series_whose_keys_left_is_used_by_another() {
 
 #[test]
 fn keys_that_may_leave_are_no_excess_of_what_stays_in_memory() {
-    let directory = tempfile::tempdir().unwrap();
-    let check = |history: History| {
+    let check = |n_before: u64, is_excess: bool, bounded: &dyn Fn(&Path) -> History| {
+        let directory = tempfile::tempdir().unwrap();
+        let history = bounded(directory.path());
         let _query = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
-        // Nothing leaves memory meanwhile.
-        (0..N_ACCOUNTS).for_each(|id| history.admit_as(|_| (payment(id, true), ())));
+        (0..n_before).for_each(|id| history.admit(payment(id, true), |_| ()));
+        assert_eq!(history.keeps_records(), n_before > 0);
+        // Of these nothing leaves memory.
+        (n_before..n_before + N_ACCOUNTS).for_each(|id| history.admit_as(|_| (payment(id, true), ())));
         history.each_series(|series| assert!(series.n_kept_bytes() > LIMIT_BYTES));
-        history.kept_excess()
+        assert_eq!(history.kept_excess() > 0, is_excess, "{n_before}: {}", history.kept_excess());
     };
+    let with_keys = |directory: &Path| {
+        History::new().bounded_with_keys(LIMIT_BYTES, directory, &directory.join("records")).unwrap()
+    };
+    check(0, false, &with_keys);
+    check(N_ACCOUNTS / 2, false, &with_keys);
+    check(0, true, &|directory| History::new().bounded(LIMIT_BYTES, directory).unwrap());
+}
+
+#[test]
+fn keys_of_an_account_that_is_too_long_to_leave_are_an_excess() {
+    let directory = tempfile::tempdir().unwrap();
     let records = directory.path().join("records");
-    assert_eq!(check(History::new().bounded_with_keys(LIMIT_BYTES, directory.path(), &records).unwrap()), 0);
-    assert!(check(History::new().bounded(LIMIT_BYTES, directory.path()).unwrap()) > LIMIT_BYTES / 2);
+    let history = History::new().bounded_with_keys(LIMIT_BYTES, directory.path(), &records).unwrap();
+    let both = Condition::All(vec![same("source"), same("destination")]);
+    let count = spec(AggregateFunction::Count, both, "P1D");
+    let _query = history.aggregate(&count, Semantics::CURRENT).unwrap();
+    for id in 0..N_ACCOUNTS {
+        let payee: &str = format!("payee-{id}").leak();
+        let sample = Sample { id, source: Some("payer"), destination: Some(payee), ..Sample::default() };
+        history.admit(Arc::new(sample.build()), |_| ());
+    }
+    assert!(history.kept_excess() > 0);
 }
 
 #[test]
