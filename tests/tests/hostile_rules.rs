@@ -173,7 +173,7 @@ fn remove(client: &Client, fate: &mut Fate) {
         let path = format!("/instructions/{id}");
         let shown = client.get(&path);
         if shown.status == 404 {
-            // What it asks about did not fit into memory.
+            // The service removed the rule, because its history did not fit into memory.
             fate.n_refused += 1;
             continue;
         }

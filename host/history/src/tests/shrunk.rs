@@ -63,7 +63,7 @@ fn keys_that_may_leave_are_no_excess_of_what_stays_in_memory() {
         let _query = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
         (0..n_before).for_each(|id| history.admit(payment(id, true), |_| ()));
         assert_eq!(history.keeps_records(), n_before > 0);
-        // Of these nothing leaves memory.
+        // The keys of these payments stay in memory, because no room is made.
         (n_before..n_before + N_ACCOUNTS).for_each(|id| history.admit_as(|_| (payment(id, true), ())));
         history.each_series(|series| assert!(series.n_kept_bytes() > LIMIT_BYTES));
         assert_eq!(history.kept_excess() > 0, is_excess, "{n_before}: {}", history.kept_excess());
